@@ -1,0 +1,105 @@
+"""Every mistake a user can make, one class each.
+
+Each message names the operator, what was given, what is there, and how to mend it. The classes also derive from the
+built-in exception that PyTorch raises for the same mistake, so that code written for PyTorch catches the same ones.
+May import: nothing of opdsl.
+"""
+
+from __future__ import annotations
+
+
+class OpdslError(Exception):
+    """Base of every error that opdsl raises for a user's mistake."""
+
+
+# ---------------------------------------------------------------------------------------------- text and declarations
+
+
+class SchemaError(OpdslError, ValueError):
+    """A schema text or a schema's parts break the grammar or an invariant."""
+
+
+class NativeYamlError(OpdslError, ValueError):
+    """A native_functions.yaml entry breaks a rule; the message leads with ``file:line:column``."""
+
+
+class DeclarationError(OpdslError, TypeError):
+    """A declaration is wrong; the message leads with the file and line of the declaration."""
+
+
+class AnnotationError(DeclarationError):
+    """An annotation of a declaration is no schema type."""
+
+
+class KernelSignatureError(DeclarationError):
+    """A kernel, meta or derivative function does not have the parameters that its operator's schema asks for."""
+
+
+class ScalarFunctionError(DeclarationError):
+    """A scalar function uses Python that the scalar graph cannot hold."""
+
+
+class DuplicateOperatorError(DeclarationError):
+    """An operator, overload, variant or kernel is declared twice."""
+
+
+class UnknownOperatorError(OpdslError, AttributeError):
+    """No operator of that name is registered."""
+
+
+class DispatchKeyError(OpdslError, ValueError):
+    """No dispatch key of that name, or one that cannot be used there."""
+
+
+# ------------------------------------------------------------------------------------------------------------- calls
+
+
+class ArgumentError(OpdslError, TypeError):
+    """A call's arguments fit no overload."""
+
+
+class NumberError(OpdslError, RuntimeError):
+    """A Python number does not fit the dtype that it has to become."""
+
+
+class ShapeError(OpdslError, RuntimeError):
+    """Shapes do not fit each other, or the operator."""
+
+
+class DimensionError(OpdslError, IndexError):
+    """A dimension is out of range."""
+
+
+class DTypeError(OpdslError, RuntimeError):
+    """A dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
+
+
+class DeviceError(OpdslError, RuntimeError):
+    """Tensors live on different devices, or a device is not there."""
+
+
+class OverlapError(OpdslError, RuntimeError):
+    """A written tensor overlaps itself or an input in memory."""
+
+
+class MissingKernelError(OpdslError, NotImplementedError):
+    """The dispatch table has no kernel for the key set of a call."""
+
+
+class MissingDependencyError(OpdslError, ImportError):
+    """An optional package is needed and not installed; the message holds the command that installs it."""
+
+
+# ------------------------------------------------------------------------------------------------- kernels and memory
+
+
+class KernelCompileError(OpdslError, RuntimeError):
+    """An author's kernel does not compile; the compiler's own error is the cause."""
+
+
+class KernelError(OpdslError, RuntimeError):
+    """A kernel did what its schema or its meta function does not allow, or raised."""
+
+
+class InterchangeError(OpdslError, TypeError):
+    """An array cannot be taken over or handed out without a copy."""
