@@ -1,0 +1,196 @@
+"""Element types: what one element of a tensor is and how it lies in memory."""
+
+from __future__ import annotations
+
+import enum
+from typing import ClassVar
+
+import attrs
+import numpy
+
+from opdsl.errors import DTypeError
+
+
+class Category(enum.IntEnum):
+    """The four kinds of numbers, in the order in which type promotion climbs."""
+
+    BOOL = 0
+    INT = 1
+    FLOAT = 2
+    COMPLEX = 3
+
+
+@attrs.frozen(eq=False, repr=False)
+class DType:
+    """One element type; there is exactly one object of each, so compare with ``is``.
+
+    name: PyTorch's name, ``float32``.
+    schema_name: how a schema text writes it as a default, ``float``.
+    scalar_type: the name in ``c10::ScalarType``, ``Float``.
+    code: the number in ``c10::ScalarType``.
+    itemsize: bytes of one element.
+    category: bool, integer, floating point or complex.
+    numpy: the NumPy dtype that stores it; bfloat16, which NumPy lacks, is stored as uint16.
+
+    >>> float32, float32.itemsize, float32.is_floating_point
+    (opdsl.float32, 4, True)
+    """
+
+    __schema_type__: ClassVar[str] = "ScalarType"
+
+    name: str
+    schema_name: str
+    scalar_type: str
+    code: int
+    itemsize: int
+    category: Category
+    numpy: numpy.dtype[numpy.generic]
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether it is a real floating-point type."""
+        return self.category is Category.FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it is a complex type."""
+        return self.category is Category.COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it can hold negative values (of complex types too, as in PyTorch)."""
+        return self is not uint8 and self is not bool_
+
+    def to_real(self) -> DType:
+        """The type of the real part: ``complex64`` -> ``float32``; any other type is its own."""
+        return _REAL_OF_COMPLEX.get(self, self)
+
+    def to_complex(self) -> DType:
+        """The complex type whose parts have this precision (for bfloat16, as in PyTorch, complex64).
+
+        Raises:
+            DTypeError: there is none: of integers, and of float16 since opdsl has no complex32.
+        """
+        if self.is_complex:
+            return self
+        found = _COMPLEX_OF_REAL.get(self)
+        if found is None:
+            raise DTypeError(f"{self!r} has no complex type. Convert to float32 or float64 first.")
+        return found
+
+    def __repr__(self) -> str:
+        return f"opdsl.{self.name}"
+
+    def __reduce__(self) -> str:
+        return _CONSTANT_NAMES.get(self.name, self.name)
+
+    def __copy__(self) -> DType:
+        return self
+
+    def __deepcopy__(self, memo: object) -> DType:
+        return self
+
+
+_CONSTANT_NAMES = {"bool": "bool_"}
+
+bool_ = DType("bool", "bool", "Bool", 11, 1, Category.BOOL, numpy.dtype("?"))
+uint8 = DType("uint8", "uint8", "Byte", 0, 1, Category.INT, numpy.dtype("u1"))
+int8 = DType("int8", "int8", "Char", 1, 1, Category.INT, numpy.dtype("i1"))
+int16 = DType("int16", "int16", "Short", 2, 2, Category.INT, numpy.dtype("i2"))
+int32 = DType("int32", "int", "Int", 3, 4, Category.INT, numpy.dtype("i4"))
+int64 = DType("int64", "long", "Long", 4, 8, Category.INT, numpy.dtype("i8"))
+float16 = DType("float16", "half", "Half", 5, 2, Category.FLOAT, numpy.dtype("f2"))
+bfloat16 = DType("bfloat16", "bfloat16", "BFloat16", 15, 2, Category.FLOAT, numpy.dtype("u2"))
+float32 = DType("float32", "float", "Float", 6, 4, Category.FLOAT, numpy.dtype("f4"))
+float64 = DType("float64", "double", "Double", 7, 8, Category.FLOAT, numpy.dtype("f8"))
+complex64 = DType("complex64", "cfloat", "ComplexFloat", 9, 8, Category.COMPLEX, numpy.dtype("c8"))
+complex128 = DType("complex128", "cdouble", "ComplexDouble", 10, 16, Category.COMPLEX, numpy.dtype("c16"))
+
+# PyTorch's second names. ``float``, ``int`` and ``bool`` would hide the built-ins here: they are only in ALIASES.
+half = float16
+double = float64
+short = int16
+long = int64
+cfloat = complex64
+cdouble = complex128
+
+ALL_DTYPES: tuple[DType, ...] = (
+    bool_,
+    uint8,
+    int8,
+    int16,
+    int32,
+    int64,
+    float16,
+    bfloat16,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
+
+ALIASES: dict[str, DType] = {
+    "float": float32,
+    "double": float64,
+    "half": float16,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+
+_REAL_OF_COMPLEX = {complex64: float32, complex128: float64}
+_COMPLEX_OF_REAL = {float64: complex128, float32: complex64, bfloat16: complex64}
+
+_BY_NAME: dict[str, DType] = {each.name: each for each in ALL_DTYPES} | ALIASES
+_BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {each.numpy: each for each in ALL_DTYPES if each is not bfloat16}
+_BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def to_dtype(value: object) -> DType:
+    """The DType that a name, a NumPy dtype or a Python number type stands for.
+
+    Args:
+        value: a DType; a name as PyTorch writes it (``"float32"``, ``"long"``, with or without ``opdsl.`` or
+            ``torch.`` before it); a NumPy dtype or scalar type; or ``bool``, ``int``, ``float``, ``complex``, which
+            mean bool, int64, float64 and complex128 as they do in PyTorch.
+
+    Returns:
+        The one object of that type.
+
+    Raises:
+        DTypeError: nothing of that name is there.
+
+    >>> to_dtype("long"), to_dtype(numpy.dtype("f4")), to_dtype(float)
+    (opdsl.int64, opdsl.float32, opdsl.float64)
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str):
+        found = _BY_NAME.get(value.removeprefix("opdsl.").removeprefix("torch."))
+    elif isinstance(value, numpy.dtype):
+        found = _from_numpy(value)
+    elif isinstance(value, type):
+        found = _from_type(value)
+    else:
+        found = None
+    if found is None:
+        known = ", ".join(each.name for each in ALL_DTYPES)
+        raise DTypeError(f"no dtype for {value!r}. Use one of: {known}.")
+    return found
+
+
+def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
+    # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.
+    if value.name == "bfloat16":
+        return bfloat16
+    # Equal dtypes of other byte order are not equal to the native ones, so they are not found.
+    return _BY_NUMPY.get(value)
+
+
+def _from_type(value: type) -> DType | None:
+    found = _BY_PYTHON_TYPE.get(value)
+    if found is None and issubclass(value, numpy.generic):
+        return _from_numpy(numpy.dtype(value))
+    return found
