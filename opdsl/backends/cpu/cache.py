@@ -1,0 +1,201 @@
+"""Object code on disk, so that a process compiles only what no process compiled before.
+
+Native code that is loaded runs with the user's rights, so a file is trusted only when nobody else could have written
+it: the directory and the file belong to the user, neither is writable for others, neither is a link, and the checks
+are made on the opened descriptors. A digest of the contents finds truncated and damaged files. What fails a check is
+treated as absent and is built again.
+
+``OPDSL_CACHE_DIR`` moves the directory, ``OPDSL_CACHE=0`` turns it off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_MAGIC = b"opdsl object code 1\n"
+_DIGEST_SIZE = 32
+_HEADER_SIZE = len(_MAGIC) + 2 * _DIGEST_SIZE
+_SUFFIX = ".object"
+_LARGEST_FILE = 64 << 20
+_SIZE_LIMIT = 256 << 20
+_STORES_BETWEEN_TRIMS = 64
+_SECONDS_OF_A_DAY = 86_400
+_ABANDONED_AFTER_SECONDS = 3_600
+_WRITABLE_FOR_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+_stores = 0
+
+
+def location() -> Path:
+    """The cache directory; it need not exist yet."""
+    chosen = os.environ.get("OPDSL_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "opdsl" / "objects"
+
+
+def is_enabled() -> bool:
+    """Whether the environment lets the cache be used."""
+    return os.environ.get("OPDSL_CACHE", "1") != "0"
+
+
+def problem() -> str | None:
+    """Why no object code is kept on disk, as a sentence, or None when it is."""
+    if not is_enabled():
+        return "The kernel cache is turned off by OPDSL_CACHE=0."
+    if not _SUPPORTED:
+        return "The kernel cache needs directory descriptors, which this platform does not have."
+    try:
+        with _directory(create=True) as directory:
+            if not os.access(".", os.W_OK, dir_fd=directory):
+                return f"The kernel cache {location()} is not writable."
+    except OSError as error:
+        return f"The kernel cache {location()} cannot be used: {error.strerror or error}."
+    return None
+
+
+def load(key: str) -> bytes | None:
+    """The payload stored under a key, or None when there is none that can be trusted."""
+    if not (is_enabled() and _SUPPORTED):
+        return None
+    try:
+        with _directory(create=False) as directory:
+            content = _read(_file_name(key), directory)
+    except OSError:
+        return None
+    payload = content[_HEADER_SIZE:]
+    return payload if content[:_HEADER_SIZE] == _header(key, payload) else None
+
+
+def store(key: str, payload: bytes) -> bool:
+    """Store a payload under a key, replacing what was there in one step.
+
+    Returns:
+        Whether it was stored; a directory that cannot be written or trusted is no error.
+    """
+    global _stores
+    if not (is_enabled() and _SUPPORTED):
+        return False
+    try:
+        with _directory(create=True) as directory:
+            _replace(_file_name(key), _header(key, payload) + payload, directory)
+            if _stores % _STORES_BETWEEN_TRIMS == 0:
+                _trim(directory, _SIZE_LIMIT)
+            _stores += 1
+    except OSError:
+        return False
+    return True
+
+
+def size() -> int:
+    """Bytes that the stored files take."""
+    try:
+        with _directory(create=False) as directory:
+            return sum(details.st_size for _, details in _files(directory))
+    except OSError:
+        return 0
+
+
+def clear() -> int:
+    """Remove all stored files.
+
+    Returns:
+        How many were removed.
+    """
+    removed = 0
+    try:
+        with _directory(create=False) as directory:
+            for name, _ in _files(directory):
+                os.unlink(name, dir_fd=directory)
+                removed += 1
+    except OSError:
+        pass
+    return removed
+
+
+_SUPPORTED = hasattr(os, "O_NOFOLLOW") and os.open in os.supports_dir_fd and hasattr(os, "geteuid")
+
+
+def _file_name(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest() + _SUFFIX
+
+
+def _header(key: str, payload: bytes) -> bytes:
+    return _MAGIC + hashlib.sha256(key.encode()).digest() + hashlib.sha256(payload).digest()
+
+
+@contextlib.contextmanager
+def _directory(*, create: bool) -> Iterator[int]:
+    """A descriptor of the cache directory, once it is known to be the user's own."""
+    path = location()
+    if create:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _refuse_foreign(os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_foreign(details: os.stat_result) -> None:
+    if details.st_uid != os.geteuid():
+        raise PermissionError(f"it belongs to user {details.st_uid}, not to {os.geteuid()}")
+    if details.st_mode & _WRITABLE_FOR_OTHERS:
+        raise PermissionError(f"other users may write it (mode {stat.S_IMODE(details.st_mode):o}); chmod go-w mends it")
+
+
+def _read(name: str, directory: int) -> bytes:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
+    with open(descriptor, "rb", buffering=0) as file:
+        details = os.fstat(descriptor)
+        _refuse_foreign(details)
+        if not stat.S_ISREG(details.st_mode) or details.st_size > _LARGEST_FILE:
+            raise OSError("no regular file of a sensible size")
+        if time.time() - details.st_mtime > _SECONDS_OF_A_DAY:
+            os.utime(descriptor)  # what is in use is trimmed last
+        return file.readall()
+
+
+def _replace(name: str, content: bytes, directory: int) -> None:
+    temporary = f".{secrets.token_hex(8)}{_SUFFIX}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(temporary, flags, 0o600, dir_fd=directory), "wb") as file:
+            file.write(content)
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=directory)
+        raise
+
+
+def _files(directory: int) -> list[tuple[str, os.stat_result]]:
+    found = []
+    for name in os.listdir(directory):
+        if name.endswith(_SUFFIX):
+            with contextlib.suppress(OSError):  # another process removed it just now
+                found.append((name, os.stat(name, dir_fd=directory, follow_symlinks=False)))
+    return found
+
+
+def _trim(directory: int, limit: int) -> None:
+    """Remove files that a crash left half-written, and the longest unused ones until a quarter of the limit is free."""
+    files = sorted(_files(directory), key=lambda each: each[1].st_mtime)
+    total = sum(details.st_size for _, details in files)
+    goal = limit * 3 // 4 if total > limit else limit
+    now = time.time()
+    for name, details in files:
+        abandoned = name.startswith(".") and now - details.st_mtime > _ABANDONED_AFTER_SECONDS
+        if abandoned or total > goal:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=directory)
+            total -= details.st_size

@@ -1,0 +1,181 @@
+"""LLVM: from the text of its intermediate representation to addresses of machine code, through the disk cache.
+
+Object code names the functions that it calls; they are bound when it is loaded. A load from disk neither prints nor
+optimises anything: the caller's fingerprint stands for the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from opdsl.backends.cpu import cache
+
+_NO_IMPORTS: Mapping[str, int] = {}
+
+
+class Statistics:
+    """How many modules this process compiled, and how many it loaded from disk."""
+
+    compiled = 0
+    loaded = 0
+
+
+class Code:
+    """Machine code in memory. The addresses are good for as long as the object lives; its end frees the code."""
+
+    __slots__ = ("_addresses", "_tracker")
+
+    def __init__(self, tracker: Any, symbols: Sequence[str]) -> None:
+        self._tracker = tracker
+        self._addresses = {symbol: int(tracker[symbol]) for symbol in symbols}
+
+    def address(self, symbol: str) -> int:
+        """Where an exported symbol lies.
+
+        Raises:
+            KeyError: the symbol was not among the exported ones.
+        """
+        return self._addresses[symbol]
+
+
+def compile_ir(
+    fingerprint: str,
+    make_ir: Callable[[], str],
+    symbols: Sequence[str],
+    imports: Mapping[str, int] = _NO_IMPORTS,
+) -> Code:
+    """Machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
+
+    Args:
+        fingerprint: text that determines the module; two modules never share one. Versions, the processor and the
+            source of this package are added to it here.
+        make_ir: prints the module; called only when the disk has no code for the fingerprint.
+        symbols: the names that the module defines for its user.
+        imports: addresses of names that the module uses, beside those of the C library, which need no mention.
+
+    Returns:
+        The code, with an address for each of the symbols.
+    """
+    key = f"{environment()}\n{fingerprint}"
+    stored = cache.load(key)
+    if stored is not None:
+        Statistics.loaded += 1
+        return load_object(stored, symbols, imports)
+    Statistics.compiled += 1
+    compiled = compile_object(make_ir())
+    cache.store(key, compiled)
+    return load_object(compiled, symbols, imports)
+
+
+def compile_object(text: str) -> bytes:
+    """Object code of a module, optimised for this machine's processor.
+
+    Raises:
+        RuntimeError: the text is no valid module; a bug in what printed it.
+    """
+    with _lock:
+        machine = _machine()
+        module = llvm.parse_assembly(text)
+        module.verify()
+        passes = llvm.create_pass_builder(machine, _tuning())
+        passes.getModulePassManager().run(module, passes)
+        emitted: bytes = machine.emit_object(module)
+        return emitted
+
+
+def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NO_IMPORTS) -> Code:
+    """Bring object code into memory and bind the names that it uses.
+
+    Raises:
+        RuntimeError: it uses a name that neither ``imports`` nor the process defines.
+    """
+    with _lock:
+        library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
+        for name, address in imports.items():
+            library.import_symbol(name, address)
+        for name in symbols:
+            library.export_symbol(name)
+        return Code(library.link(_jit(), f"opdsl{next(_numbers)}"), symbols)
+
+
+@functools.cache
+def environment() -> str:
+    """What object code depends on beside the fingerprint: versions, the processor, and the source of the printers."""
+    versions = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+    return f"source {_source_digest()}, {versions}, {llvm.get_process_triple()}, {processor()}"
+
+
+@functools.cache
+def processor() -> str:
+    """LLVM's name of this machine's processor and its features."""
+    return f"{llvm.get_host_cpu_name()} {_features()}"
+
+
+@functools.cache
+def has_feature(name: str) -> bool:
+    """Whether the processor has a feature, by LLVM's name of it (``avx512f``)."""
+    return bool(llvm.get_host_cpu_features().get(name, False))
+
+
+def _source_digest() -> str:
+    """A digest of this package's source: an edited printer never meets code of the former one."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _features() -> str:
+    features: str = llvm.get_host_cpu_features().flatten()
+    return features
+
+
+@functools.cache
+def _initialise() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _new_machine() -> Any:
+    _initialise()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(opt=3, jit=True, cpu=llvm.get_host_cpu_name(), features=_features())
+
+
+@functools.cache
+def _machine() -> Any:
+    return _new_machine()
+
+
+@functools.cache
+def _jit() -> Any:
+    return llvm.create_lljit_compiler(_new_machine())
+
+
+@functools.cache
+def _tuning() -> Any:
+    return llvm.create_pipeline_tuning_options(speed_level=3)
+
+
+_lock = threading.RLock()
+_numbers = itertools.count()
+
+
+def _after_fork_in_child() -> None:
+    # A thread that held the lock does not exist in the child.
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
