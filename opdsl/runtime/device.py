@@ -1,0 +1,236 @@
+"""Devices, layouts, memory formats, and the table of backends that serve the devices."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from opdsl.errors import DeviceError
+
+if TYPE_CHECKING:
+    from opdsl.runtime.memory import Memory
+
+
+class Layout(enum.Enum):
+    """How the elements of a tensor are addressed."""
+
+    __schema_type__ = enum.nonmember("Layout")
+
+    strided = 0
+    sparse_coo = 1
+    sparse_csr = 2
+    sparse_csc = 3
+    sparse_bsr = 4
+    sparse_bsc = 5
+    mkldnn = 6
+    jagged = 7
+
+    def __repr__(self) -> str:
+        return f"opdsl.{self.name}"
+
+    __str__ = __repr__
+
+
+class MemoryFormat(enum.Enum):
+    """The order in which the dimensions of a strided tensor lie in memory."""
+
+    __schema_type__ = enum.nonmember("MemoryFormat")
+
+    contiguous_format = 0
+    preserve_format = 1
+    channels_last = 2
+    channels_last_3d = 3
+
+    def __repr__(self) -> str:
+        return f"opdsl.{self.name}"
+
+    __str__ = __repr__
+
+
+strided = Layout.strided
+contiguous_format = MemoryFormat.contiguous_format
+preserve_format = MemoryFormat.preserve_format
+channels_last = MemoryFormat.channels_last
+channels_last_3d = MemoryFormat.channels_last_3d
+
+
+class Device:
+    """Where a tensor lives; there is exactly one object for each type and index, so compare with ``is`` or ``==``.
+
+    >>> Device("cuda:1"), Device("cuda", 1) is Device("cuda:1"), Device("cpu").index
+    (device(type='cuda', index=1), True, None)
+    """
+
+    __slots__ = ("index", "type")
+    __schema_type__: ClassVar[str] = "Device"
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: str | Device, index: int | None = None) -> Device:
+        """The device of that type and index.
+
+        Args:
+            type: ``"cpu"``, ``"cuda"``, ``"meta"``, the name of a registered backend; an index may follow a colon.
+            index: which one of its kind; None is the current one.
+
+        Raises:
+            DeviceError: the text is no device, the type has no backend, or an index is given twice.
+        """
+        if isinstance(type, Device):
+            return type
+        kind, number = _split(type)
+        if number is not None and index is not None:
+            raise DeviceError(
+                f"device {type!r} already has an index, and index={index} was given too. Give one of them."
+            )
+        found = _INTERNED.get((kind, index if number is None else number))
+        return found if found is not None else _new_device(cls, kind, index if number is None else number)
+
+    def __repr__(self) -> str:
+        return (
+            f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        )
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Device is immutable; make Device(type, index) with the {name} that you want")
+
+    def __reduce__(self) -> tuple[object, tuple[str, int | None]]:
+        return Device, (self.type, self.index)
+
+    def __copy__(self) -> Device:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Device:
+        return self
+
+
+_INTERNED: dict[tuple[str, int | None], Device] = {}
+_LOCK = threading.Lock()
+
+
+def _split(text: str) -> tuple[str, int | None]:
+    """``device = type [":" digits]``"""
+    if not isinstance(text, str):
+        raise DeviceError(f"a device is a text such as 'cpu' or 'cuda:0' or a Device (got {text!r})")
+    kind, colon, digits = text.partition(":")
+    if not colon:
+        return kind, None
+    if not (digits.isdecimal() and digits.isascii()) or (len(digits) > 1 and digits[0] == "0"):
+        raise DeviceError(f"Invalid device string: {text!r}. Write a type and a number, such as 'cuda:0'.")
+    return kind, int(digits)
+
+
+def _new_device(cls: type[Device], kind: str, index: int | None) -> Device:
+    if index is not None and (isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < 128):
+        raise DeviceError(f"a device index is a number from 0 to 127 (got {index!r})")
+    backends.module_of(kind)
+    with _LOCK:
+        found = _INTERNED.get((kind, index))
+        if found is None:
+            found = object.__new__(cls)
+            object.__setattr__(found, "type", kind)
+            object.__setattr__(found, "index", index)
+            _INTERNED[kind, index] = found
+        return found
+
+
+class BackendEntry(NamedTuple):
+    """What the table knows of a backend before it is loaded.
+
+    module: the package that has ``memory`` (a ``Memory``) and ``compiler`` in it.
+    key: the backend component of its dispatch keys, ``"CPU"``.
+    """
+
+    module: str
+    key: str
+
+
+class BackendTable:
+    """Device types and the packages that serve them. A package is imported when it is first used."""
+
+    entry_point_group = "opdsl.backends"
+
+    def __init__(self, entries: dict[str, BackendEntry]) -> None:
+        self._entries = dict(entries)
+
+    def register(self, device_type: str, module: str, key: str = "PrivateUse1") -> None:
+        """Adds a backend.
+
+        Args:
+            device_type: the name that stands in ``Device(...)``.
+            module: the package to import on first use; ``<module>.memory`` implements ``runtime.memory.Memory``.
+            key: the backend component of its dispatch keys.
+
+        Raises:
+            DeviceError: another module is registered for that type.
+        """
+        entry = BackendEntry(module, key)
+        if self._entries.setdefault(device_type, entry) != entry:
+            raise DeviceError(f"backend {device_type!r} is already registered (have {self._entries[device_type]})")
+
+    def module_of(self, device_type: str) -> str:
+        """The package of that device type's backend, without importing it; see ``entry`` for errors."""
+        return self.entry(device_type).module
+
+    def key_of(self, device_type: str) -> str:
+        """The backend component of the dispatch keys of that device type; see ``entry`` for errors."""
+        return self.entry(device_type).key
+
+    def entry(self, device_type: str) -> BackendEntry:
+        """What is known of a device type; installed packages are asked when the table has no such name.
+
+        Raises:
+            DeviceError: no backend has that name.
+        """
+        found = self._entries.get(device_type) or self._from_entry_points(device_type)
+        if found is None:
+            known = ", ".join(self._entries)
+            raise DeviceError(f"no backend for device type {device_type!r} (have {known}). Register one with {_HOW}.")
+        return found
+
+    def memory(self, device: Device) -> Memory:
+        """The memory of a device, importing its backend when it is the first use."""
+        return self.load(device.type, "memory")  # type: ignore[return-value]
+
+    def load(self, device_type: str, part: str) -> object:
+        """The module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.
+
+        Raises:
+            DeviceError: no backend has that name, or it has no such part.
+        """
+        import importlib
+
+        name = f"{self.module_of(device_type)}.{part}"
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise
+            raise DeviceError(f"the backend of {device_type!r} has no module {name}") from error
+
+    def _from_entry_points(self, device_type: str) -> BackendEntry | None:
+        import importlib.metadata
+
+        for found in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
+            entry = BackendEntry(found.module, found.attr or "PrivateUse1")
+            return self._entries.setdefault(device_type, entry)
+        return None
+
+
+_HOW = "opdsl.runtime.device.backends.register(name, module)"
+
+backends = BackendTable(
+    {
+        "cpu": BackendEntry("opdsl.backends.cpu", "CPU"),
+        "cuda": BackendEntry("opdsl.backends.cuda", "CUDA"),
+        "meta": BackendEntry("opdsl.backends.meta", "Meta"),
+    }
+)
+
+cpu = Device("cpu")
+meta = Device("meta")

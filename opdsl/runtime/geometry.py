@@ -1,0 +1,343 @@
+"""Everything about a tensor except its elements, as one interned object: plans are keyed on it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.errors import InterchangeError, ShapeError
+from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
+from opdsl.runtime.dtype import DType
+
+# Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
+_CHANNELS_LAST_ORDERS = {
+    MemoryFormat.channels_last: (1, 3, 2, 0),
+    MemoryFormat.channels_last_3d: (1, 4, 3, 2, 0),
+}
+
+
+class Geometry:
+    """One combination of dtype, device, sizes, strides and flags. Made by ``geometry``, equal only to itself.
+
+    dtype, device: of the tensor.
+    shape, strides: sizes and steps of the dimensions, in elements.
+    ndim, numel: number of dimensions and of elements.
+    requires_grad: whether autograd follows it.
+    is_view: whether its memory belongs to another tensor, its base.
+    read_only: whether its memory must not be written (a NumPy array that is not writeable).
+    backend: the backend component of its dispatch keys, ``"CPU"``.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_contiguous",
+        "_dense",
+        "_suggested",
+        "backend",
+        "device",
+        "dtype",
+        "is_view",
+        "ndim",
+        "numel",
+        "read_only",
+        "requires_grad",
+        "shape",
+        "strides",
+    )
+
+    dtype: DType
+    device: Device
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    ndim: int
+    numel: int
+    requires_grad: bool
+    is_view: bool
+    read_only: bool
+    backend: str
+    _contiguous: bool
+    _dense: bool | None
+    _suggested: MemoryFormat | None
+
+    @property
+    def layout(self) -> Layout:
+        """How elements are addressed: always strided."""
+        return Layout.strided
+
+    def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+        """Whether the elements lie without gaps in the order of ``memory_format``.
+
+        Raises:
+            ShapeError: ``preserve_format``, which is no order.
+        """
+        if memory_format is MemoryFormat.contiguous_format:
+            return self._contiguous
+        order = _CHANNELS_LAST_ORDERS.get(memory_format)
+        if order is None:
+            raise ShapeError("preserve memory format is unsupported by the contiguous operator")
+        return len(order) == self.ndim and _is_dense_in_order(self.shape, self.strides, order)
+
+    def is_non_overlapping_and_dense(self) -> bool:
+        """Whether every element has an address of its own and no gap lies between them, in any order."""
+        if self._dense is None:
+            self._dense = self._contiguous or is_non_overlapping_and_dense(self.shape, self.strides)
+        return self._dense
+
+    def suggested_memory_format(self) -> MemoryFormat:
+        """The memory format that results of operators on it should have (``c10::TensorImpl`` calls it the same)."""
+        if self._suggested is None:
+            self._suggested = _suggest_memory_format(self.shape, self.strides)
+        return self._suggested
+
+    def replace(
+        self,
+        *,
+        dtype: DType | None = None,
+        device: Device | None = None,
+        shape: tuple[int, ...] | None = None,
+        strides: tuple[int, ...] | None = None,
+        requires_grad: bool | None = None,
+        is_view: bool | None = None,
+        read_only: bool | None = None,
+    ) -> Geometry:
+        """The geometry that differs from this one in what is given."""
+        return geometry(
+            self.dtype if dtype is None else dtype,
+            self.device if device is None else device,
+            self.shape if shape is None else shape,
+            self.strides if strides is None else strides,
+            requires_grad=self.requires_grad if requires_grad is None else requires_grad,
+            is_view=self.is_view if is_view is None else is_view,
+            read_only=self.read_only if read_only is None else read_only,
+        )
+
+    def __repr__(self) -> str:
+        flags = "".join(f", {flag}" for flag in ("requires_grad", "is_view", "read_only") if getattr(self, flag))
+        return f"Geometry({self.dtype.name}, {self.device}, {self.shape}, strides={self.strides}{flags})"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        values = (self.dtype, self.device, self.shape, self.strides)
+        return _restore, (*values, self.requires_grad, self.is_view, self.read_only)
+
+    def __copy__(self) -> Geometry:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Geometry:
+        return self
+
+
+_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, bool]
+
+_LOCK = threading.Lock()
+_INTERNED: weakref.WeakValueDictionary[_Key, Geometry] = weakref.WeakValueDictionary()
+
+
+def geometry(
+    dtype: DType,
+    device: Device,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
+    *,
+    requires_grad: bool = False,
+    is_view: bool = False,
+    read_only: bool = False,
+) -> Geometry:
+    """The one geometry object of these values.
+
+    Args:
+        dtype, device: of the tensor.
+        shape: sizes, plain ints.
+        strides: in elements, plain ints; None for contiguous ones.
+        requires_grad, is_view, read_only: see ``Geometry``.
+
+    Returns:
+        An object that is the same as long as anything refers to it; it may be compared with ``is``.
+    """
+    if strides is None:
+        strides = contiguous_strides(shape)
+    key = (dtype, device, shape, strides, requires_grad, is_view, read_only)
+    with _LOCK:
+        found = _INTERNED.get(key)
+        if found is None:
+            found = _INTERNED[key] = _new_geometry(*key)
+        return found
+
+
+def _new_geometry(
+    dtype: DType,
+    device: Device,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+    is_view: bool,
+    read_only: bool,
+) -> Geometry:
+    made = Geometry()
+    made.dtype = dtype
+    made.device = device
+    made.shape = shape
+    made.strides = strides
+    made.ndim = len(shape)
+    made.numel = number_of_elements(shape)
+    made.requires_grad = requires_grad
+    made.is_view = is_view
+    made.read_only = read_only
+    made.backend = backends.key_of(device.type)
+    made._contiguous = is_contiguous(shape, strides)
+    made._dense = None
+    made._suggested = None
+    return made
+
+
+def _restore(
+    dtype: DType,
+    device: Device,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+    is_view: bool,
+    read_only: bool,
+) -> Geometry:
+    return geometry(dtype, device, shape, strides, requires_grad=requires_grad, is_view=is_view, read_only=read_only)
+
+
+def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool = False) -> Geometry:
+    """The geometry of a CPU tensor whose elements are those of ``array``.
+
+    Args:
+        array: in the storage dtype of ``dtype``.
+        dtype: what the elements are (``bfloat16`` for an array of uint16, for example).
+        is_view: whether the memory belongs to another tensor.
+
+    Raises:
+        InterchangeError: a stride is negative or no multiple of the itemsize.
+    """
+    itemsize = dtype.itemsize
+    strides = []
+    for stride in array.strides:
+        elements, rest = divmod(stride, itemsize)
+        if rest or elements < 0:
+            raise InterchangeError(
+                f"an array with strides {array.strides} (bytes, itemsize {itemsize}) cannot be taken over: strides "
+                "must be positive multiples of the itemsize. Copy it first with numpy.ascontiguousarray(array)."
+            )
+        strides.append(elements)
+    return geometry(dtype, cpu, array.shape, tuple(strides), is_view=is_view, read_only=not array.flags.writeable)
+
+
+# ----------------------------------------------------------------------------------------------- shapes and strides
+
+
+def number_of_elements(shape: Sequence[int]) -> int:
+    """The product of the sizes.
+
+    >>> number_of_elements((2, 3)), number_of_elements(())
+    (6, 1)
+    """
+    numel = 1
+    for size in shape:
+        numel *= size
+    return numel
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a new contiguous tensor; sizes of 0 count as 1, as in PyTorch.
+
+    >>> contiguous_strides((2, 0, 3))
+    (3, 3, 1)
+    """
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size or 1
+    return tuple(reversed(strides))
+
+
+def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int, ...]:
+    """The strides of a new tensor in a memory format.
+
+    Raises:
+        ShapeError: the format needs another number of dimensions, or is ``preserve_format``.
+
+    >>> strides_for((2, 3, 4, 5), MemoryFormat.channels_last)
+    (60, 1, 15, 3)
+    """
+    if memory_format is MemoryFormat.contiguous_format:
+        return contiguous_strides(shape)
+    order = _CHANNELS_LAST_ORDERS.get(memory_format)
+    if order is None:
+        raise ShapeError("preserve_format needs a tensor whose strides are preserved; give another memory_format")
+    if len(order) != len(shape):
+        raise ShapeError(
+            f"required rank {len(order)} tensor to use {memory_format.name} format (got {len(shape)} sizes)"
+        )
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim] or 1
+    return tuple(strides)
+
+
+def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the elements lie in row-major order without gaps; strides of sizes 1 do not matter.
+
+    >>> is_contiguous((2, 1, 3), (3, 99, 1))
+    True
+    """
+    if 0 in shape:
+        return True
+    step = 1
+    for dim in range(len(shape) - 1, -1, -1):
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
+
+
+def is_non_overlapping_and_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether the elements fill their memory without gap or overlap in some order of the dimensions."""
+    if 0 in shape:
+        return True
+    order = sorted((dim for dim in range(len(shape)) if shape[dim] != 1), key=strides.__getitem__)
+    return _is_dense_in_order(shape, strides, order)
+
+
+def _is_dense_in_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
+    step = 1
+    for dim in order:
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
+
+
+def _suggest_memory_format(shape: Sequence[int], strides: Sequence[int]) -> MemoryFormat:
+    for memory_format, order in _CHANNELS_LAST_ORDERS.items():
+        if len(order) == len(shape) and _strides_like_channels_last(shape, strides, order):
+            return memory_format
+    return MemoryFormat.contiguous_format
+
+
+def _strides_like_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
+    """The rule of ``is_channels_last_strides_2d_s4`` in c10/core/MemoryFormat.h, ambiguities decided as there."""
+    least = 0
+    if strides[1] == 0:
+        return False
+    for dim in order:
+        if shape[dim] == 0 or strides[dim] < least:
+            return False
+        # (N, 1, H, W) with the strides of a contiguous tensor is not channels-last.
+        if dim == 0 and least == strides[1]:
+            return False
+        least = strides[dim]
+        if shape[dim] > 1:
+            least *= shape[dim]
+    return True

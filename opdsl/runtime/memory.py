@@ -1,0 +1,41 @@
+"""What a backend's memory has to offer: the protocol, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy
+
+from opdsl.runtime.device import Device
+from opdsl.runtime.dtype import DType
+
+
+class Memory(Protocol):
+    """Implemented by the module ``memory`` of a backend's package. Strides and offsets are in elements.
+
+    What an "array" is belongs to the backend: ``numpy.ndarray`` in the storage dtype for the CPU.
+    """
+
+    def empty(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Any:
+        """A new array whose elements have no defined value."""
+
+    def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
+        """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
+
+    def address(self, array: Any) -> int:
+        """The address of the first element, 0 where there is none."""
+
+    def copy(self, source: Any, target: Any) -> None:
+        """Copies ``source`` into ``target`` of the same shape and dtype, on the current stream."""
+
+    def to_host(self, array: Any) -> numpy.ndarray[Any, Any]:
+        """The elements in the host's memory, complete when this returns."""
+
+    def from_host(self, array: numpy.ndarray[Any, Any], device: Device) -> Any:
+        """A new array on ``device`` with the elements of ``array``."""
+
+    def current_stream(self, device: Device) -> int:
+        """The native handle of the stream that kernels of the calling thread are queued on; 0 where there are none."""
+
+    def synchronize(self, device: Device) -> None:
+        """Waits until everything queued on ``device`` is done."""
