@@ -1,0 +1,246 @@
+"""How one Python argument becomes one schema argument: the checks and conversions of PyTorch's Python argument parser.
+
+A converter takes what the caller gave and returns what the kernel gets, or ``NO_MATCH``. The rules are those of
+``torch/csrc/utils/python_arg_parser.cpp`` (``FunctionParameter::check``): ``bool`` is no ``int``, an ``int`` is a
+``float``, a zero-dim tensor is a number, a bare ``int`` fills a sized list, only lists and tuples are lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+import numpy
+
+from opdsl.runtime import Device, Tensor, to_dtype
+from opdsl.schema import ListType, OptionalType, Type
+
+
+class _Marker:
+    """A value that no caller can give."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+NO_MATCH: Final = _Marker("<no match>")
+MISSING: Final = _Marker("<missing>")
+
+Converter = Callable[[object], object]
+
+
+def is_number(value: object) -> bool:
+    """Whether PyTorch takes the value as a Python number: bool, int, float, complex or a NumPy scalar."""
+    return isinstance(value, (int, float, complex, numpy.number, numpy.bool_))
+
+
+def _zero_dim(value: object) -> Tensor | None:
+    """The value when it is a tensor that may stand for a number: zero-dim and without gradient."""
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.requires_grad:
+        return value
+    return None
+
+
+def to_tensor(value: object) -> object:
+    """A tensor as it is."""
+    return value if isinstance(value, Tensor) else NO_MATCH
+
+
+def to_tensor_or_number(value: object) -> object:
+    """A tensor, or a Python number, which the kernel takes as a wrapped number."""
+    if isinstance(value, Tensor) or not is_number(value):
+        return to_tensor(value)
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+def to_scalar(value: object) -> object:
+    """A Python number: of a number, a NumPy scalar or a zero-dim tensor."""
+    if isinstance(value, numpy.generic):
+        return value.item() if is_number(value) else NO_MATCH
+    if is_number(value):
+        return value
+    tensor = _zero_dim(value)
+    return NO_MATCH if tensor is None else tensor.item()
+
+
+def to_int(value: object) -> object:
+    """An int: of an int that is no bool, a NumPy integer, or a zero-dim integer tensor."""
+    if type(value) is int:
+        return value
+    if isinstance(value, numpy.integer):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    tensor = _zero_dim(value)
+    if tensor is None or tensor.dtype.category.name != "INT":
+        return NO_MATCH
+    return tensor.item()
+
+
+def to_float(value: object) -> object:
+    """A real number: an int stays an int, a kernel converts it in its own precision."""
+    if isinstance(value, (float, int)):
+        return value
+    if isinstance(value, (numpy.floating, numpy.integer)):
+        return value.item()
+    tensor = _zero_dim(value)
+    return NO_MATCH if tensor is None or tensor.dtype.is_complex else tensor.item()
+
+
+def to_bool(value: object) -> object:
+    """A bool, or NumPy's."""
+    if isinstance(value, bool):
+        return value
+    return bool(value) if isinstance(value, numpy.bool_) else NO_MATCH
+
+
+def to_text(value: object) -> object:
+    """A str."""
+    return value if isinstance(value, str) else NO_MATCH
+
+
+def to_scalar_type(value: object) -> object:
+    """A dtype: a DType, or Python's ``bool``, ``int``, ``float``, ``complex`` as PyTorch reads them."""
+    if isinstance(value, type):
+        return to_dtype(value) if value in (bool, int, float, complex) else NO_MATCH
+    return value if getattr(type(value), "__schema_type__", None) == "ScalarType" else NO_MATCH
+
+
+def to_device(value: object) -> object:
+    """A device: a Device, its text (``"cuda:0"``), or the index of a CUDA device."""
+    if isinstance(value, Device):
+        return value
+    if isinstance(value, str):
+        return Device(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Device("cuda", value)
+    return NO_MATCH
+
+
+_BASE: dict[str, Converter] = {
+    "Tensor": to_tensor,
+    "Scalar": to_scalar,
+    "int": to_int,
+    "SymInt": to_int,
+    "DeviceIndex": to_int,
+    "DimVector": to_int,
+    "float": to_float,
+    "bool": to_bool,
+    "SymBool": to_bool,
+    "str": to_text,
+    "ScalarType": to_scalar_type,
+    "Device": to_device,
+}
+
+
+def _marked(name: str) -> Converter:
+    """The converter of a type that stands for one runtime class, found by its ``__schema_type__``."""
+
+    def convert(value: object) -> object:
+        return value if getattr(type(value), "__schema_type__", None) == name else NO_MATCH
+
+    return convert
+
+
+@cache
+def converter(kind: Type, accepts_number: bool = False) -> Converter:
+    """The converter of a schema type.
+
+    Args:
+        kind: the schema type.
+        accepts_number: whether a Python number may stand for a ``Tensor`` (PyTorch's
+            ``should_allow_numbers_as_tensors``: add, sub, mul, div and their kin).
+
+    Returns:
+        A function from the given value to the kernel's value, or ``NO_MATCH``.
+    """
+    if isinstance(kind, OptionalType):
+        return _optional(converter(kind.element, accepts_number))
+    if isinstance(kind, ListType):
+        return _list(converter(kind.element), kind.size)
+    name = str(kind)
+    if name == "Tensor" and accepts_number:
+        return to_tensor_or_number
+    return _BASE.get(name) or _marked(name)
+
+
+def _optional(inner: Converter) -> Converter:
+    def convert(value: object) -> object:
+        return None if value is None else inner(value)
+
+    return convert
+
+
+def _list(inner: Converter, size: int | None) -> Converter:
+    """A list or tuple of the element type, as a tuple; a sized list also takes one bare element, repeated."""
+
+    def convert(value: object) -> object:
+        if not isinstance(value, (list, tuple)):
+            if size is None or isinstance(value, Tensor):
+                return NO_MATCH
+            element = inner(value)
+            return NO_MATCH if element is NO_MATCH else (element,) * size
+        elements = tuple([inner(each) for each in value])
+        # Identity, not `in`: a tensor's == is an operator.
+        return NO_MATCH if any(each is NO_MATCH for each in elements) else elements
+
+    return convert
+
+
+_EXPECTED = {
+    "Tensor": "Tensor",
+    "Scalar": "Number",
+    "SymInt": "int",
+    "SymBool": "bool",
+    "ScalarType": "dtype",
+}
+
+
+def expected(kind: Type) -> str:
+    """How an error message names a schema type: ``tuple of ints``, ``Number``, ``dtype``."""
+    if isinstance(kind, OptionalType):
+        return expected(kind.element)
+    if isinstance(kind, ListType):
+        return f"tuple of {expected(kind.element)}s"
+    name = str(kind)
+    return _EXPECTED.get(name, name)
+
+
+def value_key(value: object) -> object:
+    """A key that tells apart what Python's equality does not: ``1``, ``1.0`` and ``True``; a list equals a tuple.
+
+    >>> value_key(1) == value_key(True), value_key([1, 2]) == value_key((1, 2))
+    (False, True)
+    """
+    if type(value) is tuple or type(value) is list:
+        return (*value, *map(type, value))
+    return (value, type(value))
+
+
+def mixed_key(value: object) -> object:
+    """The plan key of an argument that may be a tensor, a number or anything else."""
+    if isinstance(value, Tensor):
+        return value.geometry
+    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
+        return tuple([None if each is None else each.geometry for each in value])
+    return value_key(value)
+
+
+__all__ = [
+    "MISSING",
+    "NO_MATCH",
+    "Converter",
+    "converter",
+    "expected",
+    "is_number",
+    "mixed_key",
+    "to_tensor",
+    "to_tensor_or_number",
+    "value_key",
+]

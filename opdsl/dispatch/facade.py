@@ -1,0 +1,64 @@
+"""A function object that stays the same while what it does is made, and made again.
+
+Users hold on to the functions of operators and packets, so these keep their identity when overloads are added. The
+source is generated when the function is first needed: hundreds of operators must not cost an import.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import FunctionType
+
+from opdsl.dispatch.caller import Caller
+
+
+def _stub(*given: object, **named: object) -> object:
+    return build()(*given, **named)  # type: ignore[name-defined]  # noqa: F821  found in the facade's own namespace
+
+
+class Facade:
+    """The function of a packet, an operator or a method.
+
+    Args:
+        name: the function's name.
+        module: the function's module, for help and pickling.
+        make: makes the caller, from what is declared at that moment. It is handed the namespace to live in.
+    """
+
+    __slots__ = ("caller", "function", "lock", "make", "namespace")
+
+    def __init__(self, name: str, module: str, make: Callable[[dict[str, object]], Caller]) -> None:
+        self.make = make
+        self.caller: Caller | None = None
+        self.lock = threading.RLock()
+        self.namespace: dict[str, object] = {"__name__": module, "build": self.build}
+        self.function = FunctionType(_stub.__code__, self.namespace, name)
+        self.function.__module__ = module
+
+    def build(self) -> FunctionType:
+        """Generate the function's source if that was not done since the last change, and return the function."""
+        with self.lock:
+            if self.caller is None:
+                caller = self.make(self.namespace)
+                made = caller.function
+                self.function.__defaults__ = made.__defaults__
+                self.function.__kwdefaults__ = made.__kwdefaults__
+                self.function.__code__ = made.__code__
+                self.function.__dict__["source"] = caller.source
+                self.caller = caller
+        return self.function
+
+    def change(self) -> None:
+        """What the function stands for has changed: its source is made again when it is next needed."""
+        with self.lock:
+            self.caller = None
+            self.function.__code__ = _stub.__code__
+            self.function.__defaults__ = None
+            self.function.__kwdefaults__ = None
+
+    def forget(self) -> None:
+        """Drop the plans: a kernel has changed."""
+        caller = self.caller
+        if caller is not None:
+            caller.forget()

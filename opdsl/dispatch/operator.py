@@ -1,0 +1,146 @@
+"""An operator: one overload, with its kernels by dispatch key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
+from opdsl.dispatch.signature import Kind, kind_of
+from opdsl.dispatch.state import State
+from opdsl.dispatch.table import Entry, Fallthrough, compute
+from opdsl.errors import MissingKernelError
+from opdsl.runtime import Device, Tensor
+from opdsl.schema import FunctionSchema, ListType
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.registry import Registry
+
+Kernel = Callable[..., object]
+
+
+class Operator:
+    """One overload of a packet.
+
+    Args:
+        schema: its signature.
+        registry: where it is defined.
+        tags: PyTorch's tags, ``pointwise`` and the like.
+        properties: what else its entry says, by the keys of native_functions.yaml.
+        accepts_numbers: whether a Python number may stand for a tensor argument.
+        is_bound: whether Python calls reach it; PyTorch hides ``add.Scalar`` and its kin.
+        location: ``file:line`` of the declaration, for messages.
+    """
+
+    __slots__ = (
+        "_entries",
+        "accepts_numbers",
+        "dynamic_names",
+        "is_bound",
+        "location",
+        "name",
+        "packet_name",
+        "properties",
+        "registrations",
+        "registry",
+        "schema",
+        "tags",
+    )
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        registry: Registry,
+        *,
+        tags: Iterable[str] = (),
+        properties: Mapping[str, object] | None = None,
+        accepts_numbers: bool = False,
+        is_bound: bool = True,
+        location: str = "",
+    ) -> None:
+        self.schema = schema
+        self.registry = registry
+        self.name = schema.name.qualified
+        self.packet_name = self.name.partition(".")[0]
+        self.tags = tuple(tags)
+        self.properties: dict[str, object] = dict(properties or {})
+        self.accepts_numbers = accepts_numbers
+        self.is_bound = is_bound
+        self.location = location
+        self.registrations: dict[DispatchKey, list[Kernel]] = {}
+        self.dynamic_names = tuple(each.name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
+        self._entries: dict[DispatchKey, Entry] = {}
+
+    def entry(self, key: DispatchKey) -> Entry:
+        """The computed table's entry for a runtime key."""
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = compute(key, self.registrations, self.registry.fallbacks)
+        return entry
+
+    def forget(self) -> None:
+        """Compute the table anew: registrations or fallbacks have changed."""
+        self._entries = {}
+
+    def key_set(self, arguments: Iterable[object], state: State) -> KeySet:
+        """The keys of a call: of every tensor among the arguments, or of the device of a factory, and the guards'."""
+        keys = KeySet()
+        seen = False
+        for value in arguments:
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Tensor):
+                    keys |= backend_key_set(each.geometry.backend)
+                    seen = True
+        if not seen:
+            keys = self._factory_keys(arguments)
+        return (keys | state.include) - state.exclude
+
+    def _factory_keys(self, arguments: Iterable[object]) -> KeySet:
+        device = next((each for each in arguments if isinstance(each, Device)), Device("cpu"))
+        return backend_key_set(device.backend)
+
+    def find(self, arguments: Iterable[object], state: State) -> Kernel:
+        """The kernel that a call with these arguments reaches.
+
+        Raises:
+            MissingKernelError: the computed table has none for the call's key set.
+        """
+        return self.find_in(self.key_set(arguments, state))
+
+    def find_in(self, keys: KeySet) -> Kernel:
+        """The kernel of the highest key of a set that does not fall through."""
+        for key in keys:
+            kernel = self.entry(key).kernel
+            if isinstance(kernel, Fallthrough):
+                continue
+            if kernel is None:
+                break
+            return _with_key_set(kernel, keys)
+        raise MissingKernelError(self._missing(keys))
+
+    def _missing(self, keys: KeySet) -> str:
+        have = ", ".join(str(each) for each in self.registrations) or "none"
+        wanted = next((str(key) for key in keys if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined")
+        short = self.name.removeprefix("aten::")
+        packet, _, overload = short.partition("::")[2].partition(".") if "::" in short else short.partition(".")
+        handle = f"{packet}.{overload}" if overload else packet
+        return f'{self.name}: no {wanted} kernel (have {have}). Register one with @{handle}.kernel("{wanted}").'
+
+    def call(self, arguments: tuple[object, ...], state: State) -> object:
+        """Dispatch schema-ordered, converted arguments."""
+        return self.find(arguments, state)(*arguments)
+
+    @property
+    def returns_list(self) -> bool:
+        """Whether it returns one list of tensors."""
+        returns = self.schema.returns
+        return len(returns) == 1 and isinstance(returns[0].type, ListType)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.schema}>"
+
+
+def _with_key_set(kernel: Kernel, keys: KeySet) -> Kernel:
+    """The kernel itself, or bound to the call's key set where it asks for that."""
+    bind = getattr(kernel, "with_key_set", None)
+    return kernel if bind is None else bind(keys)

@@ -1,0 +1,115 @@
+"""A packet: all overloads of a name, and the functions that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+
+from opdsl.dispatch.caller import Caller
+from opdsl.dispatch.facade import Facade
+from opdsl.dispatch.operator import Operator
+from opdsl.dispatch.signature import Signature, sort_signatures
+from opdsl.schema import SchemaKind
+
+Select = Callable[[Operator], bool]
+
+
+def _is_out(operator: Operator) -> bool:
+    return operator.schema.kind is SchemaKind.out
+
+
+def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
+    """The signatures of a packet in the order in which they are tried, each with its ``out=`` partner (INV-39)."""
+    partners = {str(each.schema.signature()): each for each in operators if _is_out(each)} if with_out else {}
+    signatures = []
+    for operator in operators:
+        if not _is_out(operator):
+            partner = partners.pop(str(operator.schema.signature()), None)
+            signatures.append(Signature(operator, partner, skip_self=skip_self))
+    signatures += [Signature(None, each, skip_self=skip_self) for each in partners.values()]
+    return sort_signatures(signatures)
+
+
+def make_caller(
+    name: str, signatures: list[Signature], namespace: dict[str, object], *, not_implemented: bool = False
+) -> Caller:
+    """The caller of a packet's signatures, with that of their ``out=`` forms where there are any."""
+    outs = [each for each in signatures if each.out is not None]
+    out = Caller(name, outs, {"__name__": namespace["__name__"]}, required_out=True) if outs else None
+    if out is not None and not any(each.operator for each in signatures):
+        out = None
+    return Caller(name, signatures, namespace, out=out, returns_not_implemented=not_implemented)
+
+
+class Packet:
+    """All overloads of one name.
+
+    function: the function over every overload that Python reaches.
+    """
+
+    __slots__ = ("facades", "function", "main", "module", "name", "overloads")
+
+    def __init__(self, name: str, module: str) -> None:
+        self.name = name
+        self.module = module
+        self.overloads: dict[str, Operator] = {}
+        self.facades: list[Facade] = []
+        self.main = self.facade(lambda operator: operator.is_bound)
+        self.function: FunctionType = self.main.function
+
+    @property
+    def base(self) -> str:
+        """The name without its namespace."""
+        return self.name.partition("::")[2]
+
+    def facade(
+        self, select: Select, *, is_method: bool = False, name: str | None = None, not_implemented: bool = False
+    ) -> Facade:
+        """A new function over the selected overloads, which follows the packet as it changes.
+
+        Args:
+            select: which overloads it reaches.
+            is_method: whether it becomes a method: no ``out``, and lists of ints may be spread.
+            name: of the function, if it is not the packet's.
+            not_implemented: whether a call that fits nothing returns ``NotImplemented``.
+        """
+
+        def make(namespace: dict[str, object]) -> Caller:
+            chosen = [each for each in self.overloads.values() if select(each)]
+            signatures = pair(chosen, skip_self=is_method, with_out=not is_method)
+            return make_caller(name or self.base, signatures, namespace, not_implemented=not_implemented)
+
+        facade = Facade(name or self.base, self.module, make)
+        self.facades.append(facade)
+        return facade
+
+    def operator_facade(self, operator: Operator) -> Facade:
+        """The function of one overload, with exactly its schema's parameters."""
+
+        def make(namespace: dict[str, object]) -> Caller:
+            own = Signature(None, operator) if _is_out(operator) else Signature(operator)
+            return Caller(self.base, [own], namespace, required_out=_is_out(operator))
+
+        facade = Facade(self.base, self.module, make)
+        self.facades.append(facade)
+        return facade
+
+    def add(self, operator: Operator) -> None:
+        """Take an overload in."""
+        self.overloads[operator.schema.name.overload] = operator
+        self.change()
+
+    def remove(self, operator: Operator) -> None:
+        """Take an overload out."""
+        self.overloads.pop(operator.schema.name.overload, None)
+        self.change()
+
+    def change(self) -> None:
+        """Make every function anew when it is next called."""
+        for facade in self.facades:
+            facade.change()
+
+    def forget(self) -> None:
+        """Drop every plan: a kernel has changed."""
+        for facade in self.facades:
+            facade.forget()

@@ -1,0 +1,277 @@
+"""One callable form of an operator, and binding a Python call to it as PyTorch's argument parser does.
+
+A ``Signature`` stands for a functional operator together with its ``out=`` partner, as one line of PyTorch's
+documentation does. ``sort_signatures`` puts the overloads of a packet in the order in which they are tried
+(``sort_overloads`` of torchgen's ``gen_python_functions.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, converter, expected
+from opdsl.errors import ArgumentError
+from opdsl.runtime import Tensor
+from opdsl.schema import Argument, ListType, OptionalType, Type
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.operator import Operator
+
+
+class Kind(Enum):
+    """What a plan needs to know of an argument."""
+
+    TENSOR = "its geometry"
+    NUMBER = "its Python type; the kernel gets its value"
+    TENSORS = "the geometries of its elements"
+    VALUE = "its value"
+
+
+def kind_of(argument: Argument) -> Kind:
+    """The plan kind of a schema argument."""
+    text = str(argument.type).removesuffix("?")
+    if text == "Tensor":
+        return Kind.TENSOR
+    if text.startswith("Tensor"):
+        return Kind.TENSORS
+    return Kind.NUMBER if text in ("Scalar", "float") else Kind.VALUE
+
+
+class Parameter:
+    """One parameter of a signature: where it may stand and what it takes."""
+
+    __slots__ = ("accepts_none", "accepts_number", "convert", "default", "keyword_only", "kind", "name", "type")
+
+    def __init__(self, argument: Argument, *, keyword_only: bool, accepts_number: bool = False) -> None:
+        self.name = argument.name
+        self.type: Type = argument.type
+        self.kind = kind_of(argument)
+        self.keyword_only = keyword_only
+        self.accepts_number = accepts_number and str(argument.type) == "Tensor"
+        self.convert: Converter = converter(argument.type, self.accepts_number)
+        self.default: object = MISSING if argument.default is None else argument.default.value
+        # PyTorch writes the default `[]` as None, and so takes None for it.
+        self.accepts_none = isinstance(argument.type, OptionalType) or self.default == ()
+
+    @property
+    def is_int_list(self) -> bool:
+        """Whether it is a list of ints, which may be spread over positional arguments: ``x.view(2, 3)``."""
+        return isinstance(self.type, ListType) and str(self.type.element) in ("int", "SymInt")
+
+    def __str__(self) -> str:
+        text = f"{expected(self.type)} {self.name}"
+        return text if self.default is MISSING else f"{text} = {self.default!r}"
+
+
+class Bound:
+    """A call that fits: the operator, its schema-ordered arguments, and whether the kernel gets what was given."""
+
+    __slots__ = ("arguments", "operator")
+
+    def __init__(self, operator: Operator, arguments: tuple[object, ...]) -> None:
+        self.operator = operator
+        self.arguments = arguments
+
+
+class Mismatch:
+    """Why a call does not fit a signature. ``general`` faults say nothing of one argument."""
+
+    __slots__ = ("general", "text")
+
+    def __init__(self, text: str, *, general: bool = False) -> None:
+        self.text = text
+        self.general = general
+
+
+class Signature:
+    """The parameters of a functional (or in-place) operator and, where there is one, of its ``out=`` partner.
+
+    operator: called when no ``out`` is given; None for an ``out=`` operator without a partner.
+    out: called when ``out`` is given.
+    """
+
+    __slots__ = ("maximum", "operator", "out", "out_names", "parameters", "spread")
+
+    def __init__(self, operator: Operator | None, out: Operator | None = None, *, skip_self: bool = False) -> None:
+        model = operator or out
+        assert model is not None, "a signature stands for an operator"
+        self.operator = operator
+        self.out = out
+        numbers = model.accepts_numbers
+        parameters = [
+            Parameter(each, keyword_only=False, accepts_number=numbers) for each in model.schema.positional
+        ] + [Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only]
+        self.parameters = tuple(parameters)
+        self.out_names = () if out is None else tuple(each.name for each in out.schema.out)
+        positional = [each for each in parameters if not each.keyword_only]
+        self.maximum = len(positional)
+        first = 1 if skip_self else 0
+        # A single list of ints takes all positional arguments; a method's self does not count.
+        self.spread = first if self.maximum == first + 1 and positional[first].is_int_list else None
+
+    def bind(self, given: tuple[object, ...], named: Mapping[str, object]) -> Bound | Mismatch:
+        """Fit a call to this signature, in the order in which PyTorch's ``FunctionSignature::parse`` looks.
+
+        Args:
+            given: the positional arguments.
+            named: the keyword arguments that were given, ``out`` among them.
+
+        Returns:
+            The operator that the call reaches with its arguments, or why it does not fit.
+        """
+        if len(given) > self.maximum and self.spread is None:
+            plural = "" if self.maximum == 1 else "s"
+            was = "was" if len(given) == 1 else "were"
+            return Mismatch(f"takes {self.maximum} positional argument{plural} but {len(given)} {was} given", general=True)
+        values: dict[str, object] = {}
+        used = 0
+        for position, parameter in enumerate(self.parameters):
+            if position < len(given) and not parameter.keyword_only:
+                value = given[position]
+                spread = self._spread(position, given)
+                if spread is not NO_MATCH:
+                    values[parameter.name] = spread
+                    continue
+            elif parameter.name in named:
+                value = named[parameter.name]
+                used += 1
+            elif parameter.default is MISSING:
+                return Mismatch(f'missing the required argument "{parameter.name}"', general=True)
+            else:
+                values[parameter.name] = parameter.default
+                continue
+            converted = self._convert(parameter, value)
+            if converted is NO_MATCH:
+                return Mismatch(_wrong_argument(parameter, position, value))
+            values[parameter.name] = converted
+        return self._finish(values, named, used)
+
+    def _spread(self, position: int, given: tuple[object, ...]) -> object:
+        """All positional arguments as one list of ints: ``x.view(2, 3)``."""
+        if position != self.spread:
+            return NO_MATCH
+        rest = given[position:]
+        if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
+            return NO_MATCH
+        return self.parameters[position].convert(rest)
+
+    @staticmethod
+    def _convert(parameter: Parameter, value: object) -> object:
+        if value is None and parameter.accepts_none:
+            return parameter.default if parameter.default is not MISSING else None
+        return parameter.convert(value)
+
+    def _finish(self, values: dict[str, object], named: Mapping[str, object], used: int) -> Bound | Mismatch:
+        out = named.get("out") if "out" not in values else None
+        unused = [each for each in named if each not in values and each != "out"]
+        if unused:
+            return Mismatch(f"got an unexpected keyword argument '{unused[0]}'", general=True)
+        repeated = len(values.keys() & named.keys()) - used
+        if repeated:
+            return Mismatch("got several values for one argument", general=True)
+        if out is None:
+            if self.operator is None:
+                return Mismatch('missing the required argument "out"', general=True)
+            return Bound(self.operator, tuple(values.values()))
+        return self._bind_out(values, out)
+
+    def _bind_out(self, values: dict[str, object], out: object) -> Bound | Mismatch:
+        if self.out is None:
+            return Mismatch("got an unexpected keyword argument 'out'", general=True)
+        outs = (out,) if isinstance(out, Tensor) else out
+        if not isinstance(outs, (tuple, list)) or not all(isinstance(each, Tensor) for each in outs):
+            return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
+        if len(outs) != len(self.out_names):
+            return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
+        arguments = [values[each.name] for each in self.out.schema.arguments if each.name not in self.out_names]
+        return Bound(self.out, (*arguments, *outs))
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for position, parameter in enumerate(self.parameters):
+            if parameter.keyword_only and (position == 0 or not self.parameters[position - 1].keyword_only):
+                parts.append("*")
+            parts.append(str(parameter))
+        if self.out is not None:
+            parts += [*([] if "*" in parts else ["*"]), "Tensor out = None"]
+        return f"({', '.join(parts)})"
+
+
+def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
+    place = "" if parameter.keyword_only else f" (position {position + 1})"
+    if isinstance(value, (list, tuple)) and isinstance(parameter.type, ListType):
+        element = converter(parameter.type.element)
+        for index, each in enumerate(value):
+            if element(each) is NO_MATCH:
+                wanted = expected(parameter.type.element)
+                return (
+                    f"expected {wanted} as element {index} of argument '{parameter.name}'{place}, "
+                    f"but got {type(each).__name__}"
+                )
+    return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {type(value).__name__}"
+
+
+def bind(
+    name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
+) -> Bound:
+    """The first signature that a call fits.
+
+    Raises:
+        ArgumentError: none does; the message shows what was given and every signature.
+    """
+    mismatch: Mismatch | None = None
+    for signature in signatures:
+        found = signature.bind(given, named)
+        if isinstance(found, Bound):
+            return found
+        mismatch = found
+    assert mismatch is not None, "a caller has at least one signature"
+    if len(signatures) == 1:
+        separator = " " if mismatch.general else ": "
+        raise ArgumentError(f"{name}(){separator}{mismatch.text}. It is {name}{signatures[0]}.")
+    parts = [type(each).__name__ for each in given] + [f"{key}={type(each).__name__}" for key, each in named.items()]
+    choices = "".join(f"\n * {name}{each}" for each in signatures)
+    raise ArgumentError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(parts)}), "
+        f"but expected one of:{choices}"
+    )
+
+
+def _is_smaller_type(first: Type, second: Type) -> bool:
+    """Whether torchgen tries ``first`` after ``second`` (``is_arg_smaller``)."""
+    one, two = str(first), str(second)
+    return (
+        (one, two) in (("Scalar", "Tensor"), ("Scalar?", "Tensor?"), ("SymInt[]", "int[]"))
+        or (one == "int[]" and two in ("int", "int?"))
+        or (one == "Tensor[]" and "[]" in two)
+        or (one in ("SymInt", "int") and two == "Tensor")
+    )
+
+
+def _is_smaller(first: Signature, second: Signature) -> bool:
+    if len(first.parameters) != len(second.parameters):
+        return False
+    types = [(one.type, two.type) for one, two in zip(first.parameters, second.parameters, strict=True)]
+    if all(one == two for one, two in types):
+        return False
+    return all(str(one) == str(two) or _is_smaller_type(one, two) for one, two in types)
+
+
+def sort_signatures(signatures: Sequence[Signature]) -> list[Signature]:
+    """The order in which overloads are tried: by text, then any after those it is smaller than."""
+    waiting = sorted(signatures, key=_text)
+    ordered: list[Signature] = []
+    while waiting:
+        ready = [each for each in waiting if not any(_is_smaller(each, other) for other in waiting)]
+        ordered += ready
+        waiting = [each for each in waiting if each not in ready]
+    return ordered
+
+
+def _text(signature: Signature) -> str:
+    return ", ".join(f"{each.type} {each.name}" for each in signature.parameters)
+
+
+__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "kind_of", "sort_signatures"]
