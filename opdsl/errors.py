@@ -16,7 +16,17 @@ class OpdslError(Exception):
 
 
 class SchemaError(OpdslError, ValueError):
-    """A schema text or a schema's parts break the grammar or an invariant."""
+    """A schema text or a schema's parts break the grammar or an invariant.
+
+    rule: the broken rule, like ``INV-7``.
+    start, end: where in the text the first fault stands.
+    """
+
+    def __init__(self, message: str, *, rule: str = "", start: int = 0, end: int = 0) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.start = start
+        self.end = end
 
 
 class NativeYamlError(OpdslError, ValueError):
@@ -62,6 +72,13 @@ class NumberError(OpdslError, RuntimeError):
     """A Python number does not fit the dtype that it has to become."""
 
 
+class ConversionError(OpdslError, RuntimeError, ValueError, TypeError):
+    """A tensor has no single Python value, or Python data makes no tensor.
+
+    PyTorch raises RuntimeError, ValueError or TypeError for it, depending on the road that is taken.
+    """
+
+
 class ShapeError(OpdslError, RuntimeError):
     """Shapes do not fit each other, or the operator."""
 
@@ -101,5 +118,5 @@ class KernelError(OpdslError, RuntimeError):
     """A kernel did what its schema or its meta function does not allow, or raised."""
 
 
-class InterchangeError(OpdslError, TypeError):
+class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""
