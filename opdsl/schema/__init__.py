@@ -1,0 +1,38 @@
+"""What a signature says: types, aliases, names, arguments and schemas, as frozen values.
+
+``parse_schema`` reads schema text and ``str`` prints it; ``from_signature`` makes a schema of the annotations of a
+Python signature, for the decorators and for the mypy plugin alike. May import: ``opdsl.errors``.
+"""
+
+from __future__ import annotations
+
+from opdsl.schema.alias import Alias
+from opdsl.schema.invariants import check
+from opdsl.schema.model import Argument, Default, FunctionSchema, OperatorName, Return, SchemaKind, Symbol
+from opdsl.schema.parser import parse_argument, parse_operator_name, parse_schema, parse_type, read_schema
+from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+from opdsl.schema.violation import Violation, violation_error
+
+__all__ = [
+    "Alias",
+    "Argument",
+    "BaseType",
+    "ClassType",
+    "Default",
+    "FunctionSchema",
+    "ListType",
+    "OperatorName",
+    "OptionalType",
+    "Return",
+    "SchemaKind",
+    "Symbol",
+    "Type",
+    "Violation",
+    "check",
+    "parse_argument",
+    "parse_operator_name",
+    "parse_schema",
+    "parse_type",
+    "read_schema",
+    "violation_error",
+]

@@ -1,0 +1,137 @@
+"""Defaults: which values a type takes, and how a Python value is written in a schema."""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from opdsl.errors import AnnotationError
+from opdsl.schema.model import Default, DefaultValue, Symbol
+from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+REDUCTIONS = {"Mean": 1, "Sum": 2}
+"""The names of loss reductions, which schemas keep as integers. Source: at::Reduction."""
+
+SCALAR_TYPES = _words(
+    "bool byte char short int long half float double bfloat16 complex_half complex_float complex_double "
+    "uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex32 complex64 complex128 "
+    "float8_e5m2 float8_e5m2fnuz float8_e4m3fn float8_e4m3fnuz float8_e8m0fnu float4_e2m1fn_x2 "
+    "quint8 qint8 qint32 quint4x2 quint2x4"
+)
+LAYOUTS = _words("strided sparse sparse_csr sparse_csc sparse_bsr sparse_bsc _mkldnn jagged")
+MEMORY_FORMATS = _words("contiguous_format preserve_format channels_last channels_last_3d")
+
+SYMBOLS: dict[Type, frozenset[str]] = {
+    BaseType.ScalarType: SCALAR_TYPES,
+    BaseType.Layout: LAYOUTS,
+    BaseType.MemoryFormat: MEMORY_FORMATS,
+}
+"""The names that a default of a type may be."""
+
+PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
+    BaseType.int: (int,),
+    BaseType.SymInt: (int,),
+    BaseType.DeviceIndex: (int,),
+    BaseType.float: (int, float),
+    BaseType.Scalar: (bool, int, float),
+    BaseType.bool: (bool,),
+    BaseType.SymBool: (bool,),
+    BaseType.str: (str,),
+    BaseType.Device: (str,),
+}
+"""The Python types that a default of a type may have; bool is no int here."""
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+def resolved(value: DefaultValue, type: Type) -> DefaultValue:
+    """What a name means for a type that has no names of its own: ``Mean`` for an int is 1."""
+    if isinstance(value, Symbol) and type.base is BaseType.int:
+        return REDUCTIONS.get(value.name, value)
+    return value
+
+
+def fits(value: DefaultValue, type: Type) -> bool:
+    """Whether a default means something for a type; a sized list also takes the value of one element.
+
+    >>> fits(0, ListType(BaseType.int, 2)), fits(0, ListType(BaseType.int)), fits(None, BaseType.Tensor)
+    (True, False, False)
+    """
+    if isinstance(type, OptionalType):
+        return value is None or fits(value, type.element)
+    if isinstance(type, ListType):
+        if isinstance(value, tuple):
+            return all(fits(element, type.element) for element in value)
+        return type.size is not None and fits(value, type.element)
+    if isinstance(value, Symbol):
+        return value.name in SYMBOLS.get(type, ())
+    if isinstance(value, bool):
+        return bool in PYTHON_TYPES.get(type, ())
+    if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+        return False
+    return isinstance(value, PYTHON_TYPES.get(type, ()))
+
+
+def takes(type: Type) -> str:
+    """What a default of ``type`` may be, for error messages."""
+    if isinstance(type, OptionalType):
+        return f"None or {takes(type.element)}"
+    if isinstance(type, ListType):
+        one = "" if type.size is None else f", or {takes(type.element)}"
+        return f"a list like [] of {type.element}{one}"
+    if type in SYMBOLS:
+        return f"one of {', '.join(sorted(SYMBOLS[type]))}"
+    if isinstance(type, ClassType) or type not in PYTHON_TYPES:
+        return "nothing: a default of this type cannot be written"
+    return {"int": "an integer", "SymInt": "an integer", "bool": "True or False", "str": "a quoted string"}.get(
+        str(type), " or ".join(one.__name__ for one in PYTHON_TYPES[type])
+    )
+
+
+def default_of(value: object) -> Default:
+    """The schema's form of a Python default.
+
+    Numbers, booleans, None, strings, lists and tuples of these; an enumeration's member or a dtype by its schema name
+    (``schema_name`` where the value has one); a ``Default`` as it is.
+
+    Raises AnnotationError for a value that a schema cannot hold.
+
+    >>> str(default_of([0, 1])), str(default_of("none"))
+    ('[0,1]', '"none"')
+    """
+    if isinstance(value, Default):
+        return value
+    if isinstance(value, (list, tuple)):
+        elements = [default_of(element) for element in value]
+        return Default(f"[{','.join(map(str, elements))}]", tuple(element.value for element in elements))
+    if isinstance(value, str) and not isinstance(value, enum.Enum):
+        return Default(_quoted(value), value)
+    schema_name = getattr(value, "schema_name", None)
+    if isinstance(schema_name, str):
+        return Default(schema_name, Symbol(schema_name))
+    if isinstance(value, enum.Enum):
+        number = int(value) if isinstance(value, int) else None
+        return Default(value.name, Symbol(value.name) if number is None else number)
+    if value is None or isinstance(value, (bool, int)):
+        return Default(repr(value), value)
+    if isinstance(value, float):
+        return Default(_float_text(value), value)
+    raise AnnotationError(
+        f"a schema cannot hold the default {value!r}: it knows None, booleans, integers, floats, strings, lists of "
+        "these, dtypes, layouts and memory formats. Take None as the default and replace it in the body"
+    )
+
+
+def _float_text(value: float) -> str:
+    return repr(value) if math.isfinite(value) else {math.inf: "inf", -math.inf: "-inf"}.get(value, "nan")
+
+
+def _quoted(value: str) -> str:
+    """A string in double quotes, with the escapes that the grammar reads."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{escaped}"'

@@ -1,0 +1,25 @@
+"""How a fault in a text is shown: the line, the part that is meant underlined, and what is wrong with it."""
+
+from __future__ import annotations
+
+LONGEST_LINE = 200
+"""Longer lines are shown as a window around the fault."""
+
+
+def underlined(text: str, start: int, end: int) -> str:
+    """The line of ``text`` that holds ``start``, and ``~~~^`` below the part up to ``end``.
+
+    >>> print(underlined("add(Tenso self)", 4, 9))
+    add(Tenso self)
+        ~~~~^
+    """
+    start = min(start, len(text))
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    last = len(text) if last < 0 else last
+    end = max(start + 1, min(end, last))
+    if last - first > LONGEST_LINE:
+        first, last = max(first, start - LONGEST_LINE // 2), min(last, start + LONGEST_LINE // 2)
+        end = min(end, last + 1)
+    line = "".join(character if character.isprintable() else "?" for character in text[first:last])
+    return f"{line}\n{' ' * (start - first)}{'~' * (end - start - 1)}^"

@@ -1,0 +1,355 @@
+"""What a schema has to hold beyond its grammar: INV-1 to INV-16 of the facts, and what torchgen lets through.
+
+Each rule is one small generator of violations. INV-1, INV-2, INV-5 and the forms of INV-6 and INV-7 are grammar: the
+parser reports them by the same numbers, and the values here cannot be built otherwise, or are checked once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.schema.alias import alias_fault
+from opdsl.schema.defaults import fits, takes
+from opdsl.schema.model import (
+    AUGMENTED_ASSIGNMENTS,
+    FUNCTIONAL_SUFFIX,
+    SCRATCH_PREFIX,
+    Argument,
+    FunctionSchema,
+    OperatorName,
+    Return,
+    SchemaKind,
+)
+from opdsl.schema.types import ALIASABLE, BaseType, ListType, OptionalType, Type
+from opdsl.schema.violation import NAME, Part, Violation, argument_part, return_part
+
+MOST_NESTING = 8
+"""How many lists and question marks may stand around a type: deeper ones are no operator's."""
+
+Rule = Callable[[FunctionSchema], Iterator[Violation]]
+
+
+def check(schema: FunctionSchema) -> list[Violation]:
+    """All rules that a schema breaks, in the order of the rules; empty for a good one."""
+    violations = [violation for rule in RULES_OF_PARTS for violation in rule(schema)]
+    return violations + check_relations(schema)
+
+
+def check_relations(schema: FunctionSchema) -> list[Violation]:
+    """The rules between a schema's parts, for one whose arguments and returns are good in themselves."""
+    rules = RULES if _has_alias(schema) else RULES_WITHOUT_ALIAS
+    return [violation for rule in rules for violation in rule(schema)]
+
+
+def _has_alias(schema: FunctionSchema) -> bool:
+    """Whether any part is annotated: most rules say nothing about the others."""
+    if schema.out or schema.name.is_inplace:
+        return True
+    for argument in schema.positional:
+        if argument.alias is not None:
+            return True
+    return any(part.alias is not None for part in schema.keyword_only + schema.returns)
+
+
+# ----------------------------------------------------------------------------------------------------------- the name
+
+
+def name_faults(name: OperatorName) -> Iterator[str]:
+    """INV-3: the base name is not empty, keeps off reserved endings, and dunders are of a known form."""
+    if not name.root:
+        yield "the operator's name is empty but for its marks"
+    if name.base.endswith("_out"):
+        yield f'a name must not end in "_out": an out= variant is an overload, like {name.base[:-4] or "add"}.out'
+    if name.is_dunder and name.base[2] == "i" and not name.is_inplace:
+        yield f"{name.base} is no in-place dunder: only {', '.join(sorted(AUGMENTED_ASSIGNMENTS))} have one"
+    if name.root.endswith(FUNCTIONAL_SUFFIX) and (name.is_dunder or name.is_inplace):
+        yield f'"{FUNCTIONAL_SUFFIX}" ends the name of a functional variant, which is neither dunder nor in-place'
+
+
+def inv_3(schema: FunctionSchema) -> Iterator[Violation]:
+    """The name keeps off what is reserved."""
+    for message in name_faults(schema.name):
+        yield Violation("INV-3", message, NAME)
+
+
+def inv_4(schema: FunctionSchema) -> Iterator[Violation]:
+    """An overload that says functional is functional."""
+    if "functional" in schema.name.overload and schema.kind is not SchemaKind.functional:
+        yield Violation("INV-4", f'an overload named "functional" writes to nothing, but this is {schema.kind}', NAME)
+
+
+# ----------------------------------------------------------------------------------------- arguments and returns alone
+
+
+def type_faults(type: Type) -> Iterator[str]:
+    """INV-5: list sizes are positive, and nesting stays within what an operator takes."""
+    depth = 0
+    while isinstance(type, (ListType, OptionalType)):
+        depth += 1
+        if isinstance(type, ListType) and type.size is not None and type.size < 1:
+            yield f"a list of {type.size} elements holds nothing: write {type.element}[] or a size of at least 1"
+        if depth > MOST_NESTING:
+            yield f"a type is at most {MOST_NESTING} lists and question marks deep"
+            return
+        type = type.element
+
+
+def inv_5(schema: FunctionSchema) -> Iterator[Violation]:
+    """Types are well formed."""
+    for part, value in _parts(schema):
+        for message in type_faults(value.type):
+            yield Violation("INV-5", message, part, "type")
+
+
+def inv_6(schema: FunctionSchema) -> Iterator[Violation]:
+    """Alias annotations stand on Tensors, in one of the known forms."""
+    for part, value in _parts(schema):
+        for message in value_alias_faults(value):
+            yield Violation("INV-6", message, part, "type")
+
+
+def value_alias_faults(value: Argument | Return) -> Iterator[str]:
+    """INV-6 for one argument or return."""
+    if value.alias is None:
+        return
+    if value.type not in ALIASABLE:
+        yield f"an alias annotation stands on Tensor, Tensor? or Tensor[] (got {value.type})"
+    message = alias_fault(value.alias)
+    if message is not None:
+        yield message
+
+
+def default_faults(argument: Argument) -> Iterator[str]:
+    """The default means something for the argument's type."""
+    default = argument.default
+    if default is not None and not fits(default.value, argument.type):
+        yield f"{default.text} is no value of {argument.type}, which takes {takes(argument.type)}"
+
+
+def defaults_fit(schema: FunctionSchema) -> Iterator[Violation]:
+    """Defaults mean something for their types."""
+    for index, argument in enumerate(schema.arguments):
+        for message in default_faults(argument):
+            yield Violation("default-type", message, argument_part(index), "default")
+
+
+def names_are_identifiers(schema: FunctionSchema) -> Iterator[Violation]:
+    """Arguments and returns have names that Python could use, and the operator's name is made of such."""
+    for text in filter(None, (schema.name.namespace, schema.name.base, schema.name.overload)):
+        if not is_word(text):
+            yield Violation("identifier", f"{text!r} is not made of letters, digits and underscores", NAME)
+    for part, value in _parts(schema):
+        if value.name is not None and not (is_word(value.name) and not value.name[0].isdigit()):
+            yield Violation("identifier", f"{value.name!r} is no identifier", part, "name")
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is made of ASCII letters, digits and underscores, at least one."""
+    return text.isascii() and text.replace("_", "a").isalnum()
+
+
+# ------------------------------------------------------------------------------------------------------- between parts
+
+
+def inv_7(schema: FunctionSchema) -> Iterator[Violation]:
+    """Keyword-only arguments that are written are the out arguments, and they come last."""
+    first = len(schema.positional)
+    for index, argument in enumerate(schema.keyword_only, first):
+        if argument.is_written:
+            message = f"{argument.name} is keyword-only and written, so it is an out argument and comes last"
+            yield Violation("INV-7", message, argument_part(index))
+    for index, argument in enumerate(schema.out, first + len(schema.keyword_only)):
+        if not argument.is_written:
+            message = f"{argument.name} is not written, so it cannot follow the out arguments: put it before them"
+            yield Violation("INV-7", message, argument_part(index))
+
+
+def inv_8_options(schema: FunctionSchema) -> Iterator[Violation]:
+    """TensorOptions belong to functional schemas."""
+    if len(schema.keyword_only) < 4 or not (schema.out or schema.name.is_inplace or schema.is_mutable):
+        return
+    options = schema.tensor_options
+    if options and schema.kind is not SchemaKind.functional:
+        part = argument_part(schema.arguments.index(options[0]))
+        yield Violation("INV-8", f"TensorOptions say how to make a result; this schema is {schema.kind}", part)
+
+
+def inv_8_before_self(schema: FunctionSchema) -> Iterator[Violation]:
+    """Nothing before ``self`` is written."""
+    if schema.self_argument is None:
+        return
+    for index, argument in enumerate(schema.positional):
+        if argument.name == "self":
+            return
+        if argument.is_written:
+            message = f"{argument.name} stands before self and is written: put it after self"
+            yield Violation("INV-8", message, argument_part(index))
+
+
+def inv_9(schema: FunctionSchema) -> Iterator[Violation]:
+    """The i-th return is the i-th out argument."""
+    for index, (argument, value) in enumerate(zip(schema.out, schema.returns, strict=False)):
+        if argument.alias != value.alias:
+            message = f"return {index} has to be the out argument {argument.name}, with its annotation {argument.alias}"
+            yield Violation("INV-9", message, return_part(index))
+
+
+def inv_10(schema: FunctionSchema) -> Iterator[Violation]:
+    """Written positional arguments other than ``self`` are not returned."""
+    for argument in schema.after_self:
+        for index, value in enumerate(schema.returns):
+            if argument.is_written and argument.alias == value.alias:
+                message = (
+                    f"{argument.name} is positional and written, so it is not returned. Leave it out of the returns, "
+                    'make it keyword-only (then it is an out argument), or name it "self"'
+                )
+                yield Violation("INV-10", message, return_part(index))
+
+
+def inv_11(schema: FunctionSchema) -> Iterator[Violation]:
+    """Either all returns are written arguments, or none is."""
+    written = [value.is_written for value in schema.returns]
+    if any(written) and not all(written):
+        message = "written and new values cannot be returned together: leave the written ones out"
+        yield Violation("INV-11", message, return_part(written.index(True)))
+
+
+def inv_12(schema: FunctionSchema) -> Iterator[Violation]:
+    """A written return is an out argument or ``self``."""
+    own = schema.self_argument
+    aliases = [argument.alias for argument in schema.out] + ([] if own is None else [own.alias])
+    for index, value in enumerate(schema.returns):
+        if value.is_written and value.alias not in aliases:
+            message = f"no out argument and no self is annotated {value.alias}. Is an out argument not keyword-only?"
+            yield Violation("INV-12", message, return_part(index))
+
+
+def inv_13(schema: FunctionSchema) -> Iterator[Violation]:
+    """Out arguments that are plain Tensors are all returned but for scratch ones; with others nothing is."""
+    if not schema.out:
+        return
+    part = return_part(0) if schema.returns else NAME
+    if any(argument.type is not BaseType.Tensor for argument in schema.out):
+        if schema.returns:
+            message = "an operator with an out argument that is no plain Tensor returns nothing: write -> ()"
+            yield Violation("INV-13", message, part)
+        return
+    expected = sum(not argument.name.startswith(SCRATCH_PREFIX) for argument in schema.out)
+    if expected != len(schema.returns):
+        message = f"all {expected} out arguments have to be returned (got {len(schema.returns)} returns)"
+        yield Violation("INV-13", message, part)
+
+
+def inv_14(schema: FunctionSchema) -> Iterator[Violation]:
+    """An in-place operator writes ``self``, and returns it when it is a Tensor."""
+    if not schema.name.is_inplace:
+        return
+    own = schema.self_argument
+    if own is None or not own.is_written:
+        yield Violation("INV-14", f"{schema.name.base} is an in-place name, so self has to be written: (a!)", NAME)
+    elif own.type is BaseType.Tensor:
+        if [value.alias for value in schema.returns] != [own.alias]:
+            message = f"an in-place operator returns self and nothing else: -> Tensor({own.alias})"
+            yield Violation("INV-14", message, NAME)
+    elif schema.returns:
+        message = f"an in-place operator whose self is {own.type} returns nothing: -> ()"
+        yield Violation("INV-14", message, return_part(0))
+
+
+def inv_15(schema: FunctionSchema) -> Iterator[Violation]:
+    """No operator is both in-place and out=."""
+    if schema.out and schema.name.is_inplace:
+        message = f"{schema.name.base} is an in-place name, so it has no out argument"
+        yield Violation("INV-15", message, argument_part(len(schema.arguments) - len(schema.out)))
+
+
+def inv_16(schema: FunctionSchema) -> Iterator[Violation]:
+    """A return is at most one argument."""
+    aliases = [argument.alias for argument in schema.arguments]
+    for index, value in enumerate(schema.returns):
+        if value.alias is not None and aliases.count(value.alias) > 1:
+            names = " and ".join(argument.name for argument in schema.arguments if argument.alias == value.alias)
+            yield Violation("INV-16", f"this return would be both {names}", return_part(index))
+
+
+# ------------------------------------------------------------------------------------ what torchgen accepts in silence
+
+
+def names_are_unique(schema: FunctionSchema) -> Iterator[Violation]:
+    """No two arguments and no two returns share a name."""
+    arguments = [argument.name for argument in schema.arguments]
+    if len(set(arguments)) < len(arguments):
+        for index, name in enumerate(arguments):
+            if name in arguments[:index]:
+                message = f"two arguments are named {name}"
+                yield Violation("duplicate-name", message, argument_part(index), "name")
+    if len(schema.returns) > 1:
+        returns = [value.name for value in schema.returns]
+        for index, other in enumerate(returns):
+            if other is not None and other in returns[:index]:
+                yield Violation("duplicate-name", f"two returns are named {other}", return_part(index), "name")
+
+
+def defaults_come_last(schema: FunctionSchema) -> Iterator[Violation]:
+    """After a positional argument with a default, all have one."""
+    defaulted = None
+    for index, argument in enumerate(schema.positional):
+        if argument.default is not None:
+            defaulted = argument
+        elif defaulted is not None:
+            message = f"{argument.name} has no default but follows {defaulted.name}, which has one"
+            yield Violation("default-order", message, argument_part(index))
+
+
+def out_has_no_default(schema: FunctionSchema) -> Iterator[Violation]:
+    """Out arguments are always given."""
+    first = len(schema.positional) + len(schema.keyword_only)
+    for index, argument in enumerate(schema.out, first):
+        if argument.default is not None:
+            message = f"the out argument {argument.name} cannot have a default"
+            yield Violation("out-default", message, argument_part(index), "default")
+
+
+def returns_alias_arguments(schema: FunctionSchema) -> Iterator[Violation]:
+    """Every alias set of a return is that of an argument."""
+    known = {
+        name
+        for argument in schema.arguments
+        if argument.alias is not None
+        for name in argument.alias.before + argument.alias.after
+    }
+    for index, value in enumerate(schema.returns):
+        unbound = [] if value.alias is None else [name for name in value.alias.before if name not in known]
+        if unbound:
+            message = f"no argument belongs to the alias set {', '.join(unbound)}"
+            yield Violation("unbound-alias", message, return_part(index))
+
+
+def _parts(schema: FunctionSchema) -> Iterator[tuple[Part, Argument | Return]]:
+    for index, argument in enumerate(schema.arguments):
+        yield argument_part(index), argument
+    for index, value in enumerate(schema.returns):
+        yield return_part(index), value
+
+
+RULES_OF_PARTS: tuple[Rule, ...] = (inv_5, inv_6, defaults_fit, names_are_identifiers)
+RULES_WITHOUT_ALIAS: tuple[Rule, ...] = (inv_3, names_are_unique, defaults_come_last)
+RULES: tuple[Rule, ...] = (
+    inv_3,
+    inv_4,
+    inv_7,
+    inv_8_options,
+    inv_8_before_self,
+    inv_9,
+    inv_10,
+    inv_11,
+    inv_12,
+    inv_13,
+    inv_14,
+    inv_15,
+    inv_16,
+    names_are_unique,
+    defaults_come_last,
+    out_has_no_default,
+    returns_alias_arguments,
+)

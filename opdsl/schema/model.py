@@ -1,0 +1,350 @@
+"""Schema values: names, arguments, returns and whole schemas, frozen; each prints back to the text it came from."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from opdsl.schema.alias import Alias
+from opdsl.schema.types import BaseType, OptionalType, Type
+
+DEFAULT_NAMESPACE = "aten"
+"""The namespace of a name that is written without one."""
+
+AUGMENTED_ASSIGNMENTS = frozenset(("add", "sub", "mul", "div", "mod", "pow", "lshift", "rshift", "and", "xor", "or"))
+"""The names for which ``__iX__`` is the in-place form of ``__X__``. Source: PEP 203, as torchgen reads it."""
+
+SCRATCH_PREFIX = "_scratch_"
+"""Out arguments that begin so are working memory and are never returned."""
+
+FUNCTIONAL_SUFFIX = "_functional"
+"""Ends the base name of the functional form of a mutable operator."""
+
+SIGNATURE_DEFAULTS = {"bernoulli.p": ("p", "0.5")}
+"""Defaults that only the signature has, so that an entry pairs with the others of its name. Source: torchgen's
+note "bernoulli.p schema"."""
+
+
+@attrs.frozen
+class Symbol:
+    """A default that is a name of its type's own: ``long``, ``contiguous_format``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+DefaultValue = None | bool | int | float | str | Symbol | tuple["DefaultValue", ...]
+"""What a default means; lists are tuples."""
+
+
+@attrs.frozen
+class Default:
+    """A default value: the text as it was written, and what it means."""
+
+    text: str
+    value: DefaultValue
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class SchemaKind(enum.Enum):
+    """What becomes of the result: a new one, ``self``, an ``out`` argument, or some other argument that is written."""
+
+    functional = "functional"
+    inplace = "inplace"
+    out = "out"
+    mutable = "mutable"
+    scratch = "scratch"
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@attrs.frozen
+class OperatorName:
+    """The name of one operator.
+
+    namespace: as written; None where none was, which means ``aten``.
+    base: the packet's name within the namespace, with its trailing underscore or its dunders.
+    overload: empty for the default overload.
+
+    >>> name = OperatorName(None, "add_", "Tensor")
+    >>> str(name), name.qualified, name.packet, name.root
+    ('add_.Tensor', 'aten::add_.Tensor', 'aten::add_', 'add')
+    """
+
+    namespace: str | None
+    base: str
+    overload: str = ""
+
+    def __str__(self) -> str:
+        name = f"{self.base}.{self.overload}" if self.overload else self.base
+        return name if self.namespace is None else f"{self.namespace}::{name}"
+
+    @property
+    def packet(self) -> str:
+        """The name of the packet, with its namespace."""
+        return f"{self.namespace or DEFAULT_NAMESPACE}::{self.base}"
+
+    @property
+    def qualified(self) -> str:
+        """The whole name, the namespace always written: two names are the same operator where this is equal."""
+        return f"{self.packet}.{self.overload}" if self.overload else self.packet
+
+    @property
+    def is_dunder(self) -> bool:
+        """Whether the name is of the form ``__x__``."""
+        base = self.base
+        return len(base) > 4 and base.startswith("__") and base.endswith("__") and "_" not in base[2:-2]
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether the name says that ``self`` is written: ``add_``, ``__iadd__``."""
+        if self.is_dunder:
+            return self.base[2] == "i" and self.base[3:-2] in AUGMENTED_ASSIGNMENTS
+        return self.base.endswith("_")
+
+    @property
+    def is_functional_variant(self) -> bool:
+        """Whether the name is that of a mutable operator's functional form."""
+        return not self.is_dunder and self.base.endswith(FUNCTIONAL_SUFFIX)
+
+    @property
+    def root(self) -> str:
+        """The base name without the marks of in-place, dunder and functional forms: what all variants share."""
+        if self.is_dunder:
+            return self.base[3:-2] if self.is_inplace else self.base[2:-2]
+        if self.is_inplace:
+            return self.base[:-1]
+        return self.base.removesuffix(FUNCTIONAL_SUFFIX)
+
+    @property
+    def functional_base(self) -> str:
+        """The base name of the functional variant: without the mark of in-place, dunders kept."""
+        return f"__{self.root}__" if self.is_dunder else self.root
+
+
+@attrs.frozen
+class Argument:
+    """One argument; the alias annotation belongs to the Tensor inside the type."""
+
+    name: str
+    type: Type
+    default: Default | None = None
+    alias: Alias | None = None
+
+    def __str__(self) -> str:
+        text = f"{typed(self.type, self.alias)} {self.name}"
+        return text if self.default is None else f"{text}={self.default.text}"
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the operator writes to it."""
+        return self.alias is not None and self.alias.write
+
+
+@attrs.frozen
+class Return:
+    """One return, with a name or without."""
+
+    name: str | None
+    type: Type
+    alias: Alias | None = None
+
+    def __str__(self) -> str:
+        text = typed(self.type, self.alias)
+        return text if self.name is None else f"{text} {self.name}"
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is an argument that the operator has written to."""
+        return self.alias is not None and self.alias.write
+
+
+def typed(type: Type, alias: Alias | None) -> str:
+    """A type's text with the alias annotation where it belongs, behind ``Tensor``.
+
+    >>> typed(OptionalType(BaseType.Tensor), Alias("a", write=True))
+    'Tensor(a!)?'
+    """
+    return str(type) if alias is None else str(type).replace("Tensor", f"Tensor({alias})", 1)
+
+
+@attrs.frozen
+class FunctionSchema:
+    """What an operator takes and gives.
+
+    name: the operator's name.
+    positional: the arguments that may be given by position.
+    keyword_only: those after ``*`` that are not written.
+    out: those after ``*`` that are written.
+    returns: in order; empty for ``-> ()``.
+
+    The values are not checked on construction: ``parse_schema`` and ``from_signature`` do it, and so does
+    ``opdsl.schema.check``.
+    """
+
+    name: OperatorName
+    positional: tuple[Argument, ...]
+    keyword_only: tuple[Argument, ...]
+    out: tuple[Argument, ...]
+    returns: tuple[Return, ...]
+
+    def __str__(self) -> str:
+        arguments = [str(argument) for argument in self.positional]
+        if self.keyword_only or self.out:
+            arguments.append("*")
+            arguments += [str(argument) for argument in self.keyword_only + self.out]
+        returns = ", ".join([str(value) for value in self.returns])
+        return f"{self.name}({', '.join(arguments)}) -> {returns if len(self.returns) == 1 else f'({returns})'}"
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """All arguments in schema order."""
+        return self.positional + self.keyword_only + self.out
+
+    @property
+    def self_argument(self) -> Argument | None:
+        """The positional argument named ``self``, which makes a method possible; it need not come first."""
+        return next((argument for argument in self.positional if argument.name == "self"), None)
+
+    @property
+    def after_self(self) -> tuple[Argument, ...]:
+        """The positional arguments after ``self``; all of them where there is none."""
+        for index, argument in enumerate(self.positional):
+            if argument.name == "self":
+                return self.positional[index + 1 :]
+        return self.positional
+
+    @property
+    def written_arguments(self) -> tuple[Argument, ...]:
+        """The arguments that the operator writes to, in schema order."""
+        return tuple(argument for argument in self.arguments if argument.is_written)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether any argument is written to."""
+        return any(argument.is_written for argument in self.arguments)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether a result shares memory with an argument that is not written, or an argument's memory may end up
+        anywhere (INV-46). In-place views are known by their tag, which is not part of the schema."""
+        if any(value.alias is not None and not value.alias.write for value in self.returns):
+            return True
+        return any(argument.alias is not None and argument.alias.is_wildcard for argument in self.arguments)
+
+    @property
+    def kind(self) -> SchemaKind:
+        """In-place by name, else scratch or out by the out arguments, else mutable where one is written."""
+        if self.name.is_inplace:
+            return SchemaKind.inplace
+        if self.out:
+            scratch = any(argument.name.startswith(SCRATCH_PREFIX) for argument in self.out)
+            return SchemaKind.scratch if scratch else SchemaKind.out
+        mutable = any(argument.is_written for argument in self.after_self)
+        return SchemaKind.mutable if mutable else SchemaKind.functional
+
+    @property
+    def tensor_options(self) -> tuple[Argument, ...]:
+        """The four consecutive keyword-only arguments that stand for TensorOptions; empty when they are not there."""
+        start = tensor_options_start(self.keyword_only)
+        return () if start is None else self.keyword_only[start : start + len(TENSOR_OPTIONS)]
+
+    @property
+    def returned_arguments(self) -> tuple[str | None, ...]:
+        """For each return the name of the argument that it is or views, None for a new value."""
+        return tuple(self._aliased_by(value) for value in self.returns)
+
+    def _aliased_by(self, value: Return) -> str | None:
+        if value.alias is None:
+            return None
+        return next((argument.name for argument in self.arguments if argument.alias == value.alias), None)
+
+    def signature(
+        self, *, strip_defaults: bool = False, strip_view_copy: bool = False, keep_return_names: bool = False
+    ) -> FunctionSchema:
+        """What all variants of an operator have in common (INV-39).
+
+        Overload, in-place mark, out arguments, alias annotations, return names and TensorOptions are dropped, and
+        written arguments that are not returned become returns. Defaults stay.
+
+        strip_defaults: drop the defaults too.
+        strip_view_copy: also drop what tells ``x_copy`` (and ``x_scatter`` from ``x_inverse``) from the view ``x``.
+        keep_return_names: keep the names of returns, and name those that stand for a written argument ``x_out``.
+        """
+        return FunctionSchema(
+            OperatorName(_written_namespace(self.name), _signature_base(self.name, strip_view_copy)),
+            tuple(_bare(self, argument, strip_defaults) for argument in self.positional),
+            tuple(_bare(self, argument, strip_defaults) for argument in _without_options(self.keyword_only)),
+            (),
+            tuple(Return(value.name if keep_return_names else None, value.type) for value in self.returns)
+            + tuple(
+                Return(f"{argument.name}_out" if keep_return_names else None, argument.type)
+                for argument in _written_unreturned(self)
+            ),
+        )
+
+
+TENSOR_OPTIONS = (
+    ("dtype", BaseType.ScalarType),
+    ("layout", BaseType.Layout),
+    ("device", BaseType.Device),
+    ("pin_memory", BaseType.bool),
+)
+"""The names and types of the arguments that together are TensorOptions; each may be optional."""
+
+
+def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
+    """Where the first run of the TensorOptions arguments begins."""
+    for start in range(len(keyword_only) - len(TENSOR_OPTIONS) + 1):
+        if all(
+            argument.name == name and argument.type in (type, OptionalType(type))
+            for argument, (name, type) in zip(keyword_only[start:], TENSOR_OPTIONS, strict=False)
+        ):
+            return start
+    return None
+
+
+def _without_options(keyword_only: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    start = tensor_options_start(keyword_only)
+    return keyword_only if start is None else keyword_only[:start] + keyword_only[start + len(TENSOR_OPTIONS) :]
+
+
+def _written_namespace(name: OperatorName) -> str | None:
+    """None for aten, so that names written with it and without it have one signature."""
+    return None if name.namespace == DEFAULT_NAMESPACE else name.namespace
+
+
+def _signature_base(name: OperatorName, strip_view_copy: bool) -> str:
+    base = name.functional_base
+    if strip_view_copy and not name.is_dunder:
+        if base.endswith("_copy"):
+            return base.replace("_copy", "")
+        if base.endswith("_scatter"):
+            return base.replace("scatter", "inverse")
+    return base
+
+
+def _bare(schema: FunctionSchema, argument: Argument, strip_default: bool) -> Argument:
+    """An argument without its alias annotation, with the default that the signature sees."""
+    if strip_default:
+        return Argument(argument.name, argument.type)
+    name, text = SIGNATURE_DEFAULTS.get(str(schema.name), (None, ""))
+    if argument.name == name:
+        return Argument(argument.name, argument.type, Default(text, float(text)))
+    return argument if argument.alias is None else Argument(argument.name, argument.type, argument.default)
+
+
+def _written_unreturned(schema: FunctionSchema) -> list[Argument]:
+    """Written arguments that no return stands for: self, then out, then the others, the order all variants share."""
+    self_argument = schema.self_argument
+    candidates = (() if self_argument is None else (self_argument,)) + schema.out + schema.after_self
+    returned = [value.alias for value in schema.returns]
+    return [argument for argument in candidates if argument.is_written and argument.alias not in returned]

@@ -1,0 +1,428 @@
+"""Schema text to values: a recursive-descent parser whose functions' docstrings are the grammar.
+
+The text has one form only, the one that ``str`` of the values gives back, so that reading and printing are inverse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import NoReturn, TypeVar
+
+from opdsl.errors import SchemaError
+from opdsl.schema.alias import Alias, alias_fault, is_alias_name
+from opdsl.schema.defaults import resolved
+from opdsl.schema.faults import underlined
+from opdsl.schema.invariants import (
+    MOST_NESTING,
+    check,
+    check_relations,
+    default_faults,
+    name_faults,
+    type_faults,
+    value_alias_faults,
+)
+from opdsl.schema.model import Argument, Default, DefaultValue, FunctionSchema, OperatorName, Return, Symbol
+from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, ListType, OptionalType, Type
+from opdsl.schema.violation import violation_error
+
+WORD = r"[A-Za-z0-9_]+"
+IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
+DOTTED = r"[A-Za-z0-9_.]+"
+NUMBER = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![A-Za-z0-9_.])"
+INTEGER = r"-?(?:0|[1-9][0-9]*)"
+STRING = r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'"
+LONGEST_NUMBER = 40
+MOST_REMEMBERED = 8192
+"""How many argument and return texts are kept; schemas repeat few of them very often."""
+
+BASE_TYPES: dict[str, Type] = {type.value: type for type in BaseType}
+ESCAPES = {"n": "\n", "t": "\t"}
+CONSTANTS: dict[str, bool | None] = {"None": None, "True": True, "False": False}
+
+Parsed = TypeVar("Parsed")
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """Reads ``[namespace::]name[.overload](arguments) -> returns``; ``str`` of the result is the text again.
+
+    Raises SchemaError, which shows the text with the fault underlined, when it breaks the grammar or an invariant.
+
+    >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
+    'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
+    """
+    cursor = Cursor(text)
+    parsed = schema(cursor)
+    violations = check(parsed) if cursor.has_doubtful_parts else check_relations(parsed)
+    if violations:
+        raise violation_error(parsed, violations)
+    return parsed
+
+
+def read_schema(text: str) -> FunctionSchema:
+    """Reads a schema by the grammar only, for callers who want all of ``check``'s violations."""
+    return schema(Cursor(text))
+
+
+def parse_operator_name(text: str) -> OperatorName:
+    """Reads ``[namespace::]name[.overload]``. Raises SchemaError."""
+    name = _whole(text, operator_name)
+    for message in name_faults(name):
+        Cursor(text).fail(message, 0, len(text), "INV-3")
+    return name
+
+
+def parse_type(text: str) -> Type:
+    """Reads a type without alias annotation. Raises SchemaError.
+
+    >>> parse_type("int[2]?")
+    OptionalType(element=ListType(element=<BaseType.int: 'int'>, size=2))
+    """
+
+    def plain_type(cursor: Cursor) -> Type:
+        type, alias = annotated_type(cursor)
+        if alias is not None:
+            cursor.fail("an alias annotation belongs to an argument or a return", 0, len(text), "INV-6")
+        for message in type_faults(type):
+            cursor.fail(message, 0, len(text), "INV-5")
+        return type
+
+    return _whole(text, plain_type)
+
+
+def parse_argument(text: str) -> Argument:
+    """Reads ``type name[=default]``. Raises SchemaError."""
+    parsed = _whole(text, argument)
+    for message in _argument_faults(parsed):
+        Cursor(text).fail(message, 0, len(text), "argument")
+    return parsed
+
+
+class Cursor:
+    """A place in a text, with what the grammar asks of it."""
+
+    __slots__ = ("has_doubtful_parts", "position", "text")
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise SchemaError(f"a schema is text (got {type(text).__name__})", rule="INV-2")
+        self.text = text
+        self.position = 0
+        self.has_doubtful_parts = False
+
+    def accept(self, token: str) -> bool:
+        """Steps over ``token`` where it is next."""
+        if self.text.startswith(token, self.position):
+            self.position += len(token)
+            return True
+        return False
+
+    def expect(self, token: str, meaning: str, rule: str) -> None:
+        """Steps over ``token``, or fails."""
+        if not self.accept(token):
+            self.fail(f"expected {token!r} {meaning}", self.position, self.position + 1, rule)
+
+    def match(self, pattern: str) -> str | None:
+        """Steps over what ``pattern`` matches here and returns it."""
+        found = _compiled(pattern).match(self.text, self.position)
+        if found is None:
+            return None
+        self.position = found.end()
+        return found.group()
+
+    def read(self, pattern: str, what: str, rule: str) -> str:
+        """What ``pattern`` matches here, or fails."""
+        start = self.position
+        found = self.match(pattern)
+        if found is None:
+            self.fail(f"expected {what}", start, start + 1, rule)
+        return found
+
+    def fail(self, message: str, start: int, end: int, rule: str) -> NoReturn:
+        """Raises SchemaError with the part from ``start`` to ``end`` underlined."""
+        shown = underlined(self.text, start, end)
+        raise SchemaError(f"{message} [{rule}]\n{shown}", rule=rule, start=start, end=end)
+
+
+# -------------------------------------------------------------------------------------------------------- the grammar
+
+
+def schema(cursor: Cursor) -> FunctionSchema:
+    """``schema = operator_name "(" [arguments] ")" " -> " returns END``"""
+    name = operator_name(cursor)
+    cursor.expect("(", "after the operator's name", "INV-2")
+    positional, keyword_only, out = arguments(cursor)
+    cursor.expect(")", "or ', ' after an argument", "INV-2")
+    cursor.expect(" -> ", "before the returns", "INV-2")
+    values = remembered_returns(cursor)
+    _end(cursor)
+    return FunctionSchema(name, positional, keyword_only, out, values)
+
+
+def operator_name(cursor: Cursor) -> OperatorName:
+    """``operator_name = [WORD "::"] WORD ["." WORD]``"""
+    first = cursor.read(WORD, "an operator name", "INV-3")
+    namespace = None
+    if cursor.accept("::"):
+        namespace, first = first, cursor.read(WORD, "an operator name after the namespace", "INV-3")
+    overload = cursor.read(WORD, "an overload name after the dot", "INV-3") if cursor.accept(".") else ""
+    return OperatorName(namespace, first, overload)
+
+
+Arguments = tuple[tuple[Argument, ...], tuple[Argument, ...], tuple[Argument, ...]]
+
+
+def arguments(cursor: Cursor) -> Arguments:
+    """``arguments = item {", " item}``, ``item = argument | "*"``, one ``*`` at most and none at the end"""
+    positional: list[Argument] = []
+    keyword_only: list[Argument] = []
+    out: list[Argument] = []
+    target = positional
+    text = cursor.text
+    if text.startswith(")", cursor.position):
+        return (), (), ()
+    last = text.find(") -> ", cursor.position)
+    while True:
+        start = cursor.position
+        if text.startswith("*", start):
+            cursor.position += 1
+            if target is not positional:
+                cursor.fail("only one * may stand among the arguments", start, start + 1, "INV-7")
+            if not text.startswith(", ", cursor.position):
+                cursor.fail("keyword-only arguments have to follow *", start, start + 1, "INV-7")
+            target = keyword_only
+        else:
+            value = remembered_argument(cursor, last)
+            if target is not positional:
+                target = out if value.is_written else keyword_only
+                if out and target is keyword_only:
+                    message = f"{value.name} is not written, so it cannot follow the out arguments: put it before them"
+                    cursor.fail(message, start, cursor.position, "INV-7")
+            target.append(value)
+        if not text.startswith(", ", cursor.position):
+            return tuple(positional), tuple(keyword_only), tuple(out)
+        cursor.position += 2
+
+
+def remembered_argument(cursor: Cursor, last: int) -> Argument:
+    """An argument that was read before, or ``argument``.
+
+    Whether a text is a whole argument does not depend on what follows it, when that is a comma or the closing
+    parenthesis: one look in a dictionary may take the place of reading it.
+    """
+    start = cursor.position
+    end = cursor.text.find(", ", start)
+    if end < 0 or end > last:
+        end = last
+    text = cursor.text[start:end]
+    known = _arguments.get(text)
+    if known is not None:
+        cursor.position = end
+        return known
+    value = argument(cursor)
+    if cursor.position != end or any(_argument_faults(value)):
+        cursor.has_doubtful_parts = True
+    elif len(_arguments) < MOST_REMEMBERED:
+        _arguments[text] = value
+    return value
+
+
+def argument(cursor: Cursor) -> Argument:
+    """``argument = annotated_type " " IDENTIFIER ["=" default]``"""
+    type, alias = annotated_type(cursor)
+    cursor.expect(" ", "and a name after the argument's type", "INV-2")
+    name = cursor.read(IDENTIFIER, "an argument's name", "identifier")
+    value = default(cursor, type) if cursor.accept("=") else None
+    return Argument(name, type, value, alias)
+
+
+def annotated_type(cursor: Cursor) -> tuple[Type, Alias | None]:
+    """``annotated_type = base_type ["(" alias ")"] {"?" | "[" [INTEGER] "]"}``"""
+    start = cursor.position
+    type: Type = base_type(cursor)
+    annotation = alias(cursor, start) if cursor.text.startswith("(", cursor.position) else None
+    for _ in range(MOST_NESTING + 1):
+        if cursor.accept("?"):
+            type = OptionalType(type)
+        elif cursor.accept("["):
+            type = ListType(type, list_size(cursor))
+        else:
+            return type, annotation
+    return cursor.fail("a type is not nested this deep", start, cursor.position, "INV-5")
+
+
+def base_type(cursor: Cursor) -> BaseType | ClassType:
+    """``base_type = "Tensor" | "int" | ... | "__torch__.torch.classes." DOTTED``"""
+    start = cursor.position
+    if cursor.accept(CLASS_PREFIX):
+        return ClassType(cursor.read(DOTTED, "the name of a custom class", "INV-5"))
+    name = cursor.read(IDENTIFIER, "a type", "INV-5")
+    known = BASE_TYPES.get(name)
+    if not isinstance(known, BaseType):
+        cursor.fail(f"{name} is no schema type{_meant(name)}", start, cursor.position, "INV-5")
+    return known
+
+
+def list_size(cursor: Cursor) -> int | None:
+    """``[INTEGER] "]"``"""
+    start = cursor.position
+    digits = cursor.match(r"[0-9]+")
+    cursor.expect("]", "after a list's size", "INV-5")
+    if digits is None:
+        return None
+    if len(digits) > 9 or digits[0] == "0":
+        cursor.fail("a list's size is an integer of at least 1", start, start + len(digits), "INV-5")
+    return int(digits)
+
+
+def alias(cursor: Cursor, type_start: int) -> Alias:
+    """``alias = "(" alias_sets ["!"] [" -> " ("*" | alias_sets)] ")"``"""
+    start = cursor.position
+    if cursor.text[type_start:start] != "Tensor":
+        cursor.fail("an alias annotation stands right behind Tensor", type_start, start + 1, "INV-6")
+    cursor.position += 1
+    before = alias_sets(cursor)
+    write = cursor.accept("!")
+    after: str | None = None
+    if cursor.accept(" -> "):
+        after = "*" if cursor.accept("*") else alias_sets(cursor)
+    cursor.expect(")", "after an alias annotation, like (a), (a!), (a|b), (a -> *)", "INV-6")
+    annotation = object.__new__(Alias)
+    annotation.__attrs_init__(tuple(before.split("|")), write, tuple(after.split("|")) if after else ())
+    message = alias_fault(annotation)
+    if message is not None:
+        cursor.fail(message, start, cursor.position, "INV-6")
+    return annotation
+
+
+def alias_sets(cursor: Cursor) -> str:
+    """``alias_sets = NAME {"|" NAME}``, a name being a lower-case letter, or one and digits"""
+    start = cursor.position
+    names = cursor.match(r"[a-z0-9|]+") or ""
+    if not all(is_alias_name(name) for name in names.split("|")):
+        message = "alias sets have names of one lower-case letter, like (a), (a!), (a|b)"
+        cursor.fail(message, start, max(cursor.position, start + 1), "INV-6")
+    return names
+
+
+def default(cursor: Cursor, type: Type) -> Default:
+    """``default = value | "[" [value {"," value}] "]"``"""
+    start = cursor.position
+    if not cursor.accept("["):
+        meaning = value(cursor, type)
+        return Default(cursor.text[start : cursor.position], meaning)
+    elements: list[DefaultValue] = []
+    if not cursor.accept("]"):
+        elements.append(value(cursor, type))
+        while cursor.accept(","):
+            elements.append(value(cursor, type))
+        cursor.expect("]", "or ',' without a space in a default list", "INV-1")
+    return Default(cursor.text[start : cursor.position], tuple(elements))
+
+
+def value(cursor: Cursor, type: Type) -> DefaultValue:
+    """``value = "None" | "True" | "False" | NUMBER | STRING | IDENTIFIER``"""
+    start = cursor.position
+    text = cursor.match(STRING)
+    if text is not None:
+        return _unescaped(text[1:-1])
+    text = cursor.match(NUMBER)
+    if text is not None:
+        return _number(cursor, text, start)
+    name = cursor.read(IDENTIFIER, "a default value", "default-type")
+    return CONSTANTS[name] if name in CONSTANTS else resolved(Symbol(name), type)
+
+
+def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:
+    """The returns, when the rest of the text was read before as such, or ``returns``."""
+    start = cursor.position
+    text = cursor.text[start:]
+    known = _returns.get(text)
+    if known is not None:
+        cursor.position = len(cursor.text)
+        return known
+    values = returns(cursor)
+    if any(fault for one in values for fault in (*type_faults(one.type), *value_alias_faults(one))):
+        cursor.has_doubtful_parts = True
+    elif cursor.position == len(cursor.text) and len(_returns) < MOST_REMEMBERED:
+        _returns[text] = values
+    return values
+
+
+def returns(cursor: Cursor) -> tuple[Return, ...]:
+    """``returns = return_value | "(" [return_value ", " return_value {", " return_value}] ")"``"""
+    start = cursor.position
+    if not cursor.accept("("):
+        return (return_value(cursor),)
+    values: list[Return] = []
+    if not cursor.accept(")"):
+        values.append(return_value(cursor))
+        while cursor.accept(", "):
+            values.append(return_value(cursor))
+        cursor.expect(")", "or ', ' after a return", "INV-2")
+    if len(values) == 1:
+        cursor.fail("a single return stands without parentheses", start, cursor.position, "INV-1")
+    return tuple(values)
+
+
+def return_value(cursor: Cursor) -> Return:
+    """``return_value = annotated_type [" " IDENTIFIER]``"""
+    type, alias = annotated_type(cursor)
+    name = cursor.read(IDENTIFIER, "a return's name", "identifier") if cursor.accept(" ") else None
+    return Return(name, type, alias)
+
+
+# ------------------------------------------------------------------------------------------------------------ helpers
+
+_arguments: dict[str, Argument] = {}
+_returns: dict[str, tuple[Return, ...]] = {}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Patterns are compiled on first use: importing the language reads no schema."""
+    return re.compile(pattern)
+
+
+def _whole(text: str, rule: Callable[[Cursor], Parsed]) -> Parsed:
+    """What a rule reads when it has to read all of a text."""
+    cursor = Cursor(text)
+    parsed = rule(cursor)
+    _end(cursor)
+    return parsed
+
+
+def _end(cursor: Cursor) -> None:
+    if cursor.position < len(cursor.text):
+        cursor.fail("nothing may follow here", cursor.position, len(cursor.text), "INV-2")
+
+
+def _argument_faults(argument: Argument) -> list[str]:
+    return [*type_faults(argument.type), *value_alias_faults(argument), *default_faults(argument)]
+
+
+def _number(cursor: Cursor, text: str, start: int) -> int | float:
+    """An integer's or a float's value; other spellings of integers would not print back."""
+    if len(text) > LONGEST_NUMBER:
+        cursor.fail("a number this long has no meaning", start, cursor.position, "default-type")
+    if re.fullmatch(INTEGER, text):
+        return int(text)
+    if text.lstrip("-").isdigit():
+        cursor.fail("an integer has no leading zeros", start, cursor.position, "INV-1")
+    return float(text)
+
+
+def _unescaped(text: str) -> str:
+    """A string's meaning: a backslash stands for the character behind it, ``\\n`` and ``\\t`` as in Python."""
+    if "\\" not in text:
+        return text
+    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found.group(1), found.group(1)), text)
+
+
+def _meant(name: str) -> str:
+    """The type that was probably meant, as part of a message."""
+    import difflib
+
+    close = difflib.get_close_matches(name, BASE_TYPES, n=1)
+    return f": did you mean {close[0]}?" if close else f". Known are {', '.join(BASE_TYPES)}"

@@ -1,0 +1,116 @@
+"""Schema types: what may stand before an argument's name, as values that print back to their text."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+
+import attrs
+
+CLASS_PREFIX = "__torch__.torch.classes."
+"""What the schema text of every custom class begins with."""
+
+
+class BaseType(enum.Enum):
+    """A type without parts; its value is its schema text.
+
+    Source: the base types that torchgen and PyTorch's native functions know (facts, section 1).
+    """
+
+    Generator = "Generator"
+    ScalarType = "ScalarType"
+    Tensor = "Tensor"
+    int = "int"
+    DimVector = "DimVector"
+    float = "float"
+    str = "str"
+    bool = "bool"
+    Layout = "Layout"
+    Device = "Device"
+    DeviceIndex = "DeviceIndex"
+    Scalar = "Scalar"
+    MemoryFormat = "MemoryFormat"
+    QScheme = "QScheme"
+    Storage = "Storage"
+    Stream = "Stream"
+    SymInt = "SymInt"
+    SymBool = "SymBool"
+    GraphModule = "GraphModule"
+
+    # Members are singletons, and Enum's own hash is a slow Python function; schemas are hashed in bulk for grouping.
+    __hash__ = object.__hash__
+
+    def __str__(self) -> builtins.str:
+        return self.value
+
+    @property
+    def base(self) -> BaseType:
+        """The type itself: there is nothing to unwrap."""
+        return self
+
+
+@attrs.frozen
+class ClassType:
+    """A custom class, by its dotted name below ``__torch__.torch.classes``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return CLASS_PREFIX + self.name
+
+    @property
+    def base(self) -> ClassType:
+        """The type itself: there is nothing to unwrap."""
+        return self
+
+
+@attrs.frozen
+class ListType:
+    """A list: ``element[]``, or ``element[size]``, which also takes a single element and repeats it."""
+
+    element: Type
+    size: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.element}[{'' if self.size is None else self.size}]"
+
+    @property
+    def base(self) -> BaseType | ClassType:
+        """The type inside all lists and question marks."""
+        return self.element.base
+
+
+@attrs.frozen
+class OptionalType:
+    """A type that may also be ``None``: ``element?``."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"{self.element}?"
+
+    @property
+    def base(self) -> BaseType | ClassType:
+        """The type inside all lists and question marks."""
+        return self.element.base
+
+
+Type = BaseType | ClassType | ListType | OptionalType
+
+ALIASABLE: tuple[Type, ...] = (
+    BaseType.Tensor,
+    OptionalType(BaseType.Tensor),
+    ListType(BaseType.Tensor),
+)
+"""The types that an alias annotation may stand on: ``Tensor``, ``Tensor?`` and ``Tensor[]``."""
+
+
+def list_of(type: Type) -> ListType | None:
+    """The outermost list of a type, looking through question marks; None when there is none.
+
+    >>> str(list_of(OptionalType(ListType(BaseType.int, 2))))
+    'int[2]'
+    """
+    while isinstance(type, OptionalType):
+        type = type.element
+    return type if isinstance(type, ListType) else None

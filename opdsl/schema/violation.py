@@ -1,0 +1,80 @@
+"""A broken rule, and where in the schema's text the part that breaks it stands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.errors import SchemaError
+from opdsl.schema.faults import underlined
+from opdsl.schema.model import FunctionSchema, typed
+
+
+class Part(NamedTuple):
+    """A part of a schema: its name, or an argument or return by its place."""
+
+    kind: str
+    place: int
+
+
+NAME = Part("name", 0)
+
+
+def argument_part(index: int) -> Part:
+    """The argument at a place in schema order."""
+    return Part("argument", index)
+
+
+def return_part(index: int) -> Part:
+    """The return at a place."""
+    return Part("return", index)
+
+
+class Violation(NamedTuple):
+    """One broken rule.
+
+    rule: its number in the facts, like ``INV-7``, or its name where it has none.
+    message: what is there and how to mend it.
+    part: what breaks it.
+    focus: which piece of an argument or return is meant: ``type``, ``name``, ``default``, or all of it.
+    """
+
+    rule: str
+    message: str
+    part: Part
+    focus: str = ""
+
+    def span(self, schema: FunctionSchema) -> tuple[int, int]:
+        """Where the part stands in ``str(schema)``."""
+        if self.part.kind == "name":
+            return 0, len(str(schema.name))
+        start = _start(schema, self.part)
+        part = (schema.arguments if self.part.kind == "argument" else schema.returns)[self.part.place]
+        type, name = len(typed(part.type, part.alias)), len(part.name or "")
+        whole = len(str(part))
+        pieces = {"type": (0, type), "name": (type + 1, type + 1 + name), "default": (type + 2 + name, whole)}
+        first, last = pieces.get(self.focus, (0, whole))
+        return start + first, start + last
+
+
+def _start(schema: FunctionSchema, part: Part) -> int:
+    """Where an argument or return begins in ``str(schema)``."""
+    position = len(str(schema.name)) + 1
+    for index, argument in enumerate(schema.arguments):
+        if index == len(schema.positional):
+            position += len("*, ")
+        if part == Part("argument", index):
+            return position
+        position += len(str(argument)) + len(", ")
+    position += len(") -> ") - (len(", ") if schema.arguments else 0) + (len(schema.returns) != 1)
+    for value in schema.returns[: part.place]:
+        position += len(str(value)) + len(", ")
+    return position
+
+
+def violation_error(schema: FunctionSchema, violations: list[Violation]) -> SchemaError:
+    """The error that shows every violation below the schema's text."""
+    text = str(schema)
+    shown = [f"{schema.name}: {one.message} [{one.rule}]\n{underlined(text, *one.span(schema))}" for one in violations]
+    first = violations[0]
+    start, end = first.span(schema)
+    return SchemaError("\n".join(shown), rule=first.rule, start=start, end=end)
