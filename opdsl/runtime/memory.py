@@ -39,3 +39,17 @@ class Memory(Protocol):
 
     def synchronize(self, device: Device) -> None:
         """Waits until everything queued on ``device`` is done."""
+
+    def export_dlpack(
+        self,
+        array: Any,
+        dtype: DType,
+        stream: int | None,
+        max_version: tuple[int, int] | None,
+        dl_device: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> object:
+        """The DLPack capsule of an array; never asked of the CPU's memory."""
+
+    def take_dlpack(self, source: object) -> tuple[Any, DType]:
+        """The array of a DLPack producer on a device of this backend; never asked of the CPU's memory."""

@@ -1,0 +1,197 @@
+"""DLPack capsules for arrays: what NumPy does, and bfloat16 besides.
+
+NumPy has no bfloat16. The capsule that it makes of, or takes for, the uint16 storage differs from the right one in a
+single byte, the type code; that byte is what is rewritten here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from opdsl.errors import InterchangeError, OpdslError
+from opdsl.runtime.device import Device, backends
+from opdsl.runtime.dtype import DType, bfloat16, to_dtype
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+# DLDeviceType in dlpack.h
+_CPU = 1
+_CUDA = 2
+_CUDA_HOST = 3
+_DEVICE_TYPES = {"cpu": _CPU, "cuda": _CUDA}
+
+# DLDataTypeCode in dlpack.h
+_UNSIGNED = 1
+_BFLOAT = 4
+
+# Bytes before DLTensor in DLManagedTensor and DLManagedTensorVersioned, and of its members in DLTensor.
+_TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
+_DEVICE_TYPE_OFFSET = 8
+_TYPE_CODE_OFFSET = 20
+_TYPE_BITS_OFFSET = 21
+
+
+def device_of(device: Device) -> tuple[int, int]:
+    """DLPack's name of a device, ``(type, index)``.
+
+    Raises:
+        InterchangeError: DLPack has no such device (meta).
+    """
+    kind = _DEVICE_TYPES.get(device.type)
+    if kind is None:
+        raise InterchangeError(f"DLPack knows no device {str(device)!r}. Move the tensor to the CPU first.")
+    return kind, device.index or 0
+
+
+def export(
+    tensor: Tensor,
+    stream: int | None,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> object:
+    """The capsule of a tensor, as ``__dlpack__`` of the array API describes the arguments.
+
+    Raises:
+        InterchangeError: the memory cannot be shared that way.
+    """
+    form = tensor.geometry
+    own_device = device_of(form.device)
+    if form.device.type != "cpu":
+        return backends.memory(form.device).export_dlpack(
+            tensor.array, form.dtype, stream, max_version, dl_device, copy
+        )
+    if dl_device is not None and tuple(dl_device) != own_device:
+        raise InterchangeError(f"a tensor on the CPU is device {own_device} to DLPack (got dl_device={dl_device})")
+    capsule = _export_array(tensor.array, stream, max_version, copy)
+    if form.dtype is bfloat16:
+        _Capsule(capsule).type_code = _BFLOAT
+    return capsule
+
+
+def _export_array(
+    array: numpy.ndarray[Any, Any], stream: int | None, max_version: tuple[int, int] | None, copy: bool | None
+) -> object:
+    try:
+        if copy:
+            array = array.copy()
+        return array.__dlpack__(stream=stream, max_version=max_version)
+    except (BufferError, RuntimeError) as error:
+        raise InterchangeError(f"DLPack cannot share this memory: {error} Copy it first, or pass copy=True.") from error
+
+
+class Taken(NamedTuple):
+    """An array that shares another library's memory, and what its elements are."""
+
+    array: Any
+    dtype: DType
+    device: Device
+
+
+def take(source: object) -> Taken:
+    """The array of a DLPack producer, without a copy.
+
+    Args:
+        source: an object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule.
+
+    Raises:
+        InterchangeError: it is no producer, or its dtype or device is not known here.
+    """
+    if type(source).__name__ == "PyCapsule":
+        kind, index = _Capsule(source).device_type, 0
+    elif hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
+        kind, index = source.__dlpack_device__()
+    else:
+        raise InterchangeError(
+            "from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a capsule "
+            f"(got {type(source).__name__})"
+        )
+    if int(kind) == _CUDA:
+        device = Device("cuda", int(index))
+        array, dtype = backends.memory(device).take_dlpack(source)
+        return Taken(array, dtype, device)
+    if int(kind) not in (_CPU, _CUDA_HOST):
+        raise InterchangeError(f"from_dlpack knows CPU and CUDA memory (got DLPack device type {int(kind)})")
+    return _take_from_host(source)
+
+
+def _take_from_host(source: object) -> Taken:
+    capsule = source if type(source).__name__ == "PyCapsule" else _ask(source)
+    content = _Capsule(capsule)
+    brain = content.type_code == _BFLOAT and content.bits == 16
+    if brain:
+        content.type_code = _UNSIGNED
+    try:
+        array = numpy.from_dlpack(_Producer(capsule))  # type: ignore[arg-type]
+        dtype = bfloat16 if brain else to_dtype(array.dtype)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        if brain:
+            content.type_code = _BFLOAT
+        reason = str(error) if isinstance(error, OpdslError) else f"NumPy refuses it: {error}"
+        raise InterchangeError(f"from_dlpack cannot take this array: {reason}") from error
+    if not content.versioned:
+        # DLPack before 1.0 cannot say "read-only" and means writable; NumPy assumes the contrary.
+        array = numpy.asarray(_Writable(array))
+    return Taken(array, dtype, Device("cpu"))
+
+
+def _ask(producer: Any) -> object:
+    try:
+        return producer.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return producer.__dlpack__()
+
+
+class _Producer:
+    """Hands a capsule that was already asked for to NumPy."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: object) -> object:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CPU, 0
+
+
+class _Writable:
+    """The same memory for NumPy, without the read-only mark; keeps the first array alive."""
+
+    def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
+        self._array = array
+        address = array.__array_interface__["data"][0]
+        self.__array_interface__ = dict(array.__array_interface__, data=(address, False))
+
+
+class _Capsule:
+    """The few bytes of a capsule's DLTensor that matter here."""
+
+    def __init__(self, capsule: object) -> None:
+        import ctypes
+
+        api = ctypes.pythonapi
+        name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+        pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", api)
+        )
+        name = name_of(capsule)
+        if name not in _TENSOR_OFFSETS:
+            raise InterchangeError(f"the capsule is no unused DLPack capsule (its name is {name!r})")
+        self.versioned = name == b"dltensor_versioned"
+        start = pointer_of(capsule, name) + _TENSOR_OFFSETS[name]
+        self._type_code = ctypes.c_uint8.from_address(start + _TYPE_CODE_OFFSET)
+        self.bits = ctypes.c_uint8.from_address(start + _TYPE_BITS_OFFSET).value
+        self.device_type = ctypes.c_int32.from_address(start + _DEVICE_TYPE_OFFSET).value
+
+    @property
+    def type_code(self) -> int:
+        """DLDataTypeCode of the elements."""
+        return self._type_code.value
+
+    @type_code.setter
+    def type_code(self, code: int) -> None:
+        self._type_code.value = code

@@ -1,0 +1,175 @@
+"""Tensors as text, the same text that PyTorch prints (torch/_tensor_str.py) with ``opdsl.`` for ``torch.``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from opdsl.runtime import bfloat16 as bfloat16_values
+from opdsl.runtime.device import backends
+from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+_PRECISION = 4
+_LINE_WIDTH = 80
+_EDGE_ITEMS = 3
+_THRESHOLD = 1000
+_PREFIX = "tensor("
+
+_Values = numpy.ndarray[Any, Any]
+
+
+def representation(tensor: Tensor, default_dtype: DType = float32, suffixes: Sequence[str] = ()) -> str:
+    """The text of a tensor.
+
+    Args:
+        tensor: any tensor; elements of other devices are copied to the host.
+        default_dtype: the floating-point dtype that needs no mention.
+        suffixes: what others know of it, ``grad_fn=<AddBackward0>``.
+    """
+    form = tensor.geometry
+    device = form.device
+    ends = [] if device.type == "cpu" else [f"device='{device}'"]
+    if device.type == "meta":
+        text = "..."
+        ends.append(f"size={form.shape}")
+    elif form.numel == 0:
+        text = "[]"
+        if form.ndim != 1:
+            ends.append(f"size={form.shape}")
+    else:
+        array = tensor.array if device.type == "cpu" else backends.memory(device).to_host(tensor.array)
+        text = format_values(bfloat16_values.widen(array) if form.dtype is bfloat16 else array)
+    empty = device.type == "meta" or form.numel == 0
+    if form.dtype is not default_dtype and (empty or not _needs_no_mention(form.dtype, default_dtype)):
+        ends.append(f"dtype={form.dtype!r}")
+    ends.extend(suffixes)
+    if form.requires_grad and not any(suffix.startswith("grad_fn=") for suffix in suffixes):
+        ends.append("requires_grad=True")
+    return _join_suffixes(_PREFIX + text, ends)
+
+
+def _needs_no_mention(dtype: DType, default_dtype: DType) -> bool:
+    return dtype in (int64, bool_, default_dtype.to_complex() if default_dtype.itemsize >= 4 else None) or (
+        dtype.name == "complex64" and default_dtype.itemsize < 4
+    )
+
+
+def _join_suffixes(text: str, suffixes: Sequence[str]) -> str:
+    parts = [text]
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last_line + len(suffix) + 2 > _LINE_WIDTH:
+            parts.append(",\n" + " " * len(_PREFIX) + suffix)
+            last_line = len(_PREFIX) + len(suffix)
+        else:
+            parts.append(", " + suffix)
+            last_line += len(suffix) + 2
+    return "".join(parts) + ")"
+
+
+class _Number:
+    """How one real number is written so that all of them have the same width."""
+
+    def __init__(self, values: _Values) -> None:
+        self.floating = values.dtype.kind == "f"
+        self.whole = True
+        self.scientific = False
+        self.width = 1
+        if self.floating:
+            self._measure(values[numpy.isfinite(values) & (values != 0)])
+        else:
+            self.width = max((len(str(value)) for value in values.reshape(-1).tolist()), default=1)
+
+    def _measure(self, values: _Values) -> None:
+        if values.size == 0:
+            return
+        magnitudes = numpy.abs(values)
+        least, most = float(magnitudes.min()), float(magnitudes.max())
+        self.whole = bool((values == numpy.ceil(values)).all())
+        self.scientific = most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4
+        dot = 1 if self.whole and not self.scientific else 0
+        self.width = max(self.width, dot + max(len(self._digits(value)) for value in values.tolist()))
+
+    def _digits(self, value: float) -> str:
+        if self.scientific:
+            return f"{value:.{_PRECISION}e}"
+        return f"{value:.0f}" if self.whole else f"{value:.{_PRECISION}f}"
+
+    def format(self, value: bool | int | float) -> str:
+        """The number, filled with blanks on the left."""
+        if not self.floating:
+            return str(value).rjust(self.width)
+        digits = self._digits(value)
+        if self.whole and not self.scientific and math.isfinite(value):
+            digits += "."
+        return digits.rjust(self.width)
+
+
+class _Complex:
+    """How one complex number is written: a format for each part."""
+
+    def __init__(self, values: _Values) -> None:
+        self.real = _Number(values.real)
+        self.imaginary = _Number(values.imag)
+        self.width = self.real.width + self.imaginary.width + 1
+
+    def format(self, value: complex) -> str:
+        """``real+imaginary j``, the sign of the imaginary part in place of the plus."""
+        imaginary = self.imaginary.format(value.imag).lstrip() + "j"
+        plus = "" if imaginary[0] in "+-" else "+"
+        return self.real.format(value.real) + plus + imaginary
+
+
+def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
+    """The nested brackets of an array that has at least one element.
+
+    Args:
+        array: bool, integer, floating-point or complex elements.
+        indent: how many characters stand before the first bracket.
+
+    >>> print(format_values(numpy.array([[1.0, 2.5], [3.0, -4.0]]), indent=0))
+    [[ 1.0000,  2.5000],
+     [ 3.0000, -4.0000]]
+    """
+    summarize = array.size > _THRESHOLD
+    shown = _edges(array) if summarize else array
+    number = _Complex(shown) if array.dtype.kind == "c" else _Number(shown)
+    if array.ndim == 0:
+        return number.format(array.item())
+    return _format_rows(array, indent, summarize, number)
+
+
+def _edges(array: _Values) -> _Values:
+    """What stays of an array when only the ends of long dimensions are shown."""
+    for dim, size in enumerate(array.shape):
+        if size > 2 * _EDGE_ITEMS:
+            array = numpy.take(array, [*range(_EDGE_ITEMS), *range(-_EDGE_ITEMS, 0)], axis=dim)
+    return array
+
+
+def _format_rows(array: _Values, indent: int, summarize: bool, number: _Number | _Complex) -> str:
+    if array.ndim == 1:
+        return _format_row(array, indent, summarize, number)
+    cut = summarize and array.shape[0] > 2 * _EDGE_ITEMS
+    rows = (*array[:_EDGE_ITEMS], *array[-_EDGE_ITEMS:]) if cut else tuple(array)
+    texts = [_format_rows(row, indent + 1, summarize, number) for row in rows]
+    if cut:
+        texts.insert(_EDGE_ITEMS, "...")
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def _format_row(array: _Values, indent: int, summarize: bool, number: _Number | _Complex) -> str:
+    per_line = max(1, (_LINE_WIDTH - indent) // (number.width + 2))
+    if summarize and array.shape[0] > 2 * _EDGE_ITEMS:
+        first, last = array[:_EDGE_ITEMS].tolist(), array[-_EDGE_ITEMS:].tolist()
+        texts = [*map(number.format, first), " ...", *map(number.format, last)]
+    else:
+        texts = list(map(number.format, array.tolist()))
+    lines = [", ".join(texts[start : start + per_line]) for start in range(0, len(texts), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

@@ -1,0 +1,561 @@
+"""``Tensor``: an array, its geometry, and what of PyTorch's tensor needs no operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy
+
+from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
+from opdsl.runtime import bfloat16 as bfloat16_values
+from opdsl.runtime import dlpack, representation
+from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
+from opdsl.runtime.dtype import DType, bfloat16
+from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry, geometry_of, is_non_overlapping_and_dense
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+else:
+    Array = numpy.ndarray
+
+# Inside Tensor the name numpy is a method.
+_NumpyArray = numpy.ndarray[Any, Any]
+_NumpyDType = numpy.dtype[Any]
+# Elements in memory order or None, dtype, device, shape, strides, requires_grad.
+_Parts = tuple["_NumpyArray | None", DType, Device, tuple[int, ...], tuple[int, ...], bool]
+
+
+class Tensor:
+    """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
+
+    There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
+    tensor sets ``array``, ``geometry``, ``_version`` and ``_base``.
+
+    array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
+    geometry: dtype, device, shape, strides and flags.
+    _version: how often the memory has been written; of a view it does not count, see ``version_of``.
+    _base: the tensor that owns the memory of a view, None for one that owns its own.
+    autograd: what ``opdsl.autograd`` keeps; absent until it does.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_version", "array", "autograd", "geometry")
+
+    __schema_type__: ClassVar[str] = "Tensor"
+
+    # NumPy leaves ``ndarray + tensor`` to ``Tensor.__radd__``.
+    __array_priority__: ClassVar[float] = 1000.0
+    __array_ufunc__: ClassVar[None] = None
+
+    array: Any
+    geometry: Geometry
+    _version: int
+    _base: Tensor | None
+    autograd: Any
+
+    # Until the operator library installs real ones: __len__ with __getitem__ would make every tensor iterable.
+    __iter__: ClassVar[Any] = None
+    __contains__: ClassVar[Any] = None
+
+    __hash__ = object.__hash__
+
+    def __class_getitem__(cls, item: object) -> object:
+        """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
+        return Annotated[cls, item]
+
+    # ------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its dimensions."""
+        return self.geometry.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The steps of its dimensions, in elements."""
+        return self.geometry.strides
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self.geometry.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where it lives."""
+        return self.geometry.device
+
+    @property
+    def layout(self) -> Layout:
+        """How its elements are addressed."""
+        return self.geometry.layout
+
+    @property
+    def ndim(self) -> int:
+        """The number of its dimensions."""
+        return self.geometry.ndim
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.geometry.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.geometry.numel * self.geometry.dtype.itemsize
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows it."""
+        return self.geometry.requires_grad
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it lives in the memory of the CPU."""
+        return self.geometry.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it lives on a CUDA device."""
+        return self.geometry.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether it has a geometry only."""
+        return self.geometry.device.type == "meta"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Always False: tensors are strided."""
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        """Always False: quantized dtypes are not supported."""
+        return False
+
+    def dim(self) -> int:
+        """The number of its dimensions."""
+        return self.geometry.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of its elements."""
+        return self.geometry.numel
+
+    nelement = numel
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes as a tuple, or that of one dimension.
+
+        Raises:
+            DimensionError: there is no such dimension.
+        """
+        sizes = self.geometry.shape
+        return sizes if dim is None else sizes[_dimension_of_values(dim, sizes)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """All strides in elements as a tuple, or that of one dimension.
+
+        Raises:
+            DimensionError: there is no such dimension.
+        """
+        strides = self.geometry.strides
+        return strides if dim is None else strides[_dimension_of_values(dim, strides)]
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.geometry.dtype.itemsize
+
+    def get_device(self) -> int:
+        """The index of its device, -1 where it has none."""
+        index = self.geometry.device.index
+        return -1 if index is None else index
+
+    def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
+        """Whether its elements lie without gaps in the order of a memory format."""
+        return self.geometry.is_contiguous(memory_format)
+
+    def is_floating_point(self) -> bool:
+        """Whether its dtype is a real floating-point one."""
+        return self.geometry.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether its dtype is complex."""
+        return self.geometry.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether its dtype can hold negative values."""
+        return self.geometry.dtype.is_signed
+
+    def _is_view(self) -> bool:
+        return self.geometry.is_view
+
+    def data_ptr(self) -> int:
+        """The address of its first element; 0 where there is none."""
+        if self.geometry.numel == 0:
+            return 0
+        return _address(self)
+
+    def storage_offset(self) -> int:
+        """How many elements lie in its memory before its first one."""
+        if self.geometry.device.type == "meta":
+            return getattr(self, "array", _NO_OFFSET).offset
+        if self._base is None:
+            return 0
+        return (_address(self) - _address(self._base)) // self.geometry.dtype.itemsize
+
+    # --------------------------------------------------------------------------------------- Python values
+
+    def item(self) -> bool | int | float | complex:
+        """Its one element as a Python number.
+
+        Raises:
+            ConversionError: it has more or fewer than one element, or no data.
+        """
+        if self.geometry.numel != 1:
+            raise ConversionError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
+        number: bool | int | float | complex = _readable(self, "item").item()
+        return number
+
+    def tolist(self) -> Any:
+        """Its elements as nested lists of Python numbers, one number when it has no dimensions.
+
+        Raises:
+            ConversionError: it has no data (meta).
+        """
+        return _readable(self, "tolist").tolist()
+
+    def __len__(self) -> int:
+        if self.geometry.ndim == 0:
+            raise ConversionError("len() of a 0-d tensor")
+        return self.geometry.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.geometry.numel == 1:
+            return bool(_readable(self, "item").item())
+        count = "no values" if self.geometry.numel == 0 else "more than one value"
+        raise ConversionError(f"Boolean value of Tensor with {count} is ambiguous")
+
+    def __int__(self) -> int:
+        return int(_real_item(self, "int"))
+
+    def __float__(self) -> float:
+        return float(_real_item(self, "float"))
+
+    def __complex__(self) -> complex:
+        return complex(_single_item(self))
+
+    def __index__(self) -> int:
+        dtype = self.geometry.dtype
+        if self.geometry.numel != 1 or dtype.is_floating_point or dtype.is_complex:
+            raise ConversionError("only integer tensors of a single element can be converted to an index")
+        return int(_real_item(self, "int"))
+
+    # ----------------------------------------------------------------------------------------- interchange
+
+    def numpy(self, *, force: bool = False) -> _NumpyArray:
+        """Its elements as a NumPy array that shares its memory.
+
+        Args:
+            force: copies to the host where the memory cannot be shared, and drops the gradient.
+
+        Raises:
+            InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
+        """
+        return _numpy_array(self, force)
+
+    def __array__(self, dtype: _NumpyDType | None = None, copy: bool | None = None) -> _NumpyArray:
+        shared = _numpy_array(self, False)
+        if dtype is not None and dtype != shared.dtype:
+            if copy is False:
+                raise InterchangeError(
+                    f"a tensor of {self.dtype} becomes an array of {dtype} by a copy only (got copy=False)"
+                )
+            return shared.astype(dtype)
+        return shared.copy() if copy else shared
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Where a DLPack consumer finds it, as ``(device type, index)``."""
+        return dlpack.device_of(self.geometry.device)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """A DLPack capsule that shares its memory (or a copy of it where ``copy=True``).
+
+        Raises:
+            InterchangeError: it cannot be handed out that way; the message says how it can.
+        """
+        _refuse_gradient(self, "__dlpack__()")
+        return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    # ----------------------------------------------------------------------------------- printing, copying
+
+    def __repr__(self) -> str:
+        return representation.representation(self)
+
+    def __format__(self, specification: str) -> str:
+        if self.geometry.ndim == 0 and not self.is_meta:
+            return format(self.item(), specification)
+        return object.__format__(self, specification)
+
+    def __copy__(self) -> Tensor:
+        made = Tensor()
+        root = storage_root(self)
+        if hasattr(self, "array"):
+            made.array = self.array
+        made.geometry = self.geometry.replace(is_view=True, requires_grad=False)
+        made._version = 0
+        made._base = root
+        return made
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
+        copied = _rebuild(*_parts(self))
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce_ex__(self, protocol: object) -> tuple[object, _Parts]:
+        return _rebuild, _parts(self)
+
+
+class MetaArray:
+    """What a meta tensor has for an array when its memory would not begin with its first element."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+
+_NO_OFFSET = MetaArray(0)
+
+
+class _DeviceOf(type):
+    """Makes ``isinstance`` of a refinement a question about the device."""
+
+    device_type: str
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.geometry.device.type == cls.device_type
+
+
+class CPUTensor(Tensor, metaclass=_DeviceOf):
+    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``."""
+
+    __slots__ = ()
+    device_type: ClassVar[str] = "cpu"
+
+
+class CUDATensor(Tensor, metaclass=_DeviceOf):
+    """A tensor on a CUDA device, in annotations and ``isinstance``."""
+
+    __slots__ = ()
+    device_type: ClassVar[str] = "cuda"
+
+
+# --------------------------------------------------------------------------------------------- making and marking
+
+
+def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
+    """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
+
+    Raises:
+        InterchangeError: a stride is negative or no multiple of the itemsize.
+    """
+    made = Tensor()
+    made.array = array
+    made.geometry = geometry_of(array, dtype)
+    made._version = 0
+    made._base = None
+    return made
+
+
+def storage_root(tensor: Tensor) -> Tensor:
+    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
+    base = tensor._base
+    return tensor if base is None else base
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often the memory of the tensor has been written, through it or through any other view of it."""
+    return storage_root(tensor)._version
+
+
+def bump_version(tensor: Tensor) -> None:
+    """Counts a write to the memory of the tensor."""
+    storage_root(tensor)._version += 1
+
+
+_INSTALLED: set[str] = set()
+
+
+def install_method(name: str, function: Callable[..., object], *, replace: bool = False) -> None:
+    """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
+
+    Args:
+        name: the method's name.
+        function: receives the tensor first.
+        replace: whether an installed or built-in method of that name gives way.
+
+    Raises:
+        DuplicateOperatorError: the name is taken and ``replace`` is False.
+    """
+    taken = name in _INSTALLED or Tensor.__dict__.get(name) is not None
+    if taken and not replace:
+        raise DuplicateOperatorError(f"Tensor.{name} is taken; give the operator another name or variants='function'")
+    _INSTALLED.add(name)
+    setattr(Tensor, name, function)
+
+
+def remove_method(name: str) -> None:
+    """Takes back a method that ``install_method`` installed; others stay."""
+    if name in _INSTALLED:
+        _INSTALLED.discard(name)
+        delattr(Tensor, name)
+
+
+# -------------------------------------------------------------------------------------------------------- helpers
+
+
+def wrap_dimension(dim: int, ndim: int) -> int:
+    """The dimension that ``dim``, which may count from the end, means; with no dimensions 0 and -1 mean 0.
+
+    Raises:
+        DimensionError: there is no such dimension.
+
+    >>> wrap_dimension(-1, 3)
+    2
+    """
+    least, most = (-ndim, ndim - 1) if ndim else (-1, 0)
+    if not least <= dim <= most:
+        raise DimensionError(f"Dimension out of range (expected to be in range of [{least}, {most}], but got {dim})")
+    return dim + ndim if dim < 0 and ndim else max(dim, 0)
+
+
+def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int:
+    if not values:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dimension(dim, len(values))
+
+
+def _address(tensor: Tensor) -> int:
+    if tensor.geometry.device.type == "cpu":
+        address: int = tensor.array.__array_interface__["data"][0]
+        return address
+    if tensor.geometry.device.type == "meta":
+        return 0
+    return backends.memory(tensor.geometry.device).address(tensor.array)
+
+
+def host_array(tensor: Tensor) -> _NumpyArray:
+    """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
+
+    Raises:
+        ConversionError: a meta tensor has no elements.
+    """
+    if tensor.geometry.device.type == "cpu":
+        array: _NumpyArray = tensor.array
+        return array
+    if tensor.geometry.device.type == "meta":
+        raise ConversionError("Cannot copy out of meta tensor; no data!")
+    return backends.memory(tensor.geometry.device).to_host(tensor.array)
+
+
+def _readable(tensor: Tensor, method: str) -> _NumpyArray:
+    if tensor.is_meta:
+        raise ConversionError(f"Tensor.{method}() cannot be called on meta tensors: they have no data")
+    array = host_array(tensor)
+    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
+
+
+def _single_item(tensor: Tensor) -> bool | int | float | complex:
+    if tensor.geometry.numel != 1:
+        raise ConversionError(
+            f"only one element tensors can be converted to Python scalars (got {tensor.geometry.numel} elements)"
+        )
+    return tensor.item()
+
+
+def _real_item(tensor: Tensor, target: str) -> bool | int | float:
+    value = _single_item(tensor)
+    if isinstance(value, complex):
+        if value.imag != 0:
+            raise ConversionError(f"value {value} cannot be converted to type {target} without overflow")
+        return value.real
+    return value
+
+
+def _refuse_gradient(tensor: Tensor, call: str) -> None:
+    if tensor.geometry.requires_grad:
+        raise InterchangeError(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
+
+
+def _numpy_array(tensor: Tensor, force: bool) -> _NumpyArray:
+    kind = tensor.geometry.device.type
+    if not force:
+        _refuse_gradient(tensor, "numpy()")
+    if kind == "meta" or (kind != "cpu" and not force):
+        raise InterchangeError(
+            f"can't convert {kind} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    array = host_array(tensor)
+    if tensor.geometry.dtype is not bfloat16:
+        return array
+    return array.view(_numpy_bfloat16())
+
+
+def _numpy_bfloat16() -> _NumpyDType:
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise InterchangeError(
+            "NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes) or convert with .to(opdsl.float32) first."
+        ) from error
+    found: _NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
+    return found
+
+
+def _parts(tensor: Tensor) -> _Parts:
+    """What ``_rebuild`` makes the tensor from: its elements in memory order, without the memory between them."""
+    form = tensor.geometry
+    if form.device.type == "meta":
+        return None, form.dtype, form.device, form.shape, form.strides, form.requires_grad
+    array = host_array(tensor)
+    strides = form.strides
+    if not is_non_overlapping_and_dense(form.shape, strides):
+        strides = contiguous_strides(form.shape)
+    # Dimensions of size 1 go outermost so that the transposed array is contiguous for NumPy, too.
+    order = sorted(range(form.ndim), key=lambda dim: (form.shape[dim] != 1, -strides[dim]))
+    elements = numpy.array(array.transpose(order), order="C", copy=True).reshape(-1)
+    return elements, form.dtype, form.device, form.shape, strides, form.requires_grad
+
+
+def _rebuild(
+    elements: _NumpyArray | None,
+    dtype: DType,
+    device: Device,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+) -> Tensor:
+    made = Tensor()
+    made._version = 0
+    made._base = None
+    made.geometry = geometry(dtype, device, shape, strides, requires_grad=requires_grad)
+    if elements is None:
+        return made
+    steps = tuple(stride * dtype.itemsize for stride in strides)
+    array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
+    made.array = array if device.type == "cpu" else backends.memory(device).from_host(array, device)
+    return made
