@@ -1,0 +1,406 @@
+"""Dispatch keys and sets of them.
+
+The names, their order and the two-part representation are those of ``c10/core/DispatchKey.h`` and
+``DispatchKeySet.h``: a set is one integer whose low bits are backends (CPU, CUDA, ...) and whose high bits are
+functionalities (Dense, Sparse, Autograd, ...) in the order of their priority. Six functionalities exist once per
+backend, so that a set holding the bits Dense, Autograd and CPU holds the runtime keys ``AutogradCPU`` and ``CPU``.
+``Common`` is opdsl's own addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from opdsl.errors import DispatchKeyError
+
+_BACKENDS = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta"
+
+_FUNCTIONALITIES = """
+    Dense FPGA Vulkan Metal Quantized CustomRNGKeyId MkldnnCPU Sparse SparseCsr NestedTensor Common BackendSelect Fake
+    Python FuncTorchDynamicLayerBackMode Functionalize Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther
+    AutogradFunctionality AutogradNestedTensor Tracer AutocastCPU AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU
+    AutocastHPU AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor
+    FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot
+    FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode PreDispatch PythonDispatcher
+"""
+
+BACKENDS = tuple(_BACKENDS.split())
+"""The backend components; a later one wins where tensors of several backends meet."""
+
+FUNCTIONALITIES = tuple(_FUNCTIONALITIES.split())
+"""The functionalities, lowest priority first."""
+
+PER_BACKEND = {
+    "Dense": "",
+    "Quantized": "Quantized",
+    "Sparse": "Sparse",
+    "SparseCsr": "SparseCsr",
+    "NestedTensor": "NestedTensor",
+    "AutogradFunctionality": "Autograd",
+}
+"""The functionalities that exist once per backend, with what they put in front of the backend's name."""
+
+ALIASES = (
+    "Autograd",
+    "CompositeImplicitAutograd",
+    "FuncTorchBatchedDecomposition",
+    "CompositeImplicitAutogradNestedTensor",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
+"""The keys that stand for several runtime keys at registration, and that no call ever reaches."""
+
+_WIDTH = len(BACKENDS)
+_BACKEND_MASK = (1 << _WIDTH) - 1
+
+
+class _KeyNames(type):
+    """Makes ``DispatchKey.CPU`` mean ``DispatchKey("CPU")``, typed and without 150 class attributes to create."""
+
+    def __getattr__(cls, name: str) -> DispatchKey:
+        key = _keys.get(name)
+        if key is None:
+            raise AttributeError(_no_such_key(name))
+        return key
+
+    def __iter__(cls) -> Iterator[DispatchKey]:
+        """Every key: the runtime keys in the order of the computed table, functionalities, aliases."""
+        return iter(tuple(_keys.values()))
+
+
+class DispatchKey(metaclass=_KeyNames):
+    """What a kernel is registered for; there is exactly one object of each, so compare with ``is``.
+
+    name: as PyTorch prints it.
+    index: the row of the computed table, -1 for a key that has none (an alias, a functionality without its backend).
+    bits: the key as a set.
+    functionality: the functionality of a runtime key; its own name for any other key.
+    backend: the backend component, or None for a key that has none.
+    is_alias: whether it stands for several runtime keys.
+
+    >>> DispatchKey("SparseCPU"), DispatchKey.SparseCPU.functionality, DispatchKey.SparseCPU.backend
+    (DispatchKey.SparseCPU, 'Sparse', 'CPU')
+
+    Raises:
+        DispatchKeyError: there is no key of that name.
+    """
+
+    __slots__ = ("backend", "bits", "functionality", "index", "is_alias", "name")
+
+    name: str
+    index: int
+    bits: int
+    functionality: str
+    backend: str | None
+    is_alias: bool
+
+    def __new__(cls, name: str | DispatchKey) -> DispatchKey:
+        if isinstance(name, DispatchKey):
+            return name
+        key = _keys.get(name) if isinstance(name, str) else None
+        if key is None:
+            raise DispatchKeyError(_no_such_key(name))
+        return key
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether the computed table has a row for it."""
+        return self.index >= 0
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"DispatchKey.{self.name}"
+
+    def __reduce__(self) -> tuple[type[DispatchKey], tuple[str]]:
+        return DispatchKey, (self.name,)
+
+
+_keys: dict[str, DispatchKey] = {}
+
+
+def _make_key(name: str, index: int, bits: int, functionality: str, backend: str | None = None) -> DispatchKey:
+    key: DispatchKey = object.__new__(DispatchKey)
+    key.name = name
+    key.index = index
+    key.bits = bits
+    key.functionality = functionality
+    key.backend = backend
+    key.is_alias = name in ALIASES
+    _keys[name] = key
+    return key
+
+
+def _make_runtime_keys() -> tuple[DispatchKey, ...]:
+    """Every row of the computed table, in PyTorch's order: Undefined, then by functionality and backend."""
+    rows = [_make_key("Undefined", 0, 0, "Undefined")]
+    for place, functionality in enumerate(FUNCTIONALITIES):
+        bit = 1 << (_WIDTH + place)
+        prefix = PER_BACKEND.get(functionality)
+        if prefix is None:
+            rows.append(_make_key(functionality, len(rows), bit, functionality))
+            continue
+        for number, backend in enumerate(BACKENDS):
+            rows.append(_make_key(prefix + backend, len(rows), bit | 1 << number, functionality, backend))
+    for functionality in PER_BACKEND:
+        _make_key(functionality, -1, 1 << (_WIDTH + FUNCTIONALITIES.index(functionality)), functionality)
+    for alias in ALIASES:
+        _make_key(alias, -1, 0, alias)
+    return tuple(rows)
+
+
+RUNTIME_KEYS = _make_runtime_keys()
+"""The rows of a computed table, Undefined first."""
+
+
+def _no_such_key(name: object) -> str:
+    from difflib import get_close_matches  # only a wrong name needs it
+
+    close = get_close_matches(str(name), _keys, n=3)
+    meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all there are."
+    return f"there is no dispatch key {name!r}. {meant}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- sets
+
+
+@lru_cache(maxsize=1024)
+def _members(bits: int) -> tuple[DispatchKey, ...]:
+    """The runtime keys of a set, highest priority first."""
+    backends = [backend for number, backend in enumerate(BACKENDS) if bits >> number & 1]
+    backends.reverse()
+    members: list[DispatchKey] = []
+    rest = bits >> _WIDTH
+    while rest:
+        place = rest.bit_length() - 1
+        rest ^= 1 << place
+        functionality = FUNCTIONALITIES[place]
+        prefix = PER_BACKEND.get(functionality)
+        if prefix is None:
+            members.append(_keys[functionality])
+        else:
+            members.extend(_keys[prefix + backend] for backend in backends)
+    return tuple(members)
+
+
+@lru_cache(maxsize=1024)
+def _reachable(bits: int) -> tuple[DispatchKey, ...]:
+    """The members that dispatch can reach: of a functionality that exists per backend, the highest backend's only."""
+    highest: dict[str, DispatchKey] = {}
+    for key in _members(bits):
+        highest.setdefault(key.functionality, key)
+    return tuple(highest.values())
+
+
+class KeySet:
+    """An immutable set of runtime keys, as c10's DispatchKeySet: backends times functionalities.
+
+    Because a backend is stored once for all functionalities, ``KeySet("CPU", "AutogradCUDA")`` holds CUDA and
+    AutogradCPU too, and taking keys away leaves the backends: ``-`` removes functionalities only, as in c10.
+
+    Args:
+        keys: keys or their names. A functionality without its backend (``"Sparse"``) is meant for ``&``, ``-`` and
+            guards.
+
+    Raises:
+        DispatchKeyError: a name is no key, or is an alias key, which no set can hold.
+
+    >>> KeySet("CPU", "AutogradCPU")
+    KeySet(AutogradCPU, CPU)
+    >>> KeySet("CPU", "AutogradCPU") - KeySet("AutogradCPU")
+    KeySet(CPU)
+    """
+
+    __slots__ = ("bits",)
+
+    bits: int
+
+    def __init__(self, *keys: DispatchKey | str) -> None:
+        bits = 0
+        for each in keys:
+            key = DispatchKey(each)
+            if key.is_alias:
+                raise DispatchKeyError(
+                    f"{key} is an alias key; a key set holds runtime keys. alias_runtime_keys({key.name!r}) has them."
+                )
+            bits |= key.bits
+        object.__setattr__(self, "bits", bits)
+
+    @classmethod
+    def of_bits(cls, bits: int) -> KeySet:
+        """The set of these bits, backends lowest."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "bits", bits)
+        return made
+
+    @classmethod
+    def full(cls) -> KeySet:
+        """Every key."""
+        return cls.of_bits((1 << (_WIDTH + len(FUNCTIONALITIES))) - 1)
+
+    @classmethod
+    def below(cls, key: DispatchKey | str) -> KeySet:
+        """Every key of lower priority than a runtime key's functionality: what a kernel of that key redispatches to."""
+        functionality = DispatchKey(key).functionality
+        if functionality not in FUNCTIONALITIES:
+            raise DispatchKeyError(f"{key} has no priority: it is no runtime key.")
+        return cls.of_bits((1 << (_WIDTH + FUNCTIONALITIES.index(functionality))) - 1)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a key set cannot be changed (setting {name}); combine sets with | & -")
+
+    def __or__(self, other: KeySet) -> KeySet:
+        return KeySet.of_bits(self.bits | other.bits)
+
+    def __and__(self, other: KeySet) -> KeySet:
+        return KeySet.of_bits(self.bits & other.bits)
+
+    def __sub__(self, other: KeySet) -> KeySet:
+        return KeySet.of_bits(self.bits & (_BACKEND_MASK | ~other.bits))
+
+    def __contains__(self, key: DispatchKey | str) -> bool:
+        bits = DispatchKey(key).bits
+        return bits != 0 and self.bits & bits == bits
+
+    def __iter__(self) -> Iterator[DispatchKey]:
+        """Its runtime keys, highest priority first."""
+        return iter(_members(self.bits))
+
+    def reachable(self) -> tuple[DispatchKey, ...]:
+        """The keys that a call with this set tries, in order: per functionality that of the highest backend only."""
+        return _reachable(self.bits)
+
+    def __len__(self) -> int:
+        return len(_members(self.bits))
+
+    def __bool__(self) -> bool:
+        return bool(_members(self.bits))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeySet) and self.bits == other.bits
+
+    def __hash__(self) -> int:
+        return hash(self.bits)
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return KeySet.of_bits, (self.bits,)
+
+    @property
+    def highest_priority(self) -> DispatchKey:
+        """The key that a call goes to first; ``Undefined`` if there is none."""
+        members = _members(self.bits)
+        return members[0] if members else RUNTIME_KEYS[0]
+
+    @property
+    def highest_backend(self) -> str | None:
+        """The backend that wins, ``"CUDA"`` over ``"CPU"``."""
+        bits = self.bits & _BACKEND_MASK
+        return BACKENDS[bits.bit_length() - 1] if bits else None
+
+    def __repr__(self) -> str:
+        return f"KeySet({', '.join(key.name for key in self)})"
+
+
+# -------------------------------------------------------------------------------------------- which keys go with which
+
+
+def _product(functionalities: str, without: tuple[str, ...] = ()) -> KeySet:
+    """The set of functionalities, separated by blanks, times all backends but some."""
+    backends = sum(1 << number for number, backend in enumerate(BACKENDS) if backend not in without)
+    return KeySet(*functionalities.split()) | KeySet.of_bits(backends)
+
+
+AUTOGRAD_KEYS = KeySet("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
+"""What a guard excludes to get below autograd, for every backend."""
+
+AUTOCAST_KEYS = KeySet(*(name for name in FUNCTIONALITIES if name.startswith("Autocast")))
+"""Autocasting; excluded unless a mode asks for it."""
+
+AUTOGRADOTHER_BACKENDS = _product("FPGA Vulkan Metal CustomRNGKeyId MkldnnCPU Sparse SparseCsr Quantized")
+"""The keys that share the autograd key AutogradOther."""
+
+_AUTOGRAD = "AutogradOther AutogradFunctionality AutogradNestedTensor"
+_SINGLE_BACKENDS = "FPGA Vulkan Metal CustomRNGKeyId MkldnnCPU"
+_ALIAS_KEYS = {
+    "Autograd": _product(_AUTOGRAD),
+    "CompositeImplicitAutograd": _product(
+        f"Dense {_SINGLE_BACKENDS} Quantized Sparse SparseCsr NestedTensor {_AUTOGRAD}"
+    ),
+    "CompositeExplicitAutograd": _product(f"Dense {_SINGLE_BACKENDS} Quantized Sparse SparseCsr"),
+    "CompositeExplicitAutogradNonFunctional": _product(
+        f"Dense {_SINGLE_BACKENDS} Quantized SparseCsr", without=("XLA", "Lazy")
+    ),
+    "CompositeImplicitAutogradNestedTensor": _product("NestedTensor AutogradNestedTensor"),
+    "FuncTorchBatchedDecomposition": KeySet("FuncTorchBatched"),
+}
+
+# Backends of c10 whose tensors use AutogradOther, and those whose own autograd key c10 does not tie to a backend key.
+_USE_AUTOGRAD_OTHER = ("HIP", "VE")
+_UNTIED_AUTOGRAD = ("HIP", "VE", "MTIA")
+
+
+def alias_runtime_keys(alias: DispatchKey | str) -> KeySet:
+    """The runtime keys that an alias key stands for (c10's ``getRuntimeDispatchKeySet``).
+
+    Raises:
+        DispatchKeyError: that key is no alias key.
+    """
+    key = DispatchKey(alias)
+    if not key.is_alias:
+        raise DispatchKeyError(f"{key} is no alias key (those are {', '.join(ALIASES)}).")
+    return _ALIAS_KEYS[key.name]
+
+
+def backend_keys_of_autograd(key: DispatchKey) -> KeySet:
+    """The backend keys that an autograd key serves (c10's ``getBackendKeySetFromAutograd``); else the empty set."""
+    if key.functionality == "AutogradFunctionality" and key.backend is not None:
+        return KeySet() if key.backend in _UNTIED_AUTOGRAD else KeySet(key.backend)
+    if key.name == "AutogradOther":
+        return AUTOGRADOTHER_BACKENDS
+    if key.name == "AutogradNestedTensor":
+        return _product("NestedTensor")
+    return KeySet()
+
+
+@lru_cache(maxsize=256)
+def backend_key_set(name: str) -> KeySet:
+    """The key set of a tensor whose backend key has that name: with ADInplaceOrView, its autograd and autocast keys.
+
+    Args:
+        name: a backend (``"CPU"``), or a backend key of another functionality (``"SparseCPU"``, ``"MkldnnCPU"``).
+
+    Raises:
+        DispatchKeyError: there is no such key.
+
+    >>> backend_key_set("CPU")
+    KeySet(AutocastCPU, AutogradCPU, ADInplaceOrView, CPU)
+    """
+    key = DispatchKey(name)
+    keys = KeySet(key, "ADInplaceOrView")
+    if key.backend is None or key.backend in _USE_AUTOGRAD_OTHER:
+        keys |= KeySet("AutogradOther")
+    else:
+        keys |= KeySet(f"Autograd{key.backend}")
+    if key.functionality == "NestedTensor":
+        keys |= KeySet("AutogradNestedTensor")
+    autocast = f"Autocast{key.backend}"
+    return keys | KeySet(autocast) if autocast in _keys else keys
+
+
+__all__ = [
+    "ALIASES",
+    "AUTOCAST_KEYS",
+    "AUTOGRADOTHER_BACKENDS",
+    "AUTOGRAD_KEYS",
+    "BACKENDS",
+    "FUNCTIONALITIES",
+    "PER_BACKEND",
+    "RUNTIME_KEYS",
+    "DispatchKey",
+    "KeySet",
+    "alias_runtime_keys",
+    "backend_key_set",
+    "backend_keys_of_autograd",
+]
