@@ -1,0 +1,166 @@
+"""A plan as a Python built-in function: the fastest thing that Python can call.
+
+The function's ``self`` is an ndarray whose data ``call.ll`` reads. It also owns what the call uses (machine code,
+dtypes, allocators), so a plan that is dropped while it runs in another thread stays whole until it returns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy
+
+from opdsl.backends.cpu import native
+from opdsl.backends.cpu.native import CONSTANTS
+
+Kernel: TypeAlias = Callable[..., Any]
+
+_METH_FASTCALL = 0x80
+_INT64 = (-(1 << 63), (1 << 63) - 1)
+
+
+class Table(NamedTuple):
+    """Words of a plan that its header points to."""
+
+    words: Sequence[int | Table]
+
+
+class Input(NamedTuple):
+    """How call.ll takes an argument in."""
+
+    kind: int
+    lowest: int = 0
+    highest: int = 0
+
+
+class Given(NamedTuple):
+    """An output that is given as a trailing argument."""
+
+
+class New(NamedTuple):
+    """An output that NumPy allocates.
+
+    dtype; shape; strides: in bytes, None where contiguous.
+    """
+
+    dtype: numpy.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+
+class Made(NamedTuple):
+    """An output that a Python function without arguments allocates."""
+
+    allocate: Callable[[], numpy.ndarray[Any, Any]]
+
+
+Output: TypeAlias = Given | New | Made
+
+ARRAY = Input(CONSTANTS["ARRAY"])
+FLOAT = Input(CONSTANTS["FLOAT"])
+TRUTH = Input(CONSTANTS["TRUTH"])
+
+
+def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
+    """An argument that is a Python integer between bounds; others raise OverflowError."""
+    return Input(CONSTANTS["INTEGER"], lowest, highest)
+
+
+class Work(NamedTuple):
+    """What a plan runs.
+
+    loop: address of a ``void (frame, begin, end)``.
+    elements: how many there are; none runs nothing.
+    grain: the smallest number of elements that is worth a thread of its own; 0 stays on the calling thread and keeps
+        the GIL.
+    unit: every piece but the last is a multiple of so many elements.
+    details: words after the header that the loop reads.
+    """
+
+    loop: int
+    elements: int
+    grain: int = 0
+    unit: int = 1
+    details: Sequence[int | Table] = ()
+
+
+class _Plan(numpy.ndarray[Any, Any]):
+    """The memory that call.ll reads, and the owner of everything a call uses."""
+
+    owned: tuple[object, ...]
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    ]
+
+
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+
+def builtin(
+    name: str, work: Work, inputs: Sequence[Input], outputs: Sequence[Output], owned: Sequence[object]
+) -> Kernel:
+    """Make the built-in function of a plan.
+
+    Args:
+        name: what the function is called, in its repr.
+        work: the loop and its extent.
+        inputs: one for each positional argument, in order; the given outputs follow as arguments.
+        outputs: one for each result.
+        owned: what has to live as long as the function: the loop's code.
+
+    Returns:
+        A function of the inputs and the given outputs. It returns the output, or a tuple when there are several. It
+        trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
+        ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
+    """
+    arguments = len(inputs) + sum(isinstance(output, Given) for output in outputs)
+    header = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
+    tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
+    block = _layout([*header, *tables, work.unit, *work.details])
+    plan = block.view(_Plan)
+    definition = _MethodDefinition(name.encode(), native.code().address("kernel_call"), _METH_FASTCALL, None)
+    plan.owned = (block, definition, tuple(outputs), tuple(owned))
+    function: Kernel = _new_function(ctypes.addressof(definition), plan, None)
+    return function
+
+
+def _words(output: Output) -> list[int | Table]:
+    if isinstance(output, Given):
+        return [CONSTANTS["GIVEN"], 0, 0, 0, 0]
+    if isinstance(output, Made):
+        return [CONSTANTS["CALL"], id(output.allocate), 0, 0, 0]
+    strides = 0 if output.strides is None else Table(output.strides)
+    return [CONSTANTS["NEW"], id(output.dtype), len(output.shape), Table(output.shape), strides]
+
+
+def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[numpy.int64]]:
+    """The header and, behind it, every table that it points to, with addresses in place of the tables."""
+    words: list[int] = []
+    pointers: list[tuple[int, Sequence[int | Table]]] = []
+
+    def place(values: Sequence[int | Table]) -> None:
+        for value in values:
+            if isinstance(value, Table):
+                pointers.append((len(words), value.words))
+            words.append(0 if isinstance(value, Table) else value)
+
+    place(header)
+    offsets = []
+    for word, values in pointers:  # grows while tables hold tables
+        offsets.append((word, len(words)))
+        place(values)
+    block = numpy.array([*words, 0], dtype=numpy.int64)
+    base = block.ctypes.data
+    for word, offset in offsets:
+        block[word] = base + 8 * offset
+    return block

@@ -1,0 +1,141 @@
+"""The machine code that every kernel call shares: the call entry (``call.ll``) and the worker pool (``pool.ll``).
+
+It is loaded once in a process and never freed, since a helper of the pool may be anywhere in it at any time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy
+
+from opdsl.backends.cpu import engine
+
+LARGEST_POOL = 256
+
+# What the texts call by name. The kinds are shared with builtin.py.
+CONSTANTS = MappingProxyType(
+    {
+        "TYPE_OFFSET": object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p),
+        "DATA_OFFSET": object.__basicsize__,
+        "ARRAY": 0,
+        "FLOAT": 1,
+        "INTEGER": 2,
+        "TRUTH": 3,
+        "GIVEN": 0,
+        "NEW": 1,
+        "CALL": 2,
+        "PIECES_FOR_EACH_THREAD": 4,
+        "LARGEST_POOL": LARGEST_POOL,
+        "IDLE": 0,
+        "ASLEEP": 1,
+        "POSTED": 2,
+        "WORKING": 3,
+        "HELPER_SPINS": 1_000,
+        "CALLER_SPINS": 4_000,
+    }
+)
+
+_SYMBOLS = ("kernel_call", "walk", "pool_run", "pool_set_threads", "pool_get_threads", "pool_reset")
+
+_PYTHON_FUNCTIONS = (
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyType_IsSubtype",
+    "PyFloat_AsDouble",
+    "PyLong_AsLongLong",
+    "PyObject_IsTrue",
+    "PyErr_Occurred",
+    "PyErr_SetString",
+    "PyObject_CallNoArgs",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyThread_allocate_lock",
+    "PyThread_acquire_lock",
+    "PyThread_release_lock",
+    "PyThread_start_new_thread",
+)
+_PYTHON_EXCEPTIONS = ("PyExc_TypeError", "PyExc_OverflowError")
+
+# Places in NumPy's table of C functions; they are part of its stable binary interface.
+_NUMPY_ARRAY_TYPE = 2
+_NUMPY_NEW_FROM_DESCR = 94
+
+# How a spinning thread tells the processor: declaration and call.
+_PAUSES = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+    "arm64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+}
+
+
+@functools.cache
+def code() -> engine.Code:
+    """The shared code, loaded on the first call."""
+    loaded = engine.compile_ir(f"shared {sys.abiflags} {object.__basicsize__}", _text, _SYMBOLS, _addresses())
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_usable_processors())
+    os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(loaded.address("pool_reset")))
+    return loaded
+
+
+def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
+    """A function of the shared code as a ctypes function; the GIL is released while it runs."""
+    return ctypes.CFUNCTYPE(result, *arguments)(code().address(symbol))
+
+
+def _usable_processors() -> int:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, LARGEST_POOL)
+
+
+def _text() -> str:
+    declaration, pause = _PAUSES.get(platform.machine(), ("", "fence seq_cst"))
+    words = {
+        **{name: str(value) for name, value in CONSTANTS.items()},
+        "PAUSE_DECLARATION": declaration,
+        "PAUSE": pause,
+    }
+    pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")
+    folder = Path(__file__).parent
+    lines = "\n".join((folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll")).splitlines()
+    # Comments name the constants too, and "%helper, ptr %helper" must stay: only bare words are replaced.
+    return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)
+
+
+def _addresses() -> dict[str, int]:
+    """Where the functions of Python and NumPy lie that the code calls by name."""
+    addresses = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+    for name in _PYTHON_EXCEPTIONS:
+        addresses[name] = ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
+    table = _numpy_table()
+    addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
+    addresses["PyArray_NewFromDescr"] = table[_NUMPY_NEW_FROM_DESCR]
+    return addresses
+
+
+def _address_of(function: Callable[..., Any]) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
+    assert address is not None
+    return address
+
+
+def _numpy_table() -> ctypes.Array[ctypes.c_size_t]:
+    capsule = numpy._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    table = (ctypes.c_size_t * (_NUMPY_NEW_FROM_DESCR + 1)).from_address(get_pointer(capsule, None))
+    assert table[_NUMPY_ARRAY_TYPE] == id(numpy.ndarray)
+    return table

@@ -1,0 +1,179 @@
+"""Pointwise kernels: a typed scalar graph and a call's geometry become a built-in function.
+
+Machine code depends on the graph, the dtypes and the layout of rows; shapes and strides are data of the plan, so a new
+shape compiles nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.backends.cpu import builtin, engine, memory, native
+from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
+from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+    from opdsl.runtime.dtype import DType
+    from opdsl.scalar.graph import TypedGraph
+
+# Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
+# kernel, which is compiled with the contiguous one, does for less.
+_OWN_LAYOUT_FROM = 1024
+
+# Additions that pay for waking another thread, and for one more.
+_PARALLEL_FROM = 32_768
+_SHARE_OF_A_THREAD = 8_192
+_PIECE_UNIT = 1024
+
+# What an operation costs, in additions; others are 1.
+_COSTS = {
+    **dict.fromkeys(("divide", "sqrt", "floor_divide", "remainder", "fmod", "quotient", "hypot"), 4),
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh"), 10),
+    **dict.fromkeys(("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh"), 20),
+    **dict.fromkeys(("power", "erf", "erfc", "gamma", "lgamma", "cbrt", "ieee_remainder", "nextafter"), 20),
+    **dict.fromkeys(("parameter", "constant"), 0),
+}
+
+_NUMBER_INPUTS: dict[str, Input] = {
+    "bool": builtin.TRUTH,
+    # As in PyTorch, a negative number may stand for its two's complement in an unsigned type.
+    "uint8": builtin.integer(-255, 255),
+    "int8": builtin.integer(-(1 << 7), (1 << 7) - 1),
+    "int16": builtin.integer(-(1 << 15), (1 << 15) - 1),
+    "int32": builtin.integer(-(1 << 31), (1 << 31) - 1),
+    "int64": builtin.integer(),
+    "float32": builtin.FLOAT,
+    "float64": builtin.FLOAT,
+}
+
+
+def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
+    """Compile (or find) the loop of a scalar graph for a call's dtypes and layout, and plan its geometry.
+
+    Args:
+        graph: the function; its parameter and result types may differ from how the operands are stored, loading and
+            storing convert.
+        call: where the operands lie.
+
+    Returns:
+        A built-in function of the inputs (ndarrays and Python numbers) and the given outputs, which returns the output
+        or, of several, a tuple. It trusts the arrays' dtypes, shapes and strides. It holds the GIL only while the
+        work is small.
+    """
+    signature = _signature(graph, call)
+    layout, group = _layout(call)
+    code = row_code(graph, signature, group)
+    sizes = call.sizes or (1,)
+    elements = math.prod(sizes)
+    cost = elements * graph_cost(graph)
+    work = Work(
+        loop=native.code().address("walk"),
+        elements=elements,
+        grain=max(_PIECE_UNIT, _SHARE_OF_A_THREAD * elements // cost) if cost >= _PARALLEL_FROM else 0,
+        unit=_PIECE_UNIT,
+        details=walk_details(code.address(symbol(layout)), sizes, [*call.inputs, *call.outputs]),
+    )
+    inputs = [
+        builtin.ARRAY if spec.strides is not None else _NUMBER_INPUTS[parameter.value]
+        for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
+    ]
+    return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+
+
+def graph_name(graph: TypedGraph) -> str:
+    """What a kernel made from the graph is called."""
+    return f"{graph.name}_cpu"
+
+
+@functools.lru_cache(maxsize=4096)
+def graph_cost(graph: TypedGraph) -> int:
+    """What one element costs, in additions."""
+    return max(1, sum(_COSTS.get(node.op, 1) for node in graph.nodes))
+
+
+def planned_outputs(call: Any) -> list[Output]:
+    """How the outputs of a call come about: given, or allocated by NumPy, or large and from the block cache."""
+    return [_output(spec.dtype, new) for spec, new in zip(call.outputs, call.allocate, strict=True)]
+
+
+def walk_details(row: int, sizes: Sequence[int], operands: Sequence[OperandSpec]) -> list[int | Table]:
+    """The words of a plan that walk.ll reads."""
+    none = (0,) * len(sizes)
+    strides = [(spec.strides or none) if len(sizes) == len(spec.strides or none) else none for spec in operands]
+    by_dimension = [each[d] for d in range(len(sizes)) for each in strides]
+    return [row, len(operands), len(sizes), Table(sizes), Table(by_dimension)]
+
+
+def _output(dtype: DType, new: NewArray | None) -> Output:
+    if new is None:
+        return builtin.Given()
+    strides = tuple(step * dtype.itemsize for step in new.strides)
+    if math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
+        return builtin.Made(memory.allocator(new.shape, dtype.numpy, strides))
+    return builtin.New(dtype.numpy, new.shape, None if is_contiguous(new) else strides)
+
+
+def is_contiguous(new: NewArray) -> bool:
+    """Whether an array's elements follow each other in row-major order."""
+    expected = 1
+    for size, stride in zip(reversed(new.shape), reversed(new.strides), strict=True):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _signature(graph: TypedGraph, call: PointwiseCall) -> Signature:
+    return Signature(
+        tuple(_operand(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)),
+        tuple(_operand(spec, kind) for spec, kind in zip(call.outputs, graph.result_types, strict=True)),
+    )
+
+
+def _operand(spec: OperandSpec, kind: str) -> Operand:
+    return Operand("" if spec.strides is None else spec.dtype.name, str(kind))
+
+
+class Group(NamedTuple):
+    """The layouts that are compiled together: a module of object code."""
+
+    layouts: tuple[str, ...]
+
+
+def _layout(call: PointwiseCall) -> tuple[str, Group]:
+    """The row kernel to use, and the module that it is in."""
+    operands = [*call.inputs, *call.outputs]
+    contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in operands)
+    strided = "".join(NUMBER if spec.strides is None else STRIDED for spec in operands)
+    both = Group((contiguous, strided))
+    if not call.sizes or call.sizes[-1] == 1:
+        return contiguous, both
+    exact = "".join(_letter(spec) for spec in operands)
+    if exact == contiguous:
+        return contiguous, both
+    if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
+        return strided, both
+    return exact, Group((exact,))
+
+
+def _letter(spec: OperandSpec) -> str:
+    if spec.strides is None:
+        return NUMBER
+    return {spec.dtype.itemsize: CONTIGUOUS, 0: SINGLE}.get(spec.strides[-1], STRIDED)
+
+
+@functools.lru_cache(maxsize=4096)
+def row_code(graph: TypedGraph, signature: Signature, group: Group) -> engine.Code:
+    """The row kernels of a group of layouts."""
+
+    def text() -> str:
+        from opdsl.backends.cpu.printer import declarations, function_ir
+
+        return module_ir(signature, group.layouts, function_ir(graph, "function"), declarations(graph))
+
+    fingerprint = f"pointwise {graph.fingerprint} {signature} {group.layouts}"
+    return engine.compile_ir(fingerprint, text, [symbol(layout) for layout in group.layouts])

@@ -1,0 +1,176 @@
+"""How elements lie in memory and in registers: LLVM text that loads, stores and converts one value.
+
+A value is named by its scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The 16-bit
+floating-point dtypes exist in memory only: loading gives float32. A bool is an i8 that is 0 or 1 in registers; in
+memory any other byte counts as true.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Memory(NamedTuple):
+    """A dtype in memory: its LLVM type, its size in bytes, and the scalar type that loading gives."""
+
+    llvm: str
+    itemsize: int
+    value: str
+
+
+MEMORY: dict[str, Memory] = {
+    "bool": Memory("i8", 1, "bool"),
+    "uint8": Memory("i8", 1, "uint8"),
+    "int8": Memory("i8", 1, "int8"),
+    "int16": Memory("i16", 2, "int16"),
+    "int32": Memory("i32", 4, "int32"),
+    "int64": Memory("i64", 8, "int64"),
+    "float16": Memory("half", 2, "float32"),
+    "bfloat16": Memory("i16", 2, "float32"),
+    "float32": Memory("float", 4, "float32"),
+    "float64": Memory("double", 8, "float64"),
+}
+
+# The LLVM type of a value in a register, and at the boundary of a printed scalar function.
+REGISTER: dict[str, str] = {
+    "bool": "i8",
+    "uint8": "i8",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "float32": "float",
+    "float64": "double",
+}
+
+_BITS = {"bool": 8, "uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "float32": 32, "float64": 64}
+_FLOATS = ("float32", "float64")
+_UNSIGNED = ("bool", "uint8")
+
+# Floating point to integer goes through this width, as PyTorch does it on x86: what does not fit there becomes the
+# smallest number of the width, of which the low bits are taken.
+_WIDTH_ON_THE_WAY = {"uint8": 64, "int8": 32, "int16": 32, "int32": 32, "int64": 64}
+
+DECLARATIONS = {
+    "declare float @llvm.fabs.f32(float)",
+    "declare double @llvm.fabs.f64(double)",
+}
+
+
+class Text:
+    """Lines of one LLVM function under construction, with names for its values."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """Add a line as it is."""
+        self.lines.append(text)
+
+    def value(self, instruction: str) -> str:
+        """Add an instruction and name its result."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
+    """Load an element.
+
+    Args:
+        dtype: how it is stored; a name in ``MEMORY``.
+        pointer: where it lies.
+        suffix: what follows the instruction, such as ``, !llvm.access.group !0``.
+
+    Returns:
+        The name of a value of the type ``MEMORY[dtype].value``.
+    """
+    # Alignment 1: arrays that come from outside need not be aligned, and unaligned loads cost nothing more.
+    raw = text.value(f"load {MEMORY[dtype].llvm}, ptr {pointer}, align 1{suffix}")
+    if dtype == "bool":
+        return text.value(f"zext i1 {text.value(f'icmp ne i8 {raw}, 0')} to i8")
+    if dtype == "float16":
+        return text.value(f"fpext half {raw} to float")
+    if dtype == "bfloat16":
+        shifted = text.value(f"shl i32 {text.value(f'zext i16 {raw} to i32')}, 16")
+        return text.value(f"bitcast i32 {shifted} to float")
+    return raw
+
+
+def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") -> None:
+    """Store a value of the type ``MEMORY[dtype].value`` as an element."""
+    if dtype == "float16":
+        value = text.value(f"fptrunc float {value} to half")
+    elif dtype == "bfloat16":
+        value = _to_bfloat16(text, value)
+    text.line(f"  store {MEMORY[dtype].llvm} {value}, ptr {pointer}, align 1{suffix}")
+
+
+def _to_bfloat16(text: Text, value: str) -> str:
+    """Round to the nearest, ties to even; a NaN stays one and becomes quiet."""
+    bits = text.value(f"bitcast float {value} to i32")
+    lowest_kept = text.value(f"and i32 {text.value(f'lshr i32 {bits}, 16')}, 1")
+    rounded = text.value(f"add i32 {text.value(f'add i32 {bits}, 32767')}, {lowest_kept}")
+    quiet = text.value(f"or i32 {bits}, 4194304")
+    chosen = text.value(f"select i1 {text.value(f'fcmp uno float {value}, 0.0')}, i32 {quiet}, i32 {rounded}")
+    return text.value(f"trunc i32 {text.value(f'lshr i32 {chosen}, 16')} to i16")
+
+
+def convert(text: Text, value: str, source: str, target: str) -> str:
+    """Convert a value between scalar types, as PyTorch's ``to`` does; every input has a defined result."""
+    if source == target:
+        return value
+    kinds = (source in _FLOATS, target in _FLOATS)
+    if target == "bool":
+        return _to_bool(text, value, source)
+    return _CONVERSIONS[kinds](text, value, source, target)
+
+
+def _to_bool(text: Text, value: str, source: str) -> str:
+    test = (
+        f"fcmp une {REGISTER[source]} {value}, 0.0" if source in _FLOATS else f"icmp ne {REGISTER[source]} {value}, 0"
+    )
+    return text.value(f"zext i1 {text.value(test)} to i8")
+
+
+def _between_integers(text: Text, value: str, source: str, target: str) -> str:
+    if _BITS[source] == _BITS[target]:
+        return value
+    widen = "zext" if source in _UNSIGNED else "sext"
+    instruction = "trunc" if _BITS[source] > _BITS[target] else widen
+    return text.value(f"{instruction} {REGISTER[source]} {value} to {REGISTER[target]}")
+
+
+def _to_float(text: Text, value: str, source: str, target: str) -> str:
+    instruction = "uitofp" if source in _UNSIGNED else "sitofp"
+    return text.value(f"{instruction} {REGISTER[source]} {value} to {REGISTER[target]}")
+
+
+def _between_floats(text: Text, value: str, source: str, target: str) -> str:
+    instruction = "fpext" if target == "float64" else "fptrunc"
+    return text.value(f"{instruction} {REGISTER[source]} {value} to {REGISTER[target]}")
+
+
+def _to_integer(text: Text, value: str, source: str, target: str) -> str:
+    width = _WIDTH_ON_THE_WAY[target]
+    register = REGISTER[source]
+    limit = f"0x{'43E' if width == 64 else '41E'}0000000000000"  # 2**63, 2**31
+    magnitude = text.value(f"call {register} @llvm.fabs.f{_BITS[source]}({register} {value})")
+    fits = text.value(f"fcmp olt {register} {magnitude}, {limit}")
+    whole = text.value(f"fptosi {register} {value} to i{width}")
+    # The conversion of what does not fit is poison; select does not let it pass, freeze would not be enough.
+    defined = text.value(f"select i1 {fits}, i{width} {whole}, i{width} {-(1 << width - 1)}")
+    return _between_integers(text, defined, f"int{width}", target)
+
+
+_CONVERSIONS = {
+    (False, False): _between_integers,
+    (False, True): _to_float,
+    (True, False): _to_integer,
+    (True, True): _between_floats,
+}
