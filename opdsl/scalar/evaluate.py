@@ -1,0 +1,247 @@
+"""The reference interpreter: runs a typed graph on NumPy arrays with exactly the semantics that the printers must have.
+
+It defines what every operation means; the printers are tested against it. It is slow, and not on any fast road, but for
+the folding of constants.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opdsl.scalar.graph import Node, Number, TypedGraph
+from opdsl.scalar.operations import LIBM
+from opdsl.scalar.types import INTEGER, ScalarType
+
+__all__ = ["apply", "evaluate"]
+
+Array: TypeAlias = NDArray[Any]
+Evaluator: TypeAlias = Callable[..., Array]
+
+
+def evaluate(graph: TypedGraph, values: Mapping[str, Any]) -> tuple[Array, ...]:
+    """Run a graph on arrays.
+
+    graph: what to run; a lowered one is run operation by operation like compiled code.
+    values: for each parameter an array or number, converted to the parameter's type.
+    Returns: one array for each result.
+    """
+    found: list[Array] = []
+    with np.errstate(all="ignore"):
+        for node in graph.nodes:
+            if node.op == "parameter":
+                found.append(np.asarray(values[str(node.value)]).astype(node.type.value))
+            else:
+                found.append(_run(node, [found[at] for at in node.arguments]))
+    shape = np.broadcast_shapes(*(array.shape for array in found)) if found else ()
+    return tuple(np.broadcast_to(found[at], shape) for at in graph.results)
+
+
+def apply(op: str, values: Sequence[Any], types: Sequence[ScalarType], kind: ScalarType) -> Number:
+    """One operation on numbers.
+
+    op: the operation.
+    values, types: the operands.
+    kind: the result's type.
+    """
+    operands = [np.asarray(value, dtype=given.value) for value, given in zip(values, types, strict=True)]
+    with np.errstate(all="ignore"):
+        found: Number = _run(Node(op, (), kind), operands).item()
+    return found
+
+
+def _run(node: Node, operands: list[Array]) -> Array:
+    if node.op == "constant":
+        return np.asarray(node.value, dtype=node.type.value)
+    if node.op == "cast":
+        return _cast(operands[0], node.type)
+    return np.asarray(_EVALUATORS[node.op](*operands)).astype(node.type.value, copy=False)
+
+
+def _cast(operand: Array, kind: ScalarType) -> Array:
+    """Conversion; from floats to integers truncating and saturating, NaN to 0."""
+    if operand.dtype.kind != "f" or kind.category != INTEGER:
+        return operand.astype(kind.value)
+    low, high = kind.bounds
+    whole = np.trunc(np.nan_to_num(operand, nan=0.0, posinf=np.inf, neginf=-np.inf))
+    inside = np.where((whole > low) & (whole < float(high)), whole, 0)
+    found = inside.astype(kind.value)
+    found = np.where(whole >= float(high), np.asarray(high, kind.value), found)
+    return np.where(whole <= float(low), np.asarray(low, kind.value), found)
+
+
+def _maximum(first: Array, second: Array) -> Array:
+    """The larger; the first when it is NaN; the second when both are equal (which tells -0.0 from 0.0)."""
+    return np.where((first != first) | (first > second), first, second)
+
+
+def _minimum(first: Array, second: Array) -> Array:
+    """The smaller; the first when it is NaN; the second when both are equal."""
+    return np.where((first != first) | (first < second), first, second)
+
+
+def _floor_divide(first: Array, second: Array) -> Array:
+    """Rounded down; integers by 0 give 0; floats as PyTorch's ``div_floor_floating``."""
+    if first.dtype.kind != "f":
+        return np.floor_divide(first, second)
+    modulus = np.fmod(first, second)
+    quotient = (first - modulus) / second
+    quotient = np.where((modulus != 0) & ((second < 0) != (modulus < 0)), quotient - 1, quotient)
+    floor = np.floor(quotient)
+    floor = np.where(quotient - floor > 0.5, floor + 1, floor)
+    floor = np.where(quotient != 0, floor, np.copysign(np.zeros_like(first), first / second))
+    return np.where(second == 0, first / second, floor)
+
+
+def _quotient(first: Array, second: Array) -> Array:
+    """Integer division towards zero; the divisor is not 0."""
+    floor = np.floor_divide(first, second)
+    return np.where((floor * second != first) & ((first < 0) != (second < 0)), floor + 1, floor)
+
+
+def _remainder(first: Array, second: Array) -> Array:
+    """With the sign of the divisor; integers by 0 give 0; floats as PyTorch's ``remainder``."""
+    if first.dtype.kind != "f":
+        return np.remainder(first, second)
+    modulus = np.fmod(first, second)
+    return np.where((modulus != 0) & ((second < 0) != (modulus < 0)), modulus + second, modulus)
+
+
+def _power(base: Array, exponent: Array) -> Array:
+    """C's ``pow``; integers wrap, and a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``."""
+    if base.dtype.kind == "f":
+        return np.power(base, exponent)
+    whole = np.power(base, np.maximum(exponent, 0))
+    parity = np.where(exponent % 2 == 0, 1, -1)
+    inverse = np.where(base == 1, 1, np.where(base == -1, parity, 0))
+    return np.where(exponent < 0, inverse, whole).astype(base.dtype)
+
+
+def _shift_left(value: Array, amount: Array) -> Array:
+    """0 for an amount that is negative or not below the width, as in PyTorch."""
+    bits = value.dtype.itemsize * 8
+    inside = (amount >= 0) & (amount < bits)
+    return np.where(inside, np.left_shift(value, np.where(inside, amount, 0).astype(value.dtype)), 0)
+
+
+def _shift_right(value: Array, amount: Array) -> Array:
+    """All sign bits for an amount that is negative or not below the width, as in PyTorch."""
+    bits = value.dtype.itemsize * 8
+    inside = (amount >= 0) & (amount < bits)
+    shifted = np.right_shift(value, np.where(inside, amount, bits - 1).astype(value.dtype))
+    return shifted if value.dtype.kind == "i" else np.where(inside, shifted, 0)
+
+
+def _bits_right_logical(value: Array, amount: Array) -> Array:
+    unsigned = np.dtype(f"uint{value.dtype.itemsize * 8}")
+    return np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype)
+
+
+def _bits(value: Array) -> Array:
+    return value.view(f"int{value.dtype.itemsize * 8}")
+
+
+def _from_bits(value: Array) -> Array:
+    return value.view(f"float{value.dtype.itemsize * 8}")
+
+
+def _fma(first: Array, second: Array, third: Array) -> Array:
+    if first.dtype.kind != "f":
+        return first * second + third
+    one = _fused(first.dtype.itemsize)
+    flat = np.frompyfunc(one, 3, 1)(first, second, third)
+    return np.asarray(flat, dtype=first.dtype)
+
+
+@cache
+def _fused(size: int) -> Callable[..., float]:
+    """A correctly rounded scalar fma: the C library's, or exact fractions where there is none to call."""
+    name, number = ("fmaf", ctypes.c_float) if size == 4 else ("fma", ctypes.c_double)
+    try:
+        found = ctypes.CDLL(None)[name]
+    except (AttributeError, OSError, TypeError):
+        return _exact_fused if size == 8 else lambda *given: float(np.float32(_exact_fused(*given)))
+    found.restype = number
+    found.argtypes = [number] * 3
+    return lambda *given: float(found(*map(float, given)))
+
+
+def _exact_fused(first: float, second: float, third: float) -> float:
+    if not all(map(np.isfinite, (first, second, third))) or 0 in (first, second):
+        return float(first * second + third)
+    exact = Fraction(float(first)) * Fraction(float(second)) + Fraction(float(third))
+    return float(exact) if exact else float(first * second + third)
+
+
+def _libm(name: str) -> Evaluator:
+    """A function of the C library, by way of ``math`` and NumPy where they have it."""
+    known = {
+        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
+        "atanh": np.arctanh, "atan2": np.arctan2,
+    }  # fmt: skip
+    function = known.get(name) or getattr(np, name, None)
+    if function is not None:
+        return lambda *operands: function(*operands)  # type: ignore[no-any-return]
+    return lambda *operands: _call_libm(LIBM[name], operands)
+
+
+def _call_libm(name: str, operands: tuple[Array, ...]) -> Array:
+    double = operands[0].dtype.itemsize == 8
+    function = ctypes.CDLL(None)[name if double else name + "f"]
+    number = ctypes.c_double if double else ctypes.c_float
+    function.restype = number
+    function.argtypes = [number] * len(operands)
+    flat = np.frompyfunc(lambda *given: function(*map(float, given)), len(operands), 1)(*operands)
+    return np.asarray(flat, dtype=operands[0].dtype)
+
+
+_EVALUATORS: Final[dict[str, Evaluator]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "floor_divide": _floor_divide,
+    "remainder": _remainder,
+    "quotient": _quotient,
+    "fmod": np.fmod,
+    "fma": _fma,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "negative": np.negative,
+    "absolute": np.abs,
+    "power": _power,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "invert": np.invert,
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
+    "bits_left": np.left_shift,
+    "bits_right": np.right_shift,
+    "bits_right_logical": _bits_right_logical,
+    "select": np.where,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "sqrt": np.sqrt,
+    "copysign": np.copysign,
+    "bits": _bits,
+    "from_bits": _from_bits,
+    **{name: _libm(name) for name in LIBM if name != "power"},
+}

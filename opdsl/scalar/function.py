@@ -1,0 +1,82 @@
+"""A scalar function as read from Python: an untyped graph that is typed anew for each combination of operand types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.source import FunctionSource
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["Place", "ScalarFunction", "UntypedNode"]
+
+
+class Place(NamedTuple):
+    """Where an untyped node was written: for errors that only types bring to light."""
+
+    source: FunctionSource
+    node: ast.AST
+
+
+class UntypedNode(NamedTuple):
+    """One operation before types: like ``graph.Node``, with literals that have not decided on a type yet."""
+
+    op: str
+    arguments: tuple[int, ...]
+    value: Number | str | None
+
+
+class ScalarFunction:
+    """What ``read`` gives.
+
+    name: the function's name.
+    parameters: names of the parameters, in order.
+    defaults: what parameters have as default; numbers (or None).
+    nodes, places: the untyped graph, and where each of its nodes was written.
+    results: positions of the results.
+    source: the Python function's source.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parameters: tuple[str, ...],
+        defaults: Mapping[str, object],
+        nodes: tuple[UntypedNode, ...],
+        places: tuple[Place, ...],
+        results: tuple[int, ...],
+        source: FunctionSource,
+    ) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.defaults = defaults
+        self.nodes = nodes
+        self.places = places
+        self.results = results
+        self.source = source
+        self._graphs: dict[object, TypedGraph] = {}
+
+    def specialise(
+        self, types: Mapping[str, str], *, results: Sequence[str] | None = None, default_float: str = "float32"
+    ) -> TypedGraph:
+        """Type the function for given operand types.
+
+        types: a scalar type for each parameter (extra names are ignored).
+        results: types to cast the results to; by default they are what the operations give.
+        default_float: what integers become where floating point is asked for and no parameter has it.
+        Returns: the typed, simplified graph; the same one for the same types.
+        Raises: ScalarFunctionError when an operation does not exist for the types, or a type is missing.
+        """
+        from opdsl.scalar.specialise import specialise
+
+        key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float)
+        found = self._graphs.get(key)
+        if found is None:
+            given = {name: ScalarType(kind) for name, kind in types.items()}
+            found = self._graphs[key] = specialise(self, given, results, ScalarType(default_float))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<ScalarFunction {self.name}({', '.join(self.parameters)}): {len(self.nodes)} nodes>"

@@ -1,0 +1,42 @@
+"""Lowers a typed graph to the operations that every printer has: arithmetic, comparison, selects, casts and bits.
+
+What has no formula yet stays: the C library's function of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.mathematics.expression import Expression
+from opdsl.scalar.types import INTEGER, ScalarType
+
+__all__ = ["lower"]
+
+
+def lower(graph: TypedGraph) -> TypedGraph:
+    """The graph with every operation that has a formula replaced by it.
+
+    graph: a graph as ``specialise`` gives it.
+    Returns: a graph of the same parameters and results for a printer.
+    """
+    builder = GraphBuilder()
+    positions: list[int] = []
+    for node in graph.nodes:
+        arguments = tuple(positions[at] for at in node.arguments)
+        if node.op in ("parameter", "constant"):
+            positions.append(builder.add(node))
+            continue
+        formula = _formula(node.op, graph.nodes[node.arguments[0]].type)
+        if formula is None:
+            positions.append(builder.node(node.op, arguments, node.type))
+        else:
+            positions.append(formula(*(Expression(builder, at) for at in arguments)).position)
+    return builder.finish(graph.name, (positions[at] for at in graph.results))
+
+
+def _formula(op: str, kind: ScalarType) -> Callable[..., Expression] | None:
+    from opdsl.scalar.mathematics.formulas import FLOATING, INTEGERS
+
+    return (INTEGERS if kind.category == INTEGER else FLOATING).get(op)

@@ -1,0 +1,113 @@
+"""Division, remainders, integer powers, shifts and predicates in terms of what every machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from opdsl.scalar.mathematics.expression import Expression, select
+from opdsl.scalar.types import INTEGER
+
+__all__ = ["FLOATING", "INTEGERS"]
+
+
+def floor_divide(first: Expression, second: Expression) -> Expression:
+    """Rounded down. Integers by 0 give 0; floats follow PyTorch's ``div_floor_floating``."""
+    if first.type.category == INTEGER:
+        quotient, remainder = _divide_integers(first, second)
+        return select(_signs_differ(remainder, second), quotient - 1, quotient)
+    modulus = first.apply("fmod", second)
+    quotient = (first - modulus) / second
+    quotient = select(_signs_differ(modulus, second), quotient - 1, quotient)
+    floor = quotient.apply("floor")
+    floor = select(quotient - floor > 0.5, floor + 1, floor)
+    exact = first / second
+    floor = select(quotient.differs(0), floor, first.constant(0.0).copysign(exact))
+    return select(second.equals(0), exact, floor)
+
+
+def remainder(first: Expression, second: Expression) -> Expression:
+    """With the sign of the divisor; integers by 0 give 0."""
+    if first.type.category == INTEGER:
+        _, rest = _divide_integers(first, second)
+    else:
+        rest = first.apply("fmod", second)
+    return select(_signs_differ(rest, second), rest + second, rest)
+
+
+def fmod(first: Expression, second: Expression) -> Expression:
+    """Of integers: with the sign of the dividend; by 0 it gives 0. (Of floats C's ``fmod`` stays: it is exact.)"""
+    return _divide_integers(first, second)[1]
+
+
+def _signs_differ(rest: Expression, divisor: Expression) -> Expression:
+    """Whether a remainder has to be moved to the divisor's side."""
+    return rest.differs(0) & ((divisor < 0) ^ (rest < 0))
+
+
+def _divide_integers(first: Expression, second: Expression) -> tuple[Expression, Expression]:
+    """Truncated quotient and remainder, never trapping: by 0 both are 0, and dividing by -1 wraps."""
+    zero = second.equals(0)
+    unsafe = zero
+    if first.type.is_signed:
+        minus = second.equals(-1)
+        unsafe = zero | minus
+    divisor = select(unsafe, 1, second)
+    quotient = first.apply("quotient", divisor)
+    rest = first - quotient * divisor
+    if first.type.is_signed:
+        quotient = select(minus, -first, quotient)
+    return select(zero, 0, quotient), rest
+
+
+def power(base: Expression, exponent: Expression) -> Expression:
+    """Integer powers by squaring; a negative exponent gives 1/base truncated (0 for base 0)."""
+    found, square = base.constant(1), base
+    for bit in range(base.type.bits - base.type.is_signed):
+        taken = (exponent & (1 << bit)).differs(0)
+        found = select(taken, found * square, found)
+        square = square * square
+    if not found.type.is_signed:
+        return found
+    parity = select((exponent & 1).equals(0), found.constant(1), -1)
+    inverse = select(base.equals(1), found.constant(1), select(base.equals(-1), parity, 0))
+    return select(exponent < 0, inverse, found)
+
+
+def shift_left(value: Expression, amount: Expression) -> Expression:
+    """0 for an amount that is negative or not below the width."""
+    inside = _inside(value, amount)
+    return select(inside, value << select(inside, amount, 0), 0)
+
+
+def shift_right(value: Expression, amount: Expression) -> Expression:
+    """All sign bits for an amount that is negative or not below the width."""
+    inside = _inside(value, amount)
+    if not value.type.is_signed:
+        return select(inside, value >> select(inside, amount, 0), 0)
+    return value >> select(inside, amount, value.type.bits - 1)
+
+
+def _inside(value: Expression, amount: Expression) -> Expression:
+    below = amount < value.type.bits
+    return below & (amount >= 0) if amount.type.is_signed else below
+
+
+def isnan(value: Expression) -> Expression:
+    """Unequal to itself."""
+    return value.differs(value)
+
+
+def isinf(value: Expression) -> Expression:
+    """Infinite magnitude."""
+    return abs(value).equals(float("inf"))
+
+
+def isfinite(value: Expression) -> Expression:
+    """Neither infinite nor NaN."""
+    return abs(value) < float("inf")
+
+
+_SHARED: Final[dict[str, Callable[..., Expression]]] = {"floor_divide": floor_divide, "remainder": remainder}
+INTEGERS: Final = _SHARED | {"power": power, "fmod": fmod, "shift_left": shift_left, "shift_right": shift_right}
+FLOATING: Final = _SHARED | {"isnan": isnan, "isinf": isinf, "isfinite": isfinite}

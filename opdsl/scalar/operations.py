@@ -1,0 +1,97 @@
+"""The operations of scalar graphs: one record each.
+
+Everything else that is said about an operation (how it is evaluated, simplified, lowered, printed, differentiated) stands
+in a table of its own, keyed by the operation's name, beside the code that does it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["LIBM", "OPERATIONS", "Operation"]
+
+
+class Operation(NamedTuple):
+    """name: the key in all tables; arity: number of arguments; rule: how the result is typed (see ``specialise``);
+    symbol: how it is shown; an infix operator, or a function's name."""
+
+    name: str
+    arity: int
+    rule: str
+    symbol: str
+
+
+def _table(*rows: tuple[str, int, str, str]) -> dict[str, Operation]:
+    return {row[0]: Operation(*row) for row in rows}
+
+
+OPERATIONS: Final[dict[str, Operation]] = _table(
+    # arithmetic: promoted operands, result of the same type
+    ("add", 2, "arithmetic", "+"),
+    ("subtract", 2, "arithmetic", "-"),
+    ("multiply", 2, "arithmetic", "*"),
+    ("floor_divide", 2, "arithmetic", "//"),
+    ("remainder", 2, "arithmetic", "%"),
+    ("fmod", 2, "arithmetic", "fmod"),
+    ("maximum", 2, "extremum", "max"),
+    ("minimum", 2, "extremum", "min"),
+    ("fma", 3, "arithmetic", "fma"),
+    ("negative", 1, "arithmetic", "-"),
+    ("absolute", 1, "absolute", "abs"),
+    ("divide", 2, "floating", "/"),
+    ("power", 2, "power", "**"),
+    # comparison: promoted operands, bool
+    ("equal", 2, "comparison", "=="),
+    ("not_equal", 2, "comparison", "!="),
+    ("less", 2, "comparison", "<"),
+    ("less_equal", 2, "comparison", "<="),
+    ("greater", 2, "comparison", ">"),
+    ("greater_equal", 2, "comparison", ">="),
+    # bits
+    ("bitwise_and", 2, "bitwise", "&"),
+    ("bitwise_or", 2, "bitwise", "|"),
+    ("bitwise_xor", 2, "bitwise", "^"),
+    ("invert", 1, "bitwise", "~"),
+    ("shift_left", 2, "shift", "<<"),
+    ("shift_right", 2, "shift", ">>"),
+    # choice and truth
+    ("select", 3, "select", "select"),
+    ("truth", 1, "truth", "truth"),
+    ("logical_and", 2, "logical", "and"),
+    ("logical_or", 2, "logical", "or"),
+    ("logical_not", 1, "logical_not", "not"),
+    ("isnan", 1, "predicate", "isnan"),
+    ("isinf", 1, "predicate", "isinf"),
+    ("isfinite", 1, "predicate", "isfinite"),
+    # conversion
+    ("to_bool", 1, "truth", "bool"),
+    ("to_integer", 1, "to_integer", "int"),
+    ("to_floating", 1, "to_floating", "float"),
+    # rounding: keeps the type, as PyTorch does
+    ("floor", 1, "rounding", "floor"),
+    ("ceil", 1, "rounding", "ceil"),
+    ("trunc", 1, "rounding", "trunc"),
+    ("round", 1, "rounding", "round"),
+    # mathematics: operands become floating point
+    *((name, 1, "floating", name) for name in (
+        "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
+    )),
+    *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "nextafter", "ieee_remainder")),
+    # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers
+    ("bits", 1, "lowered", "bits"),
+    ("from_bits", 1, "lowered", "from_bits"),
+    ("bits_left", 2, "lowered", "bits_left"),
+    ("bits_right", 2, "lowered", "bits_right"),
+    ("bits_right_logical", 2, "lowered", "bits_right_logical"),
+    ("quotient", 2, "lowered", "quotient"),
+)  # fmt: skip
+
+# What a math library calls each operation; the float32 function's name ends in "f".
+LIBM: Final[dict[str, str]] = {
+    name: name
+    for name in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+        "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "cbrt", "atan2", "hypot", "nextafter",
+    )
+} | {"gamma": "tgamma", "power": "pow", "ieee_remainder": "remainder"}  # fmt: skip

@@ -1,0 +1,94 @@
+"""Reads a Python scalar function into a graph, by running its syntax tree on symbols.
+
+Whatever is known while reading (literals, constants of the module and the closure, loop counters) stays a Python value and
+is computed by Python; what depends on a parameter becomes a node. A branch on something known reads only the side taken,
+a branch on a parameter reads both and selects.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opdsl.scalar.calls import parameter_defaults, parameter_names, plain_function
+from opdsl.scalar.function import Place, ScalarFunction
+from opdsl.scalar.source import FunctionSource, function_source
+from opdsl.scalar.statements import run_function
+from opdsl.scalar.symbols import Graph, describe, is_value
+
+__all__ = ["read"]
+
+
+def read(
+    function: Callable[..., Any],
+    *,
+    parameters: Sequence[str] | None = None,
+    constants: Mapping[str, object] | None = None,
+) -> ScalarFunction:
+    """Read a Python scalar function once.
+
+    function: a function (or lambda) in the scalar subset of Python, or what ``read`` gave before.
+    parameters: which parameters stay parameters; the others need a default, which becomes a constant. All by default.
+    constants: values for parameters that are known when reading (a mode as a string, say); they stop being parameters.
+    Returns: the untyped graph; type it with ``specialise``.
+    Raises: ScalarFunctionError, pointing at the text, for everything that a scalar graph cannot hold.
+
+    >>> from opdsl.scalar.examples import smooth_relu
+    >>> print(read(smooth_relu).specialise({"x": "float32", "beta": "float32"}))
+    def smooth_relu(x: float32, beta: float32) -> float32:
+        t0: float32 = beta * x
+        t1: float32 = max(t0, 0.0)
+        t2: float32 = abs(t0)
+        t3: float32 = -t2
+        t4: float32 = exp(t3)
+        t5: float32 = log1p(t4)
+        t6: float32 = t1 + t5
+        t7: float32 = t6 / beta
+        return t7
+    """
+    if isinstance(function, ScalarFunction) and parameters is None and constants is None:
+        return function
+    source = function_source(plain_function(function) or function)
+    known = dict(constants or {})
+    names = parameter_names(source)
+    _check_names(source, names, [*(parameters or ()), *known])
+    defaults = parameter_defaults(source.function)
+    kept = tuple(name for name in (parameters or names) if name not in known)
+    graph = Graph()
+    values: dict[str, Any] = {}
+    for name in kept:
+        values[name] = graph.parameter(name, Place(source, source.tree))
+    for name in names:
+        if name not in values:
+            values[name] = known[name] if name in known else _default(source, defaults, name)
+    results = _results(graph, source, run_function(graph, source, values, 0))
+    defaults = {name: value for name, value in defaults.items() if name in kept}
+    return ScalarFunction(source.name, kept, defaults, tuple(graph.nodes), tuple(graph.places), results, source)
+
+
+def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            raise source.error(source.tree.args, f"it has no parameter {name!r}", f"It has: {', '.join(names)}.")
+
+
+def _default(source: FunctionSource, defaults: Mapping[str, object], name: str) -> object:
+    if name not in defaults:
+        raise source.error(
+            source.tree.args, f"parameter {name!r} needs a value or a default here", "Give it a default."
+        )
+    return defaults[name]
+
+
+def _results(graph: Graph, source: FunctionSource, returned: Any) -> tuple[int, ...]:
+    values = returned if isinstance(returned, tuple) else (returned,)
+    place = Place(source, source.tree.args if isinstance(source.tree, ast.FunctionDef) else source.tree)
+    for value in values:
+        if not is_value(value):
+            raise source.error(
+                place.node, f"it returns {describe(value)}, not a number", "Return a number, or several."
+            )
+    if not values:
+        raise source.error(place.node, "it returns nothing", "Return a number, or several.")
+    return tuple(graph.position(value, place) for value in values)

@@ -1,0 +1,204 @@
+"""What is known of a node before it is added: constants are folded, identities that hold for every value are used.
+
+Nothing here changes an IEEE result: ``x + 0.0`` is not ``x`` (it is 0.0 for -0.0), ``x * 0.0`` is not 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import copysign
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.builder import GraphBuilder
+
+__all__ = ["simplify"]
+
+Rule: TypeAlias = "Callable[[GraphBuilder, tuple[int, ...], ScalarType], int | None]"
+
+# Operations whose result is exactly determined, so that folding them is what every backend would compute.
+_EXACT: Final = frozenset(
+    [
+        "cast",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "negative",
+        "absolute",
+        "maximum",
+        "minimum",
+        "fma",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+        "sqrt",
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "shift_left",
+        "shift_right",
+        "select",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "copysign",
+        "bits",
+        "from_bits",
+        "bits_left",
+        "bits_right",
+        "bits_right_logical",
+        "floor_divide",
+        "remainder",
+        "fmod",
+    ]
+)
+
+
+def simplify(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    """Where the value of an operation already is, or None when it has to be added.
+
+    builder: holds the arguments, and takes what folding gives.
+    op, arguments, kind: the operation that is about to be added.
+    """
+    if op in _EXACT and kind.category != COMPLEX and all(builder.nodes[at].op == "constant" for at in arguments):
+        return _fold(builder, op, arguments, kind)
+    rule = _RULES.get(op)
+    return rule(builder, arguments, kind) if rule else None
+
+
+def _fold(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
+    from opdsl.scalar.evaluate import apply  # the interpreter, needed only when there is something to fold
+
+    nodes = [builder.nodes[at] for at in arguments]
+    return builder.constant(apply(op, [node.value for node in nodes], [node.type for node in nodes], kind), kind)
+
+
+def _is(builder: GraphBuilder, position: int, value: float) -> bool:
+    found = builder.constant_value(position)
+    return found is not None and found == value and copysign(1.0, found.real) == copysign(1.0, value)
+
+
+def _add(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    neutral = 0 if kind.category == INTEGER else -0.0
+    for one, other in (arguments, arguments[::-1]):
+        if kind.category in (INTEGER, FLOAT) and _is(builder, one, neutral):
+            return other
+    return None
+
+
+def _subtract(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    if kind.category in (INTEGER, FLOAT) and _is(builder, arguments[1], 0.0):
+        return arguments[0]
+    same = arguments[0] == arguments[1] and kind.category == INTEGER
+    return builder.constant(0, kind) if same else None
+
+
+def _multiply(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    if kind.category == COMPLEX:
+        return None
+    for one, other in (arguments, arguments[::-1]):
+        if _is(builder, one, 1):
+            return other
+        if kind.category == INTEGER and _is(builder, one, 0):
+            return one
+        if kind.category == FLOAT and _is(builder, one, -1):
+            return builder.node("negative", (other,), kind)
+    return None
+
+
+def _divide(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    return arguments[0] if kind.category != COMPLEX and _is(builder, arguments[1], 1) else None
+
+
+def _involution(op: str) -> Rule:
+    """A rule for operations that undo themselves."""
+
+    def rule(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+        node = builder.nodes[arguments[0]]
+        return node.arguments[0] if node.op == op else None
+
+    return rule
+
+
+def _idempotent(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    return arguments[0] if arguments[0] == arguments[1] else None
+
+
+def _logic(absorbing: bool) -> Rule:
+    """A rule for and/or: ``absorbing`` decides the result alone, the other bool leaves it to the other operand."""
+
+    def rule(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+        if kind.category == BOOL:
+            for one, other in (arguments, arguments[::-1]):
+                value = builder.constant_value(one)
+                if value is not None:
+                    return one if value is absorbing else other
+        return _idempotent(builder, arguments, kind)
+
+    return rule
+
+
+def _select(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    condition, chosen, other = arguments
+    value = builder.constant_value(condition)
+    if value is not None:
+        return chosen if value else other
+    if chosen == other:
+        return chosen
+    if kind.category == BOOL and builder.constant_value(chosen) is True and builder.constant_value(other) is False:
+        return condition
+    node = builder.nodes[condition]
+    if node.op == "invert":
+        return builder.node("select", (node.arguments[0], other, chosen), kind)
+    return None
+
+
+def _not_equal(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    first, second = arguments
+    if builder.nodes[first].type.category == BOOL and builder.constant_value(second) is False:
+        return first
+    return None
+
+
+def _absolute(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    node = builder.nodes[arguments[0]]
+    if node.op == "absolute" or not kind.is_signed:
+        return arguments[0]
+    return builder.node("absolute", node.arguments, kind) if node.op == "negative" else None
+
+
+def _rounding(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    node = builder.nodes[arguments[0]]
+    whole = node.op in _ROUNDINGS or (node.op == "cast" and builder.nodes[node.arguments[0]].type.category < FLOAT)
+    return arguments[0] if whole else None
+
+
+_ROUNDINGS: Final = frozenset({"floor", "ceil", "trunc", "round"})
+
+_RULES: Final[dict[str, Rule]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "divide": _divide,
+    "negative": _involution("negative"),
+    "invert": _involution("invert"),
+    "maximum": _idempotent,
+    "minimum": _idempotent,
+    "bitwise_and": _logic(False),
+    "bitwise_or": _logic(True),
+    "select": _select,
+    "not_equal": _not_equal,
+    "absolute": _absolute,
+    **dict.fromkeys(_ROUNDINGS, _rounding),
+}

@@ -1,0 +1,156 @@
+"""Where a scalar function stands: its syntax tree, the names it sees, and errors that point into its text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+from collections.abc import Callable
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from opdsl.errors import ScalarFunctionError
+
+__all__ = ["FunctionSource", "function_source"]
+
+WAY_OUT: Final = 'What a scalar function cannot hold can be a kernel: .out_kernel("CPU") and .out_kernel("CUDA").'
+
+
+class FunctionSource:
+    """The source of one Python function.
+
+    function: the function itself.
+    tree: its syntax tree, a FunctionDef or a Lambda.
+    first_line, indent: where the parsed text begins in its file.
+    """
+
+    def __init__(
+        self, function: FunctionType, tree: ast.FunctionDef | ast.Lambda, first_line: int, indent: int
+    ) -> None:
+        self.function = function
+        self.tree = tree
+        self.first_line = first_line
+        self.indent = indent
+        self._closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+    @property
+    def name(self) -> str:
+        """The function's name; ``function`` for a lambda."""
+        return self.tree.name if isinstance(self.tree, ast.FunctionDef) else "function"
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements of the function."""
+        if isinstance(self.tree, ast.FunctionDef):
+            return self.tree.body
+        return [ast.copy_location(ast.Return(self.tree.body), self.tree.body)]
+
+    def outer_name(self, name: str, missing: Any) -> Any:
+        """What a name means outside the function: in its closure, its module or the builtins.
+
+        name: the name.
+        missing: what to return when there is no such name (yet).
+        """
+        if name in self._closure:
+            try:
+                return self._closure[name].cell_contents
+            except ValueError:  # assigned after the function was made
+                return missing
+        return self.function.__globals__.get(name, getattr(builtins, name, missing))
+
+    def error(self, node: ast.AST, problem: str, advice: str = WAY_OUT) -> ScalarFunctionError:
+        """An error that shows the text of ``node`` underlined.
+
+        node: what is wrong; a piece of this function's tree.
+        problem: what is wrong with it.
+        advice: how to mend it.
+        """
+        code = self.function.__code__
+        first = getattr(node, "lineno", 1)
+        line = self.first_line + first - 1
+        text = linecache.getline(code.co_filename, line).rstrip("\n")
+        start, end = self._columns(node, first, text)
+        shown = text.strip()
+        lead = len(text) - len(text.lstrip())
+        underline = " " * max(start - lead, 0) + "~" * max(end - start - 1, 0) + "^"
+        place = f"{code.co_filename}:{line}: scalar function {self.name}: {problem}"
+        return ScalarFunctionError(f"{place}\n    {shown}\n    {underline}\n{advice}")
+
+    def _columns(self, node: ast.AST, first: int, text: str) -> tuple[int, int]:
+        """Columns of the node on its first line, in characters (syntax trees count bytes)."""
+        start = getattr(node, "col_offset", 0) + self.indent
+        if getattr(node, "end_lineno", first) == first:
+            end = getattr(node, "end_col_offset", start + 1) + self.indent
+        else:
+            end = len(text.encode())
+        data = text.encode()
+        return len(data[:start].decode(errors="ignore")), len(data[:end].decode(errors="ignore"))
+
+
+def function_source(function: Callable[..., Any]) -> FunctionSource:
+    """The source of a Python function, parsed once.
+
+    function: a plain function or a lambda.
+    Raises: ScalarFunctionError when it is no Python function or its text is not at hand.
+    """
+    if not isinstance(function, FunctionType):
+        raise ScalarFunctionError(f"a scalar function is a Python function (got {function!r})")
+    tree, first_line, indent = _parse(function.__code__, function.__module__)
+    return FunctionSource(function, tree, first_line, indent)
+
+
+@cache
+def _parse(code: CodeType, module: str) -> tuple[ast.FunctionDef | ast.Lambda, int, int]:
+    lines = linecache.getlines(code.co_filename)
+    if not lines or code.co_firstlineno > len(lines):
+        raise ScalarFunctionError(
+            f"{code.co_filename}:{code.co_firstlineno}: scalar function {code.co_name}: its source text cannot be read. "
+            "Write it in a file (or a notebook cell), not in exec() or python -c."
+        )
+    if code.co_name == "<lambda>":
+        return _find_lambda(code, lines), 1, 0
+    first = code.co_firstlineno - 1
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    tree = _parse_block(lines, first, indent)
+    if tree is None or tree.name != code.co_name:
+        raise ScalarFunctionError(
+            f"{code.co_filename}:{code.co_firstlineno}: scalar function {code.co_name}: its source text has changed "
+            "since it was loaded. Load the module again."
+        )
+    return tree, code.co_firstlineno, indent
+
+
+def _parse_block(lines: list[str], first: int, indent: int) -> ast.FunctionDef | None:
+    """The function that begins at line ``first``: only its own lines are parsed.
+
+    The block ends where indentation falls back; a line that does so inside brackets or a string does not end it, and is
+    told by the syntax error that stopping there would give.
+    """
+    for end in range(first + 1, len(lines) + 1):
+        if end < len(lines):
+            line = lines[end]
+            if not line.strip() or len(line) - len(line.lstrip()) > indent:
+                continue
+        text = "".join(line[indent:] if line[:indent].isspace() else line for line in lines[first:end])
+        try:
+            found = ast.parse(text).body[0]
+        except (SyntaxError, IndexError):
+            continue
+        return found if isinstance(found, ast.FunctionDef) else None
+    return None
+
+
+def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
+    """The lambda that a code object was made from, told by where its body's instructions stand."""
+    try:
+        module = ast.parse("".join(lines))
+    except SyntaxError:
+        module = ast.Module([], [])
+    places = [place for place in code.co_positions() if None not in place and place[3] != place[2]]
+    for node in ast.walk(module):
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+            body = (node.body.lineno, node.body.end_lineno, node.body.col_offset, node.body.end_col_offset)
+            if body in places:
+                return node
+    raise ScalarFunctionError(f"{code.co_filename}:{code.co_firstlineno}: this lambda's source text cannot be found")

@@ -1,0 +1,309 @@
+"""Types an untyped graph.
+
+The rules, in short. Operands promote as PyTorch's dtypes do. A literal is weak: it never widens what it meets, and only
+lifts its category (an integer beside ``0.5`` becomes floating point). Wherever floating point is asked for and the operands
+have none, it is that of the kernel: the promoted type of all parameters, or ``default_float`` when that is not floating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Final, NamedTuple
+
+from opdsl.errors import ScalarFunctionError
+from opdsl.scalar.builder import GraphBuilder, with_results
+from opdsl.scalar.function import ScalarFunction, UntypedNode
+from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.operations import OPERATIONS
+from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
+
+__all__ = ["specialise"]
+
+
+class Literal(NamedTuple):
+    """A Python number that has not met a type yet."""
+
+    value: Number
+
+
+class Value(NamedTuple):
+    """A node of the typed graph."""
+
+    position: int
+    type: ScalarType
+
+
+class Refused(Exception):
+    """An operation that does not exist for the operand types; becomes a ScalarFunctionError with the place."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.advice = advice
+
+
+def specialise(
+    function: ScalarFunction,
+    types: Mapping[str, ScalarType],
+    results: Sequence[str] | None,
+    default_float: ScalarType,
+) -> TypedGraph:
+    """Type a function; see ``ScalarFunction.specialise``."""
+    missing = [name for name in function.parameters if name not in types]
+    if missing:
+        raise ScalarFunctionError(
+            f"scalar function {function.name}: no type is given for {', '.join(missing)} (got {', '.join(types) or 'none'})"
+        )
+    typer = Typer([types[name] for name in function.parameters], default_float)
+    found: list[Literal | Value] = []
+    for name in function.parameters:  # so that unused ones are there too
+        typer.builder.parameter(name, types[name])
+    for node, place in zip(function.nodes, function.places, strict=True):
+        try:
+            found.append(typer.add(node, [found[at] for at in node.arguments], types))
+        except Refused as refusal:
+            signature = ", ".join(f"{name}: {types[name].value}" for name in function.parameters)
+            raise place.source.error(place.node, f"for ({signature}), {refusal}", refusal.advice) from None
+    positions = [typer.settle(found[at]).position for at in function.results]
+    graph = typer.builder.finish(function.name, positions)
+    return graph if results is None else with_results(graph, results)
+
+
+class Typer:
+    """Adds typed nodes for untyped ones.
+
+    kernel: the promoted type of all parameters; None when there are none.
+    floating: the kernel's floating-point type.
+    """
+
+    def __init__(self, parameters: Sequence[ScalarType], default_float: ScalarType) -> None:
+        self.builder = GraphBuilder()
+        self.kernel = reduce(promote, parameters) if parameters else None
+        self.default_float = default_float
+        self.floating = with_category(self.kernel, FLOAT, default_float)
+
+    def add(
+        self, node: UntypedNode, operands: list[Literal | Value], types: Mapping[str, ScalarType]
+    ) -> Literal | Value:
+        """The typed counterpart of one untyped node."""
+        if node.op == "constant":
+            assert node.value is not None
+            assert not isinstance(node.value, str)
+            return Literal(node.value)
+        if node.op == "parameter":
+            kind = types[str(node.value)]
+            return Value(self.builder.parameter(str(node.value), kind), kind)
+        return _RULES[OPERATIONS[node.op].rule](self, node.op, operands)
+
+    def node(self, op: str, operands: Sequence[Value], kind: ScalarType) -> Value:
+        """Add an operation on operands of the right types."""
+        return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
+
+    def common(self, operands: Sequence[Literal | Value]) -> ScalarType:
+        """The type in which operands are computed together."""
+        strong = [operand.type for operand in operands if isinstance(operand, Value)]
+        weak = [literal_category(operand.value) for operand in operands if isinstance(operand, Literal)]
+        if strong:
+            kind, category = reduce(promote, strong), max(weak, default=BOOL)
+            return kind if kind.category >= category else self.lifted(category)
+        return self.lifted(max(weak))
+
+    def lifted(self, category: int) -> ScalarType:
+        """The kernel's type where it has the category, or the least one that has."""
+        if category == BOOL:
+            return ScalarType.BOOL
+        return with_category(self.kernel, category, self.default_float)
+
+    def cast(self, operand: Literal | Value, kind: ScalarType) -> Value:
+        """An operand in a type."""
+        if isinstance(operand, Literal):
+            return Value(self.builder.constant(operand.value, kind), kind)
+        return Value(self.builder.cast(operand.position, kind), kind)
+
+    def together(self, operands: Sequence[Literal | Value], least: int = BOOL) -> tuple[list[Value], ScalarType]:
+        """Operands in their common type, at least of a category."""
+        kind = self.common(operands)
+        if kind.category < least:
+            kind = self.lifted(least)
+        return [self.cast(operand, kind) for operand in operands], kind
+
+    def settle(self, operand: Literal | Value) -> Value:
+        """An operand with a type; a literal takes the kernel's."""
+        return operand if isinstance(operand, Value) else self.cast(operand, self.common([operand]))
+
+
+def _arithmetic(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    values, kind = typer.together(operands)
+    if kind.category == BOOL:
+        if op not in _BOOLEAN:
+            symbol = OPERATIONS[op].symbol
+            raise Refused(f"`{symbol}` of bools does not exist (PyTorch has none)", "Convert with int(...) first.")
+        op = _BOOLEAN[op]
+    elif op == "fma" and kind.category == INTEGER:
+        return typer.node("add", [typer.node("multiply", values[:2], kind), values[2]], kind)
+    return typer.node(op, values, kind)
+
+
+_BOOLEAN: Final = {"add": "bitwise_or", "multiply": "bitwise_and", "maximum": "bitwise_or", "minimum": "bitwise_and"}
+
+
+def _extremum(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    """``max`` and ``min``; a literal beyond an integer type's bounds is taken as the bound."""
+    kind = typer.common(operands)
+    if kind.category == INTEGER:
+        low, high = kind.bounds
+        operands = [
+            Literal(min(max(int(operand.value.real), low), high)) if isinstance(operand, Literal) else operand
+            for operand in operands
+        ]
+    return _arithmetic(typer, op, operands)
+
+
+def _absolute(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    value = typer.settle(operands[0])
+    return typer.node(op, [value], value.type.real)
+
+
+def _floating(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    values, kind = typer.together(operands, FLOAT)
+    return typer.node(op, values, kind)
+
+
+def _power(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    """Exponents that are known become what PyTorch computes for them."""
+    (base, exponent), kind = typer.together(operands)
+    if kind.category == BOOL:
+        raise Refused("`**` of bools does not exist (PyTorch has none)", "Convert with int(...) first.")
+    known = typer.builder.constant_value(exponent.position)
+    if kind.category == INTEGER and isinstance(known, int) and known >= 0:
+        return _repeated(typer, base, known)
+    recipe = _POWERS.get(known) if kind.category >= FLOAT and known is not None else None
+    return recipe(typer, base) if recipe else typer.node(op, [base, exponent], kind)
+
+
+def _repeated(typer: Typer, base: Value, exponent: int) -> Value:
+    """An integer power by repeated squaring."""
+    found: Value | None = None
+    while exponent:
+        if exponent & 1:
+            found = base if found is None else typer.node("multiply", [found, base], base.type)
+        exponent >>= 1
+        if exponent:
+            base = typer.node("multiply", [base, base], base.type)
+    return typer.cast(Literal(1), base.type) if found is None else found
+
+
+def _inverse(typer: Typer, value: Value) -> Value:
+    return typer.node("divide", [typer.cast(Literal(1), value.type), value], value.type)
+
+
+_POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
+    0: lambda typer, base: typer.cast(Literal(1), base.type),
+    1: lambda typer, base: base,
+    2: lambda typer, base: _repeated(typer, base, 2),
+    3: lambda typer, base: _repeated(typer, base, 3),
+    0.5: lambda typer, base: typer.node("sqrt", [base], base.type),
+    -0.5: lambda typer, base: _inverse(typer, typer.node("sqrt", [base], base.type)),
+    -1: _inverse,
+    -2: lambda typer, base: _inverse(typer, _repeated(typer, base, 2)),
+}
+
+
+def _comparison(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    """A literal that an integer type cannot hold compares as the number that it is."""
+    kind = typer.common(operands)
+    if kind.category == INTEGER:
+        low, high = kind.bounds
+        for at, operand in enumerate(operands):
+            if isinstance(operand, Literal) and not low <= operand.value.real <= high:
+                return _decided(typer, op, literal_first=at == 0, literal_is_larger=operand.value.real > high)
+    values, _ = typer.together(operands)
+    return typer.node(op, values, ScalarType.BOOL)
+
+
+def _decided(typer: Typer, op: str, *, literal_first: bool, literal_is_larger: bool) -> Value:
+    first_is_larger = literal_first == literal_is_larger
+    truth = op == "not_equal" or op.startswith("greater" if first_is_larger else "less")
+    return typer.cast(Literal(truth), ScalarType.BOOL)
+
+
+def _bitwise(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    values, kind = typer.together(operands)
+    if kind.category > INTEGER:
+        raise Refused(f"`{OPERATIONS[op].symbol}` needs integers or bools (got {kind.value})", "Convert with int(...).")
+    return typer.node(op, values, kind)
+
+
+def _shift(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    values, kind = typer.together(operands)
+    if kind.category != INTEGER:
+        raise Refused(f"`{OPERATIONS[op].symbol}` needs integers (got {kind.value})", "Convert with int(...).")
+    return typer.node(op, values, kind)
+
+
+def _select(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    values, kind = typer.together(operands[1:])
+    return typer.node(op, [_truth(typer, "truth", operands[:1]), *values], kind)
+
+
+def _truth(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    return typer.cast(typer.settle(operands[0]), ScalarType.BOOL)
+
+
+def _logical(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    """``a and b`` is ``b if a else a``, as in Python."""
+    first, second = operands
+    if typer.common(operands) is ScalarType.BOOL:
+        return _bitwise(typer, "bitwise_and" if op == "logical_and" else "bitwise_or", operands)
+    return _select(typer, "select", [first, second, first] if op == "logical_and" else [first, first, second])
+
+
+def _logical_not(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    return typer.node("invert", [_truth(typer, op, operands)], ScalarType.BOOL)
+
+
+def _predicate(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    value = typer.settle(operands[0])
+    if value.type.category < FLOAT:
+        return typer.cast(Literal(op == "isfinite"), ScalarType.BOOL)
+    return typer.node(op, [value], ScalarType.BOOL)
+
+
+def _to_integer(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    value = typer.settle(operands[0])
+    return typer.cast(value, value.type if value.type.category == INTEGER else ScalarType.INT64)
+
+
+def _to_floating(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    value = typer.settle(operands[0])
+    return typer.cast(value, value.type if value.type.category == FLOAT else typer.floating.real)
+
+
+def _rounding(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    value = typer.settle(operands[0])
+    return value if value.type.category < FLOAT else typer.node(op, [value], value.type)
+
+
+def _lowered(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+    raise AssertionError(f"{op} is made by lowering only")
+
+
+_RULES: Final[dict[str, Callable[[Typer, str, list[Literal | Value]], Value]]] = {
+    "arithmetic": _arithmetic,
+    "extremum": _extremum,
+    "absolute": _absolute,
+    "floating": _floating,
+    "power": _power,
+    "comparison": _comparison,
+    "bitwise": _bitwise,
+    "shift": _shift,
+    "select": _select,
+    "truth": _truth,
+    "logical": _logical,
+    "logical_not": _logical_not,
+    "predicate": _predicate,
+    "to_integer": _to_integer,
+    "to_floating": _to_floating,
+    "rounding": _rounding,
+    "lowered": _lowered,
+}
