@@ -35,6 +35,7 @@ class Operator:
     __slots__ = (
         "_entries",
         "accepts_numbers",
+        "declaration",
         "dynamic_names",
         "is_bound",
         "location",
@@ -67,6 +68,8 @@ class Operator:
         self.accepts_numbers = accepts_numbers
         self.is_bound = is_bound
         self.location = location
+        # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
+        self.declaration: object = None
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
         self.dynamic_names = tuple(each.name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
         self._entries: dict[DispatchKey, Entry] = {}
@@ -109,7 +112,7 @@ class Operator:
 
     def find_in(self, keys: KeySet) -> Kernel:
         """The kernel of the highest key of a set that does not fall through."""
-        for key in keys:
+        for key in keys.reachable():
             kernel = self.entry(key).kernel
             if isinstance(kernel, Fallthrough):
                 continue
@@ -120,7 +123,7 @@ class Operator:
 
     def _missing(self, keys: KeySet) -> str:
         have = ", ".join(str(each) for each in self.registrations) or "none"
-        wanted = next((str(key) for key in keys if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined")
+        wanted = next((str(key) for key in keys.reachable() if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined")
         short = self.name.removeprefix("aten::")
         packet, _, overload = short.partition("::")[2].partition(".") if "::" in short else short.partition(".")
         handle = f"{packet}.{overload}" if overload else packet

@@ -45,15 +45,18 @@ class Packet:
     """All overloads of one name.
 
     function: the function over every overload that Python reaches.
+    method: the function that is installed on Tensor, if one is.
     """
 
-    __slots__ = ("facades", "function", "main", "module", "name", "overloads")
+    __slots__ = ("_operator_facades", "facades", "function", "main", "method", "module", "name", "overloads")
 
     def __init__(self, name: str, module: str) -> None:
         self.name = name
         self.module = module
         self.overloads: dict[str, Operator] = {}
         self.facades: list[Facade] = []
+        self.method: Facade | None = None
+        self._operator_facades: dict[str, Facade] = {}
         self.main = self.facade(lambda operator: operator.is_bound)
         self.function: FunctionType = self.main.function
 
@@ -83,9 +86,14 @@ class Packet:
         self.facades.append(facade)
         return facade
 
-    def operator_facade(self, operator: Operator) -> Facade:
+    def operator_function(self, operator: Operator) -> FunctionType:
         """The function of one overload, with exactly its schema's parameters."""
+        facade = self._operator_facades.get(operator.schema.name.overload)
+        if facade is None:
+            facade = self._operator_facades[operator.schema.name.overload] = self._operator_facade(operator)
+        return facade.function
 
+    def _operator_facade(self, operator: Operator) -> Facade:
         def make(namespace: dict[str, object]) -> Caller:
             own = Signature(None, operator) if _is_out(operator) else Signature(operator)
             return Caller(self.base, [own], namespace, required_out=_is_out(operator))
@@ -101,7 +109,11 @@ class Packet:
 
     def remove(self, operator: Operator) -> None:
         """Take an overload out."""
-        self.overloads.pop(operator.schema.name.overload, None)
+        overload = operator.schema.name.overload
+        self.overloads.pop(overload, None)
+        facade = self._operator_facades.pop(overload, None)
+        if facade is not None:
+            self.facades.remove(facade)
         self.change()
 
     def change(self) -> None:

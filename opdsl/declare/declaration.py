@@ -1,0 +1,207 @@
+"""One declaration: a functional operator, the variants derived from it, and what is attached beneath it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from opdsl.declare.derived import DerivedKernel
+from opdsl.declare.implementations import require_function, require_parameters, wants_key_set
+from opdsl.declare.signature import location
+from opdsl.dispatch import DispatchKey, Operator
+from opdsl.errors import DuplicateOperatorError, KernelSignatureError
+from opdsl.kernels import PointwiseDefinition, StructuredDefinition
+from opdsl.kernels.plain import PlainKernel
+
+if TYPE_CHECKING:
+    from opdsl.declare.library import Library
+
+COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
+META_KEY = DispatchKey("Meta")
+
+# What a pointwise definition compiles for; Meta runs its shape function alone.
+POINTWISE_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
+
+
+class Declaration:
+    """What one ``@op`` says and what is attached to it.
+
+    library: where its operators are registered.
+    function: the declared function.
+    operators: by variant: ``functional``, ``inplace``, ``out``.
+    structured: whether what is derived is exported as a structured group.
+    definition: the shape function with its out-kernels, or the pointwise definitions; None for plain kernels.
+    functions: what calls each variant, hand-written ones among them.
+    """
+
+    __slots__ = ("attached", "definition", "function", "functions", "library", "operators", "structured")
+
+    def __init__(
+        self, library: Library, function: FunctionType, operators: dict[str, Operator], *, structured: bool
+    ) -> None:
+        self.library = library
+        self.function = function
+        self.operators = operators
+        self.structured = structured
+        self.definition: StructuredDefinition | PointwiseDefinition | None = None
+        self.attached: dict[str, FunctionType] = {}
+        self.functions: dict[str, FunctionType] = {}
+
+    @property
+    def main(self) -> Operator:
+        """The operator that the function itself declares: the functional one where there is one."""
+        return next(iter(self.operators.values()))
+
+    @property
+    def name(self) -> str:
+        """The name of the main operator."""
+        return self.main.name
+
+    # ------------------------------------------------------------------------------------------------- plain kernels
+
+    def attach_body(self) -> None:
+        """Register the declared function's body as a composite kernel."""
+        self._claim("body", self.function)
+        self._register_plain(self.function, COMPOSITE_KEY)
+
+    def attach_kernel(self, keys: Iterable[str], function: object) -> None:
+        """Register a Python kernel under dispatch keys; the derived variants compute with it.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's.
+            DispatchKeyError: there is no such key.
+            DuplicateOperatorError: a kernel is attached under that key already.
+        """
+        decorator = f"{self.function.__name__}.kernel"
+        kernel = require_function(function, decorator)
+        parsed = [DispatchKey(each) for each in keys]
+        if not parsed:
+            raise KernelSignatureError(f'{location(kernel)}: @{decorator} names no dispatch key. Write @{decorator}("CPU").')
+        wanted = [each.name for each in self.main.schema.arguments]
+        if wants_key_set(kernel):
+            wanted.insert(0, kernel.__code__.co_varnames[0])
+        require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=self.main.schema)
+        for key in parsed:
+            self._claim(f"kernel {key}", kernel)
+        for key in parsed:
+            self._register_plain(kernel, key)
+
+    def _register_plain(self, function: FunctionType, key: DispatchKey) -> None:
+        main = self.main
+        kernel = PlainKernel(
+            function,
+            main.schema,
+            main.name,
+            main.dynamic_names,
+            bumps_version=key is not COMPOSITE_KEY,
+            wants_key_set=wants_key_set(function),
+        )
+        self.library.register(main, key, kernel)
+        for operator in self.operators.values():
+            if operator is not main and self.operators.get("functional") is main:
+                derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name)
+                self.library.register(operator, key, derived)
+
+    # -------------------------------------------------------------------------------------------- structured kernels
+
+    def attach_meta(self, function: object) -> None:
+        """Take a shape function; beside ``.pointwise`` it only checks.
+
+        Raises:
+            KernelSignatureError: its parameters are not ``ctx`` and the schema's.
+        """
+        decorator = f"{self.function.__name__}.meta"
+        meta = require_function(function, decorator)
+        names = ["ctx", *(each.name for each in self.main.schema.arguments if each not in self.main.schema.out)]
+        given = meta.__code__.co_varnames[: meta.__code__.co_argcount]
+        names[0] = given[0] if given else "ctx"
+        require_parameters(meta, names, operator=self.name, decorator=decorator, schema=self.main.schema)
+        self._claim("meta", meta)
+        if isinstance(self.definition, PointwiseDefinition):
+            self.definition.check = meta
+            return
+        self.definition = StructuredDefinition(self.main.schema, meta)
+        self._register_structured(META_KEY)
+
+    def attach_pointwise(
+        self, function: object, *, promote: str, keep: tuple[str, ...], when: Mapping[str, object]
+    ) -> None:
+        """Take a scalar function for every backend and variant.
+
+        Args:
+            function: a scalar function of the operator's tensor and number parameters.
+            promote: how operand dtypes become the dtype of the loop and of the result.
+            keep: parameters that keep their own dtype, as where's condition.
+            when: values of other parameters for which this function is meant; several can be attached then.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot.
+            KernelSignatureError: its parameters are not the operator's.
+        """
+        decorator = f"{self.function.__name__}.pointwise"
+        scalar = require_function(function, decorator)
+        schema = self.main.schema
+        wanted = [each.name for each in (*schema.positional, *schema.keyword_only) if each.name not in when]
+        require_parameters(scalar, wanted, operator=self.name, decorator=decorator, schema=schema)
+        self._claim(f"pointwise {dict(when)}" if when else "pointwise", scalar)
+        definition = self.definition
+        if not isinstance(definition, PointwiseDefinition):
+            definition = PointwiseDefinition(schema, self.name)
+            meta = self.attached.get("meta")
+            definition.check = meta
+        definition.add(scalar, promote=promote, keep=keep, when=when)
+        if self.definition is not definition:
+            self.definition = definition
+            for key in POINTWISE_KEYS:
+                self._register_structured(key)
+
+    def attach_out_kernel(self, keys: Iterable[str], function: object, *, compiled: bool) -> None:
+        """Take a kernel that fills outputs, for one backend.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's and then the outputs, or there is no ``.meta``.
+        """
+        decorator = f"{self.function.__name__}.out_kernel"
+        kernel = require_function(function, decorator)
+        definition = self.definition
+        if not isinstance(definition, StructuredDefinition):
+            raise KernelSignatureError(
+                f"{location(kernel)}: {self.name}: @{decorator} fills outputs that no shape function has set. "
+                f"Write @{self.function.__name__}.meta above it."
+            )
+        require_parameters(
+            kernel,
+            definition.kernel_parameters(self._out_names()),
+            operator=self.name,
+            decorator=decorator,
+            schema=self.main.schema,
+        )
+        for text in keys:
+            key = DispatchKey(text)
+            self._claim(f"out_kernel {key}", kernel)
+            definition.add_kernel(str(key), kernel, compiled=compiled)
+            self._register_structured(key)
+
+    def _out_names(self) -> tuple[str, ...]:
+        out = self.operators.get("out")
+        if out is not None:
+            return tuple(each.name for each in out.schema.out)
+        count = len(self.main.schema.returns)
+        return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
+
+    def _register_structured(self, key: DispatchKey) -> None:
+        assert self.definition is not None, "a definition is made before it is registered"
+        for variant, operator in self.operators.items():
+            self.library.register(operator, key, self.definition.kernel(variant, operator, str(key)))
+
+    def _claim(self, what: str, function: FunctionType) -> None:
+        """Note that something is attached; a second of the same is a mistake."""
+        present = self.attached.get(what)
+        if present is not None:
+            raise DuplicateOperatorError(
+                f"{location(function)}: {self.name}: a second {what} is attached; the first stands at "
+                f"{location(present)}. Remove one of them."
+            )
+        self.attached[what] = function
+

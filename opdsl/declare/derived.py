@@ -1,0 +1,59 @@
+"""In-place and ``out=`` kernels of an operator whose functional kernel is Python: compute, then copy.
+
+torchgen derives the operators that ``autogen`` stands for in the same way (``gen_functionalization_type.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.kernels import check_inplace, copy_, write_out
+from opdsl.runtime import Tensor
+from opdsl.schema import FunctionSchema
+
+
+class DerivedKernel:
+    """The in-place or ``out=`` variant of a functional kernel.
+
+    Args:
+        functional: the functional kernel, called with its own schema's arguments.
+        source: the functional schema.
+        schema: the variant's schema.
+        operator: the variant's qualified name, for messages.
+    """
+
+    __slots__ = ("functional", "operator", "schema", "source")
+
+    def __init__(
+        self, functional: Callable[..., object], source: FunctionSchema, schema: FunctionSchema, operator: str
+    ) -> None:
+        self.functional = functional
+        self.source = source
+        self.schema = schema
+        self.operator = operator
+
+    def __call__(self, *arguments: object) -> object:
+        """Compute the result and write it where the variant's schema says.
+
+        Raises:
+            ShapeError, DTypeError: the result does not fit the written tensor.
+        """
+        given = dict(zip((each.name for each in self.schema.arguments), arguments, strict=True))
+        # TensorOptions are no arguments of an out= variant: its output says them.
+        outs = [given[each.name] for each in self.schema.out]
+        options = {"dtype": "dtype", "device": "device", "layout": "layout"}
+        if outs and isinstance(outs[0], Tensor):
+            for name, attribute in options.items():
+                given.setdefault(name, getattr(outs[0], attribute))
+        result = self.functional(*[given.get(each.name) for each in self.source.arguments])
+        results = result if isinstance(result, tuple) else (result,)
+        if not outs:
+            target, value = given["self"], results[0]
+            assert isinstance(target, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
+            check_inplace(self.operator, target, value)
+            copy_(target, value)
+            return target
+        for out, value in zip(outs, results, strict=True):
+            assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
+            write_out(self.operator, out, value)
+        return outs[0] if len(outs) == 1 else tuple(outs)

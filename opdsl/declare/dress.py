@@ -1,0 +1,58 @@
+"""From a declaration to the functions that users hold: attributes, documentation, Tensor methods."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.facets import Facets, dress_function
+from opdsl.dispatch import Operator, Packet
+from opdsl.runtime import install_method, remove_method
+
+
+def dress(declaration: Declaration) -> FunctionType:
+    """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
+
+    That is the packet's function when the declaration is the packet's first, otherwise the operator's own.
+    """
+    main: FunctionType | None = None
+    for variant, operator in declaration.operators.items():
+        packet = operator.registry.packets[operator.packet_name]
+        facets = Facets(declaration, operator)
+        function = _describe(dress_function(packet.operator_function(operator), facets), declaration, operator)
+        if next(iter(packet.overloads.values())) is operator:
+            _describe(dress_function(packet.function, facets), declaration, operator)
+            function = packet.function if operator is declaration.main else function
+        if operator is declaration.main:
+            main = function
+        declaration.functions[variant] = function
+        if "method" in str(operator.properties.get("variants", "")):
+            _install(declaration, packet)
+    assert main is not None, "a declaration has at least one operator"
+    return main
+
+
+def _describe(function: FunctionType, declaration: Declaration, operator: Operator) -> FunctionType:
+    """Give a function the declared one's documentation; ``inspect.signature`` follows ``__wrapped__``."""
+    declared = declaration.function
+    function.__doc__ = declared.__doc__ or f"``{operator.schema}``"
+    function.__module__ = declared.__module__
+    if operator is declaration.main:
+        function.__qualname__ = declared.__qualname__
+        function.__dict__["__wrapped__"] = declared
+    return function
+
+
+def _install(declaration: Declaration, packet: Packet) -> None:
+    """Install the packet's method on Tensor, once.
+
+    Raises:
+        DuplicateOperatorError: Tensor has something of that name already.
+    """
+    if packet.method is not None:
+        return
+    facade = packet.facade(lambda each: each.is_bound and "method" in str(each.properties["variants"]), is_method=True)
+    facade.function.__doc__ = declaration.function.__doc__
+    install_method(packet.base, facade.function)
+    packet.method = facade
+    declaration.library.undo(lambda: remove_method(packet.base))

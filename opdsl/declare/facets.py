@@ -1,0 +1,180 @@
+"""What a declared function carries: its schema, variants, tables and the decorators that attach implementations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import Any
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.signature import caller_names
+from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current, dispatch_table
+from opdsl.errors import DispatchKeyError, MissingKernelError
+from opdsl.runtime import Device, Tensor
+
+
+class Facets:
+    """The attributes of one declared function, made from its declaration."""
+
+    __slots__ = ("declaration", "operator")
+
+    def __init__(self, declaration: Declaration, operator: Operator) -> None:
+        self.declaration = declaration
+        self.operator = operator
+
+    def dispatch_table(self) -> DispatchTable:
+        """The computed dispatch table: what each key runs, and why."""
+        return dispatch_table(self.operator)
+
+    def direct(self, key: str) -> Callable[..., object]:
+        """The kernel of a key, called without the dispatcher.
+
+        Raises:
+            MissingKernelError: the operator has no kernel for that key.
+        """
+        wanted = DispatchKey(key)
+        operators = self.declaration.operators
+        out = operators.get("out") if self.operator is operators.get("functional") else None
+        signature = Signature(self.operator, out)
+
+        def call(*given: object, **named: object) -> object:
+            bound = bind(self.operator.schema.name.base, (signature,), given, named)
+            kernel = bound.operator.entry(wanted).kernel
+            if kernel is None:
+                have = ", ".join(str(each) for each in bound.operator.registrations)
+                raise MissingKernelError(
+                    f"{bound.operator.name}: no {key} kernel to call directly (have {have}). Register one for {key}."
+                )
+            return kernel(*bound.arguments)
+
+        return call
+
+    def meta(self, *given: object, **named: object) -> object:
+        """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
+        if len(given) == 1 and not named and isinstance(given[0], FunctionType):
+            self.declaration.attach_meta(given[0])
+            return given[0]
+        out = self.declaration.operators.get("out") if self.operator is self.declaration.main else None
+        bound = bind(self.operator.schema.name.base, (Signature(self.operator, out),), given, named)
+        arguments = tuple(_on_meta(each) for each in bound.arguments)
+        if not any(_holds_tensor(each) for each in arguments):
+            arguments = _with_meta_device(bound.operator, arguments)
+        return bound.operator.call(arguments, current.get())
+
+    def pointwise(
+        self,
+        function: object = None,
+        /,
+        *,
+        promote: str = "default",
+        keep: str | Iterable[str] = (),
+        when: Mapping[str, object] | None = None,
+    ) -> object:
+        """Attach a scalar function."""
+
+        def attach(decorated: object) -> object:
+            kept = (keep,) if isinstance(keep, str) else tuple(keep)
+            self.declaration.attach_pointwise(decorated, promote=promote, keep=kept, when=when or {})
+            return decorated
+
+        return attach if function is None else attach(function)
+
+    def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[Any], Any]:
+        """Attach a kernel that fills outputs."""
+
+        def attach(decorated: Any) -> Any:
+            self.declaration.attach_out_kernel(keys, decorated, compiled=compiled)
+            return decorated
+
+        return attach
+
+    def kernel(self, *keys: str) -> Callable[[Any], Any]:
+        """Attach a Python kernel."""
+        if keys and not isinstance(keys[0], str):
+            name = self.declaration.function.__name__
+            raise DispatchKeyError(f'@{name}.kernel takes dispatch keys. Write @{name}.kernel("CPU").')
+
+        def attach(decorated: Any) -> Any:
+            self.declaration.attach_kernel(keys, decorated)
+            return decorated
+
+        return attach
+
+    def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare another overload of the packet."""
+        return self._declare(f"{self._base()}.{name}" if name else self._base(), options)
+
+    def inplace_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare the in-place variant by hand."""
+        return self._attach_variant("inplace", name, options)
+
+    def out_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare the ``out=`` variant by hand."""
+        return self._attach_variant("out", name, options)
+
+    def _base(self) -> str:
+        return self.operator.name.partition(".")[0]
+
+    def _declare(self, name: str, options: Mapping[str, Any]) -> Callable[[FunctionType], Any]:
+        library = self.declaration.library
+        names = caller_names(2)
+
+        def decorate(function: FunctionType) -> Any:
+            return library.declare(function, name, options, names)
+
+        return decorate
+
+    def _attach_variant(self, variant: str, name: str | None, options: Mapping[str, Any]) -> Callable[[FunctionType], Any]:
+        declaration = self.declaration
+        names = caller_names(2)
+
+        def decorate(function: FunctionType) -> Any:
+            return declaration.library.declare_variant(declaration, variant, function, name, options, names)
+
+        return decorate
+
+
+def _on_meta(value: object) -> object:
+    """An argument with its tensors replaced by tensors of the same geometry without memory."""
+    if isinstance(value, Tensor):
+        return value.on_meta()
+    return tuple(_on_meta(each) for each in value) if isinstance(value, tuple) else value
+
+
+def _holds_tensor(value: object) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(_holds_tensor(each) for each in value))
+
+
+def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments of a factory, its device replaced by meta."""
+    schema = operator.schema.arguments
+    return tuple(
+        Device("meta") if argument.name == "device" else value for argument, value in zip(schema, arguments, strict=True)
+    )
+
+
+_METHODS = (
+    "dispatch_table",
+    "direct",
+    "meta",
+    "pointwise",
+    "out_kernel",
+    "kernel",
+    "overload",
+    "inplace_variant",
+    "out_variant",
+)
+
+
+def dress_function(function: FunctionType, facets: Facets) -> FunctionType:
+    """Give a function its attributes."""
+    operator = facets.operator
+    attributes = function.__dict__
+    attributes["schema"] = operator.schema
+    attributes["tags"] = operator.tags
+    attributes["operator"] = operator
+    attributes["variants"] = facets.declaration.functions
+    for name in _METHODS:
+        attributes[name] = getattr(facets, name)
+    return function
+

@@ -1,0 +1,70 @@
+"""Checks of what is attached beneath a declaration: kernels must have the parameters of their schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType
+
+from opdsl.declare.signature import location
+from opdsl.errors import KernelSignatureError
+
+_VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
+
+
+def parameter_names(function: FunctionType) -> tuple[str, ...]:
+    """All named parameters of a function, positional ones first."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def require_function(candidate: object, decorator: str) -> FunctionType:
+    """The decorated object, if it is a plain Python function.
+
+    Raises:
+        KernelSignatureError: it is something else.
+    """
+    if not isinstance(candidate, FunctionType):
+        raise KernelSignatureError(
+            f"@{decorator} decorates a Python function, not {type(candidate).__name__}. "
+            f"Write it beneath the declaration: @{decorator} / def ..."
+        )
+    return candidate
+
+
+def require_parameters(
+    function: FunctionType, wanted: Iterable[str], *, operator: str, decorator: str, schema: object
+) -> None:
+    """Hold a function's parameters against those that its operator hands it.
+
+    Raises:
+        KernelSignatureError: names or order differ; both signatures are shown.
+    """
+    names = parameter_names(function)
+    expected = tuple(wanted)
+    variable = function.__code__.co_flags & _VARIABLE
+    if names == expected and not variable:
+        return
+    missing = [each for each in expected if each not in names]
+    extra = [each for each in names if each not in expected]
+    if variable:
+        fault = "it takes *args or **kwargs"
+    elif missing:
+        fault = f"'{missing[0]}' is missing"
+    elif extra:
+        fault = f"'{extra[0]}' is no parameter of the operator"
+    else:
+        fault = "the parameters stand in another order"
+    raise KernelSignatureError(
+        f"{location(function)}: {operator}: @{decorator} {function.__name__}({', '.join(names)}) does not fit: {fault}. "
+        f"The schema is {schema}. Write: def {function.__name__}({', '.join(expected)})."
+    )
+
+
+def wants_key_set(function: FunctionType) -> bool:
+    """Whether the first parameter is annotated ``DispatchKeySet``: the kernel then receives the call's key set."""
+    names = parameter_names(function)
+    if not names:
+        return False
+    annotation = function.__annotations__.get(names[0])
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return text.rpartition(".")[2] in ("DispatchKeySet", "KeySet")

@@ -1,0 +1,311 @@
+"""``Library`` and ``op``: where declarations begin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import FunctionType, TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+import attrs
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.dress import dress
+from opdsl.declare.options import Inplace, Out, normalised
+from opdsl.declare.signature import caller_names, is_declaration, location, schema_of
+from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
+from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, registry
+from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
+from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, parse_operator_name
+
+if TYPE_CHECKING:
+    from opdsl.declare.operator import Operator as OperatorFunction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# What a derived variant takes over from the functional entry.
+_INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
+
+
+class Library:
+    """A namespace to declare operators in.
+
+    Args:
+        namespace: of the operators; without one, the name of the top-level package that makes the library, ``main``
+            for a script.
+        registry: where the operators are found; the process's own by default.
+
+    A library is a context manager: what it declared and registered inside is taken back at the end.
+
+    >>> with Library("example") as lib:
+    ...     @lib.op
+    ...     def twice(self: Tensor) -> Tensor:
+    ...         return self + self
+    ...     str(twice.schema)
+    'example::twice(Tensor self) -> Tensor'
+    """
+
+    def __init__(self, namespace: str | None = None, *, registry: Registry = registry) -> None:
+        self.namespace = _namespace_of(sys._getframe(1).f_globals) if namespace is None else namespace
+        if not self.namespace.isidentifier():
+            raise DeclarationError(
+                f"Library({namespace!r}): a namespace is a Python identifier. Write Library(\"mylib\")."
+            )
+        self.registry = registry
+        self._undo: list[Callable[[], object]] = []
+
+    # -------------------------------------------------------------------------------------------- declaring operators
+
+    @overload
+    def op(self, function: Callable[P, R], /) -> OperatorFunction[P, R]: ...
+    @overload
+    def op(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        inplace: bool | Inplace = False,
+        out: bool | Out = False,
+        accepts_numbers: bool = False,
+        is_bound: bool = True,
+        structured: bool = True,
+        **options: object,
+    ) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...
+    def op(self, name: Any = None, /, **options: Any) -> Any:
+        """Declare an operator by the signature of a function.
+
+        Args:
+            name: the full name, ``"aten::add.Tensor"`` or ``"add.Tensor"``; the function's own name by default.
+            inplace: derive an in-place variant; ``Inplace(...)`` says how it departs from the rule.
+            out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
+            accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
+            is_bound: whether Python calls of the packet reach this overload.
+            structured: whether what ``.pointwise`` and ``.meta`` derive is exported as a structured group.
+            options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
+
+        Returns:
+            The function to call, with what was derived as attributes (``Operator``). A body is a composite kernel;
+            ``...`` only declares, and implementations are attached beneath.
+
+        Raises:
+            DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
+            DuplicateOperatorError: the name is taken.
+        """
+        if isinstance(name, FunctionType):
+            return self.declare(name, None, {}, caller_names(1))
+        names = caller_names(1)
+
+        def decorate(function: FunctionType) -> Any:
+            return self.declare(function, name, options, names)
+
+        return decorate
+
+    def declare(
+        self, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
+    ) -> FunctionType:
+        """What ``op`` does, with the local names that annotations may use handed in."""
+        checked = _require_declaration(function)
+        schema = schema_of(checked, self._name(checked, name), names)
+        with self._all_or_nothing():
+            declaration = self._declaration_of(checked, schema, options)
+            if not is_declaration(checked):
+                declaration.attach_body()
+            return dress(declaration)
+
+    def declare_variant(
+        self,
+        declaration: Declaration,
+        variant: str,
+        function: object,
+        name: str | None,
+        options: Mapping[str, Any],
+        names: Mapping[str, object],
+    ) -> FunctionType:
+        """Declare a variant by hand.
+
+        Raises:
+            DuplicateOperatorError: the variant is derived, or written, already.
+            DeclarationError: the signature is no such variant of the declaration's operator.
+        """
+        checked = _require_declaration(function)
+        present = declaration.functions.get(variant)
+        if present is not None:
+            raise DuplicateOperatorError(
+                f"{location(checked)}: {declaration.name} has an {variant} variant already: it is declared or derived "
+                f"at {location(declaration.function)}. Keep one: drop {variant}= there, or this declaration."
+            )
+        schema = schema_of(checked, self._name(checked, name or self._variant_name(declaration, variant)), names)
+        if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
+            raise DeclarationError(
+                f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments and "
+                "returns must be the same, but for what is written: Tensor[Alias(\"a\", write=True)]."
+            )
+        with self._all_or_nothing():
+            own = self._declaration_of(checked, schema, options)
+            if not is_declaration(checked):
+                own.attach_body()
+            declaration.functions[variant] = dress(own)
+        return declaration.functions[variant]
+
+    @staticmethod
+    def _variant_name(declaration: Declaration, variant: str) -> str:
+        schema = declaration.main.schema
+        if variant == "inplace":
+            return str(attrs.evolve(schema.name, base=inplace_base(schema.name.base)))
+        return str(attrs.evolve(schema.name, overload=out_overload(schema.name.overload)))
+
+    def _name(self, function: FunctionType, given: str | None) -> OperatorName:
+        try:
+            name = parse_operator_name(given or function.__name__)
+        except SchemaError as error:
+            raise DeclarationError(f"{location(function)}: {error}") from error
+        namespace = name.namespace or self.namespace
+        return OperatorName(None if namespace == "aten" else namespace, name.base, name.overload)
+
+    def _declaration_of(
+        self, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
+    ) -> Declaration:
+        """Define a schema's operator and the variants that its options ask for: all of them, or none."""
+        where = f"{location(function)}: {function.__name__}"
+        rest = dict(options)
+        inplace, out = rest.pop("inplace", False), rest.pop("out", False)
+        structured = rest.pop("structured", True)
+        accepts_numbers, is_bound = rest.pop("accepts_numbers", False), rest.pop("is_bound", True)
+        entry = normalised(rest, where)
+        schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}
+        # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
+        inherited = {key: value for key, value in entry.items() if key in _INHERITED}
+        inherited["tags"] = tuple(each for each in entry.get("tags", ()) if each != "core")
+        if inplace:
+            how = inplace if isinstance(inplace, Inplace) else Inplace()
+            more = {**inherited, "variants": entry["variants"], **how.options}
+            schemas["inplace"] = (inplace_schema(schema, how), normalised(more, where))
+        if out:
+            how_out = out if isinstance(out, Out) else Out()
+            schemas["out"] = (out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
+        operators = {
+            variant: Operator(
+                each,
+                self.registry,
+                tags=properties.pop("tags", ()),
+                properties=properties,
+                accepts_numbers=accepts_numbers,
+                is_bound=is_bound,
+                location=location(function),
+            )
+            for variant, (each, properties) in schemas.items()
+        }
+        declaration = Declaration(self, function, operators, structured=structured)
+        self._define_all(declaration)
+        return declaration
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take back what was registered since, if an error leaves the block: nothing is registered by halves."""
+        before = len(self._undo)
+        try:
+            yield
+        except BaseException:
+            self._take_back(before)
+            raise
+
+    def _define_all(self, declaration: Declaration) -> None:
+        """Register the operators of a declaration, replacing one that the same place declared before."""
+        for operator in declaration.operators.values():
+            self._make_room(operator, declaration.function)
+        for operator in declaration.operators.values():
+            operator.declaration = declaration
+            self.registry.define(operator, declaration.function.__module__)
+            self.undo(partial(self.registry.remove, operator))
+
+    def _make_room(self, operator: Operator, function: FunctionType) -> None:
+        present = self.registry.operators.get(operator.name)
+        before = None if present is None else present.declaration
+        if isinstance(before, Declaration) and _is_same_place(before.function, function):
+            for each in before.operators.values():
+                self.registry.remove(each)
+
+    # ------------------------------------------------------------------------------------------- registering kernels
+
+    def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
+        """Make a kernel the newest of an operator's dispatch key, until this library takes it back."""
+        self.registry.register(operator, key, kernel)
+        self.undo(partial(self.registry.deregister, operator, key, kernel))
+
+    def undo(self, action: Callable[[], object]) -> None:
+        """Note what takes something back that was done for this library."""
+        self._undo.append(action)
+
+    def close(self) -> None:
+        """Take back everything that this library declared and registered, the newest first."""
+        self._take_back(0)
+
+    def _take_back(self, before: int) -> None:
+        while len(self._undo) > before:
+            self._undo.pop()()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Library({self.namespace!r})"
+
+
+def _require_declaration(function: object) -> FunctionType:
+    if not isinstance(function, FunctionType):
+        raise DeclarationError(f"@op decorates a function, not {type(function).__name__}. Write `@op` above a `def`.")
+    return function
+
+
+def _variant_of(schema: FunctionSchema) -> str:
+    kind = schema.kind
+    return kind.value if kind in (SchemaKind.inplace, SchemaKind.out) else "functional"
+
+
+def _namespace_of(names: Mapping[str, object]) -> str:
+    """The top-level package of a module's globals; ``main`` for a script."""
+    top = str(names.get("__name__", "__main__")).partition(".")[0]
+    return "main" if top == "__main__" else top
+
+
+def _is_same_place(before: FunctionType, now: FunctionType) -> bool:
+    """Whether two functions are one declaration made twice: a cell run again, edited or not, or a module reloaded."""
+    if (before.__module__, before.__qualname__) != (now.__module__, now.__qualname__):
+        return False
+    one, two = before.__code__, now.__code__
+    return one.co_filename != two.co_filename or one.co_firstlineno == two.co_firstlineno
+
+
+@overload
+def op(function: Callable[P, R], /) -> OperatorFunction[P, R]: ...
+@overload
+def op(
+    name: str | None = None,
+    /,
+    *,
+    inplace: bool | Inplace = False,
+    out: bool | Out = False,
+    accepts_numbers: bool = False,
+    is_bound: bool = True,
+    structured: bool = True,
+    **options: object,
+) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...
+def op(name: Any = None, /, **options: Any) -> Any:
+    """Declare an operator in the namespace of the calling module; see ``Library.op``."""
+    library = Library(_namespace_of(sys._getframe(1).f_globals))
+    names = caller_names(1)
+    if isinstance(name, FunctionType):
+        return library.declare(name, None, {}, names)
+
+    def decorate(function: FunctionType) -> Any:
+        return library.declare(function, name, options, names)
+
+    return decorate

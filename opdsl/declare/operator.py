@@ -1,0 +1,78 @@
+"""The type of what ``@op`` gives: the declared function, with what was derived and what attaches implementations.
+
+At run time it is a plain function with these as attributes: a function is the cheapest thing that Python can call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    from opdsl.declare.options import Inplace, Out
+    from opdsl.dispatch import DispatchTable
+    from opdsl.schema import FunctionSchema
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Operator(Protocol, Generic[P, R_co]):
+    """A declared operator: call it, look at what was derived, attach implementations beneath it.
+
+    schema: the functional operator's signature.
+    tags: PyTorch's tags.
+    source: the generated source of the function.
+    variants: the operators of this declaration: ``functional``, ``inplace``, ``out``.
+    """
+
+    schema: FunctionSchema
+    tags: tuple[str, ...]
+    source: str
+    variants: Mapping[str, Callable[..., object]]
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the packet: the overload that the arguments fit."""
+
+    def dispatch_table(self) -> DispatchTable:
+        """The computed dispatch table: what each key runs, and why."""
+
+    def direct(self, key: str) -> Callable[..., object]:
+        """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output."""
+
+    @overload
+    def meta(self, function: F, /) -> F: ...
+    @overload
+    def meta(self, *args: object, **kwargs: object) -> object: ...
+    def meta(self, *args: object, **kwargs: object) -> object:
+        """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory."""
+
+    @overload
+    def pointwise(self, function: F, /) -> F: ...
+    @overload
+    def pointwise(
+        self, *, promote: str = "default", keep: str | Iterable[str] = (), when: Mapping[str, object] | None = None
+    ) -> Callable[[F], F]: ...
+    def pointwise(self, *args: object, **kwargs: object) -> object:
+        """Attach a scalar function, from which every kernel and variant is derived."""
+
+    def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[F], F]:
+        """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set."""
+
+    def kernel(self, *keys: str) -> Callable[[F], F]:
+        """Attach a Python kernel under dispatch keys: tensors in, results out."""
+
+    def overload(self, name: str, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+        """Declare another overload of this packet."""
+
+    def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+        """Declare the in-place variant by hand."""
+
+    def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+        """Declare the ``out=`` variant by hand."""
+
+
+VariantOption = "bool | Inplace | Out"

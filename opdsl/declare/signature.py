@@ -1,0 +1,129 @@
+"""From a Python function to a schema: its parameters and annotations, evaluated where it was declared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import CodeType, FunctionType
+
+from opdsl.errors import AnnotationError, DeclarationError, SchemaError
+from opdsl.schema import MISSING, FunctionSchema, OperatorName, ParameterSpec, from_signature
+
+_VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
+
+
+def _declaration() -> None: ...
+
+
+def _documented() -> None:
+    """A body that holds nothing but a docstring."""
+
+
+_EMPTY_BODIES = frozenset({_declaration.__code__.co_code, _documented.__code__.co_code})
+
+
+def is_declaration(function: FunctionType) -> bool:
+    """Whether the body is ``...``, a docstring, or both: nothing to run."""
+    code = function.__code__
+    return code.co_code in _EMPTY_BODIES and not code.co_names
+
+
+def location(function: FunctionType) -> str:
+    """``file:line`` of a function."""
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def caller_names(depth: int) -> dict[str, object]:
+    """The local names of the frame that declares, for annotations that are strings and name something local."""
+    frame = sys._getframe(depth + 1)
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+
+
+def annotations(function: FunctionType, names: Mapping[str, object]) -> dict[str, object]:
+    """The annotations of a function as objects, also under ``from __future__ import annotations``.
+
+    Args:
+        function: the function.
+        names: local names that its annotations may use.
+
+    Raises:
+        AnnotationError: an annotation cannot be evaluated.
+    """
+    evaluated: dict[str, object] = {}
+    for name, annotation in function.__annotations__.items():
+        if not isinstance(annotation, str):
+            evaluated[name] = annotation
+            continue
+        try:
+            evaluated[name] = eval(annotation, function.__globals__, dict(names))
+        except Exception as error:
+            raise AnnotationError(
+                f"{location(function)}: {function.__name__}: the annotation of '{name}' cannot be evaluated: "
+                f"{annotation} ({type(error).__name__}: {error}). Import the names it uses at the top of the module."
+            ) from error
+    return evaluated
+
+
+def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[list[ParameterSpec], object]:
+    """The parameters and the return annotation of a declaration.
+
+    Raises:
+        DeclarationError: the function takes ``*args`` or ``**kwargs``, or a parameter has no annotation.
+        AnnotationError: an annotation cannot be evaluated.
+    """
+    code = function.__code__
+    if code.co_flags & _VARIABLE:
+        raise DeclarationError(
+            f"{location(function)}: {function.__name__} takes *args or **kwargs, but a schema lists every argument. "
+            "Name them; a list of tensors is `tensors: list[Tensor]`."
+        )
+    evaluated = annotations(function, names)
+    found: list[ParameterSpec] = []
+    for name, keyword_only, default in _named_parameters(function, code):
+        if name not in evaluated:
+            raise DeclarationError(
+                f"{location(function)}: {function.__name__}: the parameter '{name}' has no annotation. "
+                f"Write its type: `{name}: Tensor`."
+            )
+        found.append(ParameterSpec(name, evaluated[name], default, keyword_only))
+    if "return" not in evaluated:
+        raise DeclarationError(
+            f"{location(function)}: {function.__name__} does not say what it returns. Write `-> Tensor`, or `-> None`."
+        )
+    return found, evaluated["return"]
+
+
+def _named_parameters(function: FunctionType, code: CodeType) -> list[tuple[str, bool, object]]:
+    count = code.co_argcount
+    names = code.co_varnames[: count + code.co_kwonlyargcount]
+    defaults = function.__defaults__ or ()
+    by_place = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
+    by_name = function.__kwdefaults__ or {}
+    return [
+        (name, place >= count, by_name.get(name, MISSING) if place >= count else by_place.get(name, MISSING))
+        for place, name in enumerate(names)
+    ]
+
+
+def schema_of(function: FunctionType, name: OperatorName, names: Mapping[str, object]) -> FunctionSchema:
+    """The schema that a function declares.
+
+    Args:
+        function: parameters, annotations and defaults are read, the body is not.
+        name: the operator's.
+        names: local names that annotations may use.
+
+    Raises:
+        DeclarationError: the signature is no schema; the message leads with file and line.
+    """
+    specs, returns = parameters(function, names)
+    try:
+        return from_signature(name, specs, returns)
+    except AnnotationError as error:
+        raise AnnotationError(f"{location(function)}: {function.__name__}: {error}") from error
+    except SchemaError as error:
+        raise DeclarationError(f"{location(function)}: {function.__name__}: {error}") from error
+
+
+__all__ = ["annotations", "caller_names", "is_declaration", "location", "schema_of"]

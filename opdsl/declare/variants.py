@@ -1,0 +1,92 @@
+"""The schemas of in-place and ``out=`` variants, by torchgen's rule for generated operators (INV-45)."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+
+import attrs
+
+from opdsl.declare.options import Inplace, Out
+from opdsl.errors import DeclarationError
+from opdsl.schema import Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, parse_operator_name
+
+_TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+
+def _no_variant(schema: FunctionSchema, which: str, reason: str) -> DeclarationError:
+    return DeclarationError(
+        f"{schema.name}: no {which} variant can be derived: {reason} ({schema}). "
+        f"Leave {which}= out, or write it yourself with @{schema.name.base}.{which}_variant."
+    )
+
+
+def _variant_name(given: str | None, schema: FunctionSchema, base: str, overload: str) -> OperatorName:
+    if given is None:
+        return attrs.evolve(schema.name, base=base, overload=overload)
+    return attrs.evolve(parse_operator_name(given), namespace=schema.name.namespace)
+
+
+def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
+    """The schema of the in-place variant: ``self`` is written and returned.
+
+    Raises:
+        DeclarationError: there is no plain tensor ``self``, or the result is not one fresh tensor.
+    """
+    first = next((each for each in schema.positional if each.name == "self"), None)
+    if first is None or str(first.type) != "Tensor" or first.alias is not None:
+        raise _no_variant(schema, "inplace", "it has no argument `self: Tensor`")
+    if [str(each) for each in schema.returns] != ["Tensor"]:
+        raise _no_variant(schema, "inplace", "it does not return one fresh Tensor")
+    alias = Alias("a", write=True)
+    positional = tuple(attrs.evolve(each, alias=alias) if each is first else each for each in schema.positional)
+    name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
+    return attrs.evolve(
+        schema, name=name, positional=positional, returns=(Return(None, BaseType.Tensor, alias),)
+    )
+
+
+def inplace_base(base: str) -> str:
+    """``add`` -> ``add_``, ``__and__`` -> ``__iand__``."""
+    return f"__i{base[2:]}" if base.startswith("__") and base.endswith("__") else f"{base}_"
+
+
+def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
+    """The schema of the ``out=`` variant: one written keyword-only tensor for each result.
+
+    Raises:
+        DeclarationError: a result is no fresh tensor, or the names do not fit in number.
+    """
+    count = len(schema.returns)
+    if not count or any(str(each.type) != "Tensor" or each.alias is not None for each in schema.returns):
+        raise _no_variant(schema, "out", "it does not return fresh Tensors only")
+    names = how.args or (("out",) if count == 1 else tuple(f"out{place}" for place in range(count)))
+    if len(names) != count:
+        raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")
+    aliases = [Alias(letter, write=True) for letter in ascii_lowercase[:count]]
+    out = tuple(
+        Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True)
+    )
+    returns = tuple(
+        attrs.evolve(each, alias=alias) for each, alias in zip(schema.returns, aliases, strict=True)
+    )
+    overload = out_overload(schema.name.overload)
+    return attrs.evolve(
+        schema,
+        name=_variant_name(how.name, schema, schema.name.base, overload),
+        keyword_only=_without_tensor_options(schema.keyword_only),
+        out=out,
+        returns=returns,
+    )
+
+
+def out_overload(overload: str) -> str:
+    """``""`` -> ``out``, ``Tensor`` -> ``Tensor_out``."""
+    return f"{overload}_out" if overload else "out"
+
+
+def _without_tensor_options(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The arguments without dtype, layout, device and pin_memory where all four stand: ``out`` says them."""
+    names = [each.name for each in arguments]
+    if not set(_TENSOR_OPTIONS) <= set(names):
+        return arguments
+    return tuple(each for each in arguments if each.name not in _TENSOR_OPTIONS)

@@ -1,0 +1,147 @@
+"""Kernels that are plain Python: tensors in, results out, under any dispatch key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+
+from opdsl.errors import KernelError
+from opdsl.runtime import Tensor, bump_version
+from opdsl.schema import FunctionSchema, ListType
+
+Plan = Callable[..., object]
+
+
+class PlainKernel:
+    """A Python function as a kernel.
+
+    Args:
+        function: takes the schema's parameters, its keyword-only ones by name or by place, as it declares them.
+        schema: the operator's.
+        operator: its qualified name, for messages.
+        dynamic: the names of the arguments that a plan is handed.
+        bumps_version: whether the function writes memory itself, so that written arguments get a new version; a
+            composite body does not, the operators that it calls do.
+    """
+
+    __slots__ = ("_keywords", "bumps_version", "dynamic", "function", "key_set", "operator", "schema", "wants_key_set")
+
+    def __init__(
+        self,
+        function: FunctionType,
+        schema: FunctionSchema,
+        operator: str,
+        dynamic: tuple[str, ...],
+        *,
+        bumps_version: bool,
+        wants_key_set: bool = False,
+    ) -> None:
+        self.function = function
+        self.schema = schema
+        self.operator = operator
+        self.dynamic = dynamic
+        self.bumps_version = bumps_version and bool(schema.written_arguments)
+        self.wants_key_set = wants_key_set
+        self.key_set: tuple[object, ...] = ()
+        code = function.__code__
+        keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        self._keywords = frozenset(keyword_only)
+
+    def with_key_set(self, keys: object) -> PlainKernel:
+        """The kernel for a call with that key set, which the function receives first if it asks for it."""
+        if not self.wants_key_set:
+            return self
+        bound = object.__new__(PlainKernel)
+        for name in self.__slots__:
+            setattr(bound, name, getattr(self, name))
+        bound.key_set = (keys,)
+        return bound
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the function and hold its result against the schema.
+
+        Raises:
+            KernelError: the result is not what the schema says.
+        """
+        positional: list[object] = []
+        named: dict[str, object] = {}
+        for argument, value in zip(self.schema.arguments, arguments, strict=True):
+            if argument.name in self._keywords:
+                named[argument.name] = value
+            else:
+                positional.append(value)
+        result = self.function(*self.key_set, *positional, **named)
+        if self.bumps_version:
+            self._bump(arguments)
+        return self._checked(result, arguments)
+
+    def _bump(self, arguments: tuple[object, ...]) -> None:
+        for argument, value in zip(self.schema.arguments, arguments, strict=True):
+            if argument.alias is not None and argument.alias.write:
+                for each in value if isinstance(value, tuple) else (value,):
+                    if isinstance(each, Tensor):
+                        bump_version(each)
+
+    def _checked(self, result: object, arguments: tuple[object, ...]) -> object:
+        """The result as the schema has it; a kernel that writes its argument need not return it."""
+        returns = self.schema.returns
+        written = tuple(
+            value
+            for argument, value in zip(self.schema.arguments, arguments, strict=True)
+            if argument.alias is not None and argument.alias.write
+        )
+        if returns and all(each.alias is not None and each.alias.write for each in returns):
+            if result is None and len(written) == len(returns):
+                return written[0] if len(written) == 1 else written
+        if not returns:
+            return self._expect(result is None, result, "nothing")
+        if len(returns) > 1:
+            fits = isinstance(result, tuple) and len(result) == len(returns)
+            return self._expect(fits, result, f"a tuple of {len(returns)}")
+        text = str(returns[0].type)
+        if text == "Tensor":
+            return self._expect(isinstance(result, Tensor), result, "a Tensor")
+        if isinstance(returns[0].type, ListType) and text.startswith("Tensor"):
+            fits = isinstance(result, (list, tuple)) and all(isinstance(each, Tensor) for each in result)
+            return self._expect(fits, result, "a list of Tensors")
+        return result
+
+    def _expect(self, fits: bool, result: object, wanted: str) -> object:
+        if fits:
+            return result
+        code = self.function.__code__
+        raise KernelError(
+            f"{self.operator}: the kernel {self.function.__name__} ({code.co_filename}:{code.co_firstlineno}) returned "
+            f"{type(result).__name__}, but the schema returns {wanted}: {self.schema}. Return that from the kernel."
+        )
+
+    def plan(self, arguments: tuple[object, ...]) -> Plan | None:
+        """The function itself, with what is constant in a plan filled in."""
+        if self.bumps_version or self.key_set:
+            return None
+        names = [each.name for each in self.schema.arguments]
+        if tuple(names) == self.dynamic and not self._keywords and _returns_itself(self.schema):
+            return self.function
+        constants = {
+            f"constant_{name}": value
+            for name, value in zip(names, arguments, strict=True)
+            if name not in self.dynamic
+        }
+        passed = [
+            f"{name}={_source(name, constants)}" if name in self._keywords else _source(name, constants)
+            for name in names
+        ]
+        namespace: dict[str, object] = {"function": self.function, **constants}
+        exec(f"def plan({', '.join(self.dynamic)}):\n    return function({', '.join(passed)})\n", namespace)
+        made = namespace["plan"]
+        return made if callable(made) and _returns_itself(self.schema) else None
+
+
+def _source(name: str, constants: dict[str, object]) -> str:
+    constant = f"constant_{name}"
+    return constant if constant in constants else name
+
+
+def _returns_itself(schema: FunctionSchema) -> bool:
+    """Whether the function's result needs no mending: it returns nothing of what it writes."""
+    return not any(each.alias is not None and each.alias.write for each in schema.returns)
