@@ -10,10 +10,12 @@ from opdsl.schema.alias import Alias
 from opdsl.schema.invariants import check
 from opdsl.schema.model import Argument, Default, FunctionSchema, OperatorName, Return, SchemaKind, Symbol
 from opdsl.schema.parser import parse_argument, parse_operator_name, parse_schema, parse_type, read_schema
+from opdsl.schema.signature import MISSING, Meaning, ParameterSpec, from_signature, type_of
 from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
 
 __all__ = [
+    "MISSING",
     "Alias",
     "Argument",
     "BaseType",
@@ -21,18 +23,22 @@ __all__ = [
     "Default",
     "FunctionSchema",
     "ListType",
+    "Meaning",
     "OperatorName",
     "OptionalType",
+    "ParameterSpec",
     "Return",
     "SchemaKind",
     "Symbol",
     "Type",
     "Violation",
     "check",
+    "from_signature",
     "parse_argument",
     "parse_operator_name",
     "parse_schema",
     "parse_type",
     "read_schema",
+    "type_of",
     "violation_error",
 ]

@@ -115,16 +115,25 @@ def default_of(value: object) -> Default:
     if isinstance(schema_name, str):
         return Default(schema_name, Symbol(schema_name))
     if isinstance(value, enum.Enum):
-        number = int(value) if isinstance(value, int) else None
-        return Default(value.name, Symbol(value.name) if number is None else number)
-    if value is None or isinstance(value, (bool, int)):
-        return Default(repr(value), value)
+        return _member_default(value)
+    if value is None or isinstance(value, bool):
+        return Default(str(value), value)
+    if isinstance(value, int):
+        return Default(str(int(value)), int(value))
     if isinstance(value, float):
-        return Default(_float_text(value), value)
+        return Default(_float_text(float(value)), float(value))
     raise AnnotationError(
         f"a schema cannot hold the default {value!r}: it knows None, booleans, integers, floats, strings, lists of "
         "these, dtypes, layouts and memory formats. Take None as the default and replace it in the body"
     )
+
+
+def _member_default(member: enum.Enum) -> Default:
+    """An enumeration's member: by name, or by number where the name is none that schemas keep for one."""
+    if not isinstance(member, int):
+        return Default(member.name, Symbol(member.name))
+    number = int(member)
+    return Default(member.name if REDUCTIONS.get(member.name) == number else str(number), number)
 
 
 def _float_text(value: float) -> str:
