@@ -1,9 +1,9 @@
 """Scalar functions as graphs: reading Python, types, simplification, mathematics.
 
-One Python function of numbers is read once (``read``), typed for each combination of operand types (``specialise``), and
-printed by the backends. What its operations mean is fixed by the reference interpreter, ``evaluate``, with PyTorch's CPU
-kernels as the oracle: IEEE arithmetic, nothing raises, ``max`` and ``min`` propagate NaN, integers wrap, ``//`` and ``%``
-follow Python's sign.
+One Python function of numbers is read once (``read``), typed for each combination of operand types (``specialise``),
+and printed by the backends. What its operations mean is fixed by the reference interpreter, ``evaluate``, with
+PyTorch's CPU kernels as the oracle: IEEE arithmetic, nothing raises, ``max`` and ``min`` propagate NaN, integers wrap,
+``//`` and ``%`` follow Python's sign.
 
 May import: ``opdsl.errors``.
 """

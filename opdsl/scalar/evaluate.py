@@ -114,7 +114,7 @@ def _remainder(first: Array, second: Array) -> Array:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """C's ``pow``; integers wrap, and a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``."""
+    """C's ``pow``; integers wrap, a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``."""
     if base.dtype.kind == "f":
         return np.power(base, exponent)
     whole = np.power(base, np.maximum(exponent, 0))
@@ -140,11 +140,11 @@ def _shift_right(value: Array, amount: Array) -> Array:
 
 def _bits_right_logical(value: Array, amount: Array) -> Array:
     unsigned = np.dtype(f"uint{value.dtype.itemsize * 8}")
-    return np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype)
+    return np.asarray(np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype))
 
 
 def _bits(value: Array) -> Array:
-    return value.view(f"int{value.dtype.itemsize * 8}")
+    return np.asarray(value.view(f"int{value.dtype.itemsize * 8}"))
 
 
 def _from_bits(value: Array) -> Array:
@@ -187,7 +187,7 @@ def _libm(name: str) -> Evaluator:
     }  # fmt: skip
     function = known.get(name) or getattr(np, name, None)
     if function is not None:
-        return lambda *operands: function(*operands)  # type: ignore[no-any-return]
+        return lambda *operands: function(*operands)
     return lambda *operands: _call_libm(LIBM[name], operands)
 
 

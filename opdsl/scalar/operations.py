@@ -1,7 +1,7 @@
 """The operations of scalar graphs: one record each.
 
-Everything else that is said about an operation (how it is evaluated, simplified, lowered, printed, differentiated) stands
-in a table of its own, keyed by the operation's name, beside the code that does it.
+Everything else that is said about an operation (how it is evaluated, simplified, lowered, printed, differentiated)
+stands in a table of its own, keyed by the operation's name, beside the code that does it.
 """
 
 from __future__ import annotations

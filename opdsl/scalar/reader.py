@@ -1,8 +1,8 @@
 """Reads a Python scalar function into a graph, by running its syntax tree on symbols.
 
-Whatever is known while reading (literals, constants of the module and the closure, loop counters) stays a Python value and
-is computed by Python; what depends on a parameter becomes a node. A branch on something known reads only the side taken,
-a branch on a parameter reads both and selects.
+Whatever is known while reading (literals, constants of the module and the closure, loop counters) stays a Python value
+and is computed by Python; what depends on a parameter becomes a node. A branch on something known reads only the side
+taken, a branch on a parameter reads both and selects.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def _parse(code: CodeType, module: str) -> tuple[ast.FunctionDef | ast.Lambda, i
     lines = linecache.getlines(code.co_filename)
     if not lines or code.co_firstlineno > len(lines):
         raise ScalarFunctionError(
-            f"{code.co_filename}:{code.co_firstlineno}: scalar function {code.co_name}: its source text cannot be read. "
-            "Write it in a file (or a notebook cell), not in exec() or python -c."
+            f"{code.co_filename}:{code.co_firstlineno}: scalar function {code.co_name}: its source text cannot be "
+            "read. Write it in a file (or a notebook cell), not in exec() or python -c."
         )
     if code.co_name == "<lambda>":
         return _find_lambda(code, lines), 1, 0

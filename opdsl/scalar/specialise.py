@@ -1,15 +1,16 @@
 """Types an untyped graph.
 
 The rules, in short. Operands promote as PyTorch's dtypes do. A literal is weak: it never widens what it meets, and only
-lifts its category (an integer beside ``0.5`` becomes floating point). Wherever floating point is asked for and the operands
-have none, it is that of the kernel: the promoted type of all parameters, or ``default_float`` when that is not floating.
+lifts its category (an integer beside ``0.5`` becomes floating point). Wherever floating point is asked for and the
+operands have none, it is that of the kernel: the promoted type of all parameters, or ``default_float`` when that is not
+floating.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
@@ -34,6 +35,9 @@ class Value(NamedTuple):
     type: ScalarType
 
 
+Operand: TypeAlias = Literal | Value
+
+
 class Refused(Exception):
     """An operation that does not exist for the operand types; becomes a ScalarFunctionError with the place."""
 
@@ -52,10 +56,11 @@ def specialise(
     missing = [name for name in function.parameters if name not in types]
     if missing:
         raise ScalarFunctionError(
-            f"scalar function {function.name}: no type is given for {', '.join(missing)} (got {', '.join(types) or 'none'})"
+            f"scalar function {function.name}: no type is given for {', '.join(missing)} "
+            f"(got {', '.join(types) or 'none'})"
         )
     typer = Typer([types[name] for name in function.parameters], default_float)
-    found: list[Literal | Value] = []
+    found: list[Operand] = []
     for name in function.parameters:  # so that unused ones are there too
         typer.builder.parameter(name, types[name])
     for node, place in zip(function.nodes, function.places, strict=True):
@@ -82,9 +87,7 @@ class Typer:
         self.default_float = default_float
         self.floating = with_category(self.kernel, FLOAT, default_float)
 
-    def add(
-        self, node: UntypedNode, operands: list[Literal | Value], types: Mapping[str, ScalarType]
-    ) -> Literal | Value:
+    def add(self, node: UntypedNode, operands: list[Operand], types: Mapping[str, ScalarType]) -> Operand:
         """The typed counterpart of one untyped node."""
         if node.op == "constant":
             assert node.value is not None
@@ -99,7 +102,7 @@ class Typer:
         """Add an operation on operands of the right types."""
         return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
 
-    def common(self, operands: Sequence[Literal | Value]) -> ScalarType:
+    def common(self, operands: Sequence[Operand]) -> ScalarType:
         """The type in which operands are computed together."""
         strong = [operand.type for operand in operands if isinstance(operand, Value)]
         weak = [literal_category(operand.value) for operand in operands if isinstance(operand, Literal)]
@@ -114,25 +117,25 @@ class Typer:
             return ScalarType.BOOL
         return with_category(self.kernel, category, self.default_float)
 
-    def cast(self, operand: Literal | Value, kind: ScalarType) -> Value:
+    def cast(self, operand: Operand, kind: ScalarType) -> Value:
         """An operand in a type."""
         if isinstance(operand, Literal):
             return Value(self.builder.constant(operand.value, kind), kind)
         return Value(self.builder.cast(operand.position, kind), kind)
 
-    def together(self, operands: Sequence[Literal | Value], least: int = BOOL) -> tuple[list[Value], ScalarType]:
+    def together(self, operands: Sequence[Operand], least: int = BOOL) -> tuple[list[Value], ScalarType]:
         """Operands in their common type, at least of a category."""
         kind = self.common(operands)
         if kind.category < least:
             kind = self.lifted(least)
         return [self.cast(operand, kind) for operand in operands], kind
 
-    def settle(self, operand: Literal | Value) -> Value:
+    def settle(self, operand: Operand) -> Value:
         """An operand with a type; a literal takes the kernel's."""
         return operand if isinstance(operand, Value) else self.cast(operand, self.common([operand]))
 
 
-def _arithmetic(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if kind.category == BOOL:
         if op not in _BOOLEAN:
@@ -147,7 +150,7 @@ def _arithmetic(typer: Typer, op: str, operands: list[Literal | Value]) -> Value
 _BOOLEAN: Final = {"add": "bitwise_or", "multiply": "bitwise_and", "maximum": "bitwise_or", "minimum": "bitwise_and"}
 
 
-def _extremum(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _extremum(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """``max`` and ``min``; a literal beyond an integer type's bounds is taken as the bound."""
     kind = typer.common(operands)
     if kind.category == INTEGER:
@@ -159,17 +162,17 @@ def _extremum(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
     return _arithmetic(typer, op, operands)
 
 
-def _absolute(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _absolute(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.node(op, [value], value.type.real)
 
 
-def _floating(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     return typer.node(op, values, kind)
 
 
-def _power(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """Exponents that are known become what PyTorch computes for them."""
     (base, exponent), kind = typer.together(operands)
     if kind.category == BOOL:
@@ -209,7 +212,7 @@ _POWERS: Final[dict[Number, Callable[[Typer, Value], Value]]] = {
 }
 
 
-def _comparison(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _comparison(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """A literal that an integer type cannot hold compares as the number that it is."""
     kind = typer.common(operands)
     if kind.category == INTEGER:
@@ -227,30 +230,30 @@ def _decided(typer: Typer, op: str, *, literal_first: bool, literal_is_larger: b
     return typer.cast(Literal(truth), ScalarType.BOOL)
 
 
-def _bitwise(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _bitwise(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if kind.category > INTEGER:
         raise Refused(f"`{OPERATIONS[op].symbol}` needs integers or bools (got {kind.value})", "Convert with int(...).")
     return typer.node(op, values, kind)
 
 
-def _shift(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _shift(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
     if kind.category != INTEGER:
         raise Refused(f"`{OPERATIONS[op].symbol}` needs integers (got {kind.value})", "Convert with int(...).")
     return typer.node(op, values, kind)
 
 
-def _select(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _select(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands[1:])
     return typer.node(op, [_truth(typer, "truth", operands[:1]), *values], kind)
 
 
-def _truth(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _truth(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.cast(typer.settle(operands[0]), ScalarType.BOOL)
 
 
-def _logical(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _logical(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """``a and b`` is ``b if a else a``, as in Python."""
     first, second = operands
     if typer.common(operands) is ScalarType.BOOL:
@@ -258,37 +261,37 @@ def _logical(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
     return _select(typer, "select", [first, second, first] if op == "logical_and" else [first, first, second])
 
 
-def _logical_not(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _logical_not(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node("invert", [_truth(typer, op, operands)], ScalarType.BOOL)
 
 
-def _predicate(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     if value.type.category < FLOAT:
         return typer.cast(Literal(op == "isfinite"), ScalarType.BOOL)
     return typer.node(op, [value], ScalarType.BOOL)
 
 
-def _to_integer(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _to_integer(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.cast(value, value.type if value.type.category == INTEGER else ScalarType.INT64)
 
 
-def _to_floating(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _to_floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.cast(value, value.type if value.type.category == FLOAT else typer.floating.real)
 
 
-def _rounding(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _rounding(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return value if value.type.category < FLOAT else typer.node(op, [value], value.type)
 
 
-def _lowered(typer: Typer, op: str, operands: list[Literal | Value]) -> Value:
+def _lowered(typer: Typer, op: str, operands: list[Operand]) -> Value:
     raise AssertionError(f"{op} is made by lowering only")
 
 
-_RULES: Final[dict[str, Callable[[Typer, str, list[Literal | Value]], Value]]] = {
+_RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "arithmetic": _arithmetic,
     "extremum": _extremum,
     "absolute": _absolute,

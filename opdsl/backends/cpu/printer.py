@@ -1,7 +1,7 @@
 """Prints scalar graphs as LLVM IR: one internal function for each graph, to be inlined into a loop.
 
-Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary. Everything is printed exactly (floats as bits),
-without fast-math flags: what LLVM may not change, the loop's position cannot change either.
+Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary. Everything is printed exactly (floats as
+bits), without fast-math flags: what LLVM may not change, the loop's position cannot change either.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def function_ir(graph: TypedGraph, name: str) -> str:
 
     graph: what to compute; it is lowered here.
     name: the function's symbol, without ``@``.
-    Returns: ``define internal <result> @name(<parameters>)``; several results come as a literal struct. What it calls is
-    told by ``declarations``.
+    Returns: ``define internal <result> @name(<parameters>)``; several results come as a literal struct. What it calls
+    is told by ``declarations``.
     """
     return _Printer(_lowered(graph)).function(name)
 
