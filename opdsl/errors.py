@@ -99,6 +99,10 @@ class OverlapError(OpdslError, RuntimeError):
     """A written tensor overlaps itself or an input in memory."""
 
 
+class ReadOnlyError(OpdslError, RuntimeError, ValueError):
+    """A tensor whose memory must not be written (a read-only NumPy array) is written."""
+
+
 class MissingKernelError(OpdslError, NotImplementedError):
     """The dispatch table has no kernel for the key set of a call."""
 

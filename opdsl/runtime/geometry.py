@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.errors import InterchangeError, ShapeError
+from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 
@@ -230,6 +230,21 @@ def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool =
 
 
 # ----------------------------------------------------------------------------------------------- shapes and strides
+
+
+def wrap_dimension(dim: int, ndim: int) -> int:
+    """The dimension that ``dim``, which may count from the end, means; with no dimensions 0 and -1 mean 0.
+
+    Raises:
+        DimensionError: there is no such dimension.
+
+    >>> wrap_dimension(-1, 3)
+    2
+    """
+    least, most = (-ndim, ndim - 1) if ndim else (-1, 0)
+    if not least <= dim <= most:
+        raise DimensionError(f"Dimension out of range (expected to be in range of [{least}, {most}], but got {dim})")
+    return dim + ndim if dim < 0 and ndim else max(dim, 0)
 
 
 def number_of_elements(shape: Sequence[int]) -> int:

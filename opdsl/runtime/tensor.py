@@ -12,7 +12,14 @@ from opdsl.runtime import bfloat16 as bfloat16_values
 from opdsl.runtime import dlpack, representation
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.dtype import DType, bfloat16
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry, geometry_of, is_non_overlapping_and_dense
+from opdsl.runtime.geometry import (
+    Geometry,
+    contiguous_strides,
+    geometry,
+    geometry_of,
+    is_non_overlapping_and_dense,
+    wrap_dimension,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -425,21 +432,6 @@ def remove_method(name: str) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------- helpers
-
-
-def wrap_dimension(dim: int, ndim: int) -> int:
-    """The dimension that ``dim``, which may count from the end, means; with no dimensions 0 and -1 mean 0.
-
-    Raises:
-        DimensionError: there is no such dimension.
-
-    >>> wrap_dimension(-1, 3)
-    2
-    """
-    least, most = (-ndim, ndim - 1) if ndim else (-1, 0)
-    if not least <= dim <= most:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{least}, {most}], but got {dim})")
-    return dim + ndim if dim < 0 and ndim else max(dim, 0)
 
 
 def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int:

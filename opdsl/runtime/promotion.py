@@ -1,0 +1,158 @@
+"""Type promotion: the dtype that several operands are computed in, by PyTorch's rules (c10/core/ScalarType.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy
+
+from opdsl.errors import DTypeError
+from opdsl.runtime.dtype import (
+    Category,
+    DType,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int64,
+    uint8,
+)
+
+
+class Operand(Protocol):
+    """What promotion asks of a tensor or a geometry."""
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+
+
+def promote_types(first: DType, second: DType) -> DType:
+    """The smallest dtype that holds the values of both.
+
+    >>> from opdsl.runtime import dtype
+    >>> promote_types(dtype.uint8, dtype.int8), promote_types(dtype.float16, dtype.bfloat16)
+    (opdsl.int16, opdsl.float32)
+    """
+    if first is second:
+        return first
+    low, high = sorted((first, second), key=_rank)
+    if high.is_complex:
+        return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
+    if low.category is not high.category:
+        return high
+    if low.itemsize == high.itemsize:
+        return int16 if {low, high} == {uint8, int8} else float32
+    return high
+
+
+def _rank(dtype: DType) -> tuple[Category, int]:
+    return dtype.category, dtype.itemsize
+
+
+def result_type(operands: Iterable[Operand | complex], default_dtype: DType = float32) -> DType:
+    """The dtype that operands are computed in.
+
+    Tensors with dimensions decide; those without, and after them Python numbers, count only where they are of a
+    higher category (at::result_type).
+
+    Args:
+        operands: tensors, geometries and Python or NumPy numbers, at least one.
+        default_dtype: what a Python float means.
+
+    Raises:
+        DTypeError: there are no operands, or one is neither a tensor nor a number.
+
+    >>> from opdsl.runtime import dtype
+    >>> result_type([1, 2.5]), result_type([True, 1])
+    (opdsl.float32, opdsl.int64)
+    """
+    with_dimensions: DType | None = None
+    without: DType | None = None
+    numbers: DType | None = None
+    for operand in operands:
+        found = number_dtype(operand, default_dtype)
+        if found is not None:
+            numbers = _promote(numbers, found)
+        elif isinstance(operand, complex) or not hasattr(operand, "ndim"):
+            raise DTypeError(f"result_type takes tensors and numbers (got {type(operand).__name__})")
+        elif operand.ndim > 0:
+            with_dimensions = _promote(with_dimensions, operand.dtype)
+        else:
+            without = _promote(without, operand.dtype)
+    result = _combine(with_dimensions, _combine(without, numbers))
+    if result is None:
+        raise DTypeError("result_type needs at least one tensor or number")
+    return result
+
+
+def _promote(first: DType | None, second: DType) -> DType:
+    return second if first is None else promote_types(first, second)
+
+
+def _combine(higher: DType | None, lower: DType | None) -> DType | None:
+    """``combine_categories`` in aten/src/ATen/native/TypeProperties.cpp"""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.is_complex:
+        return higher
+    if higher.is_floating_point:
+        return higher.to_complex() if lower.is_complex else higher
+    if higher is bool_ or lower.category > Category.INT:
+        return promote_types(higher, lower)
+    return higher
+
+
+_NUMPY_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def number_dtype(value: object, default_dtype: DType = float32) -> DType | None:
+    """The dtype of a number operand, None when it is no number; NumPy's scalars count as Python's.
+
+    >>> number_dtype(2), number_dtype(2.0), number_dtype("2")
+    (opdsl.int64, opdsl.float32, None)
+    """
+    kind = number_kind(value)
+    if kind is float:
+        return default_dtype
+    if kind is complex:
+        return complex128 if default_dtype is float64 else complex64
+    return _NUMBER_DTYPES.get(kind)
+
+
+_NUMBER_DTYPES: dict[type | None, DType] = {bool: bool_, int: int64}
+
+
+def number_kind(value: object) -> type | None:
+    """``bool``, ``int``, ``float`` or ``complex``, whichever a value is; None for other values.
+
+    >>> number_kind(numpy.float32(1))
+    <class 'float'>
+    """
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return kind
+    if isinstance(value, numpy.generic):
+        return _NUMPY_KINDS.get(value.dtype.kind)
+    return None
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether results of dtype ``source`` may be stored in ``out=`` tensors of dtype ``target``.
+
+    Any size will do as long as the category does not fall: no complex into real, no real into integer, no number
+    into bool (c10::canCast).
+
+    >>> from opdsl.runtime import dtype
+    >>> can_cast(dtype.float64, dtype.float16), can_cast(dtype.float32, dtype.int64)
+    (True, False)
+    """
+    return source.category <= target.category
