@@ -1,7 +1,8 @@
 """The computed table: which kernel a runtime key reaches, and why.
 
-A pure function of what is registered for an operator and of the fallbacks of the keys. The order of the rules and their
-names are those of ``OperatorEntry::computeDispatchTableEntryWithDebug`` in aten/src/ATen/core/dispatch. Entries are computed one at a time, when a call or a reader asks: a table has 138 rows, of which few are ever used.
+A pure function of what is registered for an operator and of the fallbacks of the keys. The order of the rules and
+their names are those of ``OperatorEntry::computeDispatchTableEntryWithDebug`` in aten/src/ATen/core/dispatch. Entries
+are computed one at a time, when a call or a reader asks: a table has 138 rows, of which few are ever used.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Entry(NamedTuple):
 
 
 def _kernel_text(entry: Entry) -> str:
-    if entry.kernel is None or entry.reason is Reason.AMBIGUOUS:
+    if entry.kernel is None:
         return ""
     name = getattr(entry.kernel, "__qualname__", None)
     return name if isinstance(name, str) else str(entry.kernel)
@@ -129,7 +130,7 @@ class _Rule(NamedTuple):
 _PRECEDENCE = (
     ("CompositeExplicitAutogradNonFunctional", Reason.DEFAULT_BACKEND, True, False),
     ("CompositeExplicitAutograd", Reason.DEFAULT_BACKEND, True, False),
-    ("CompositeImplicitAutogradNestedTensor", Reason.NESTED, False, True),
+    ("CompositeImplicitAutogradNestedTensor", Reason.NESTED, False, False),
     ("CompositeImplicitAutograd", Reason.MATH, True, True),
     ("Autograd", Reason.AUTOGRAD, False, False),
     ("FuncTorchBatchedDecomposition", Reason.BATCHED, False, False),
@@ -311,7 +312,7 @@ class DispatchTable:
         return [(key, self[key]) for key in found if self[key].reason is not Reason.MISSING]
 
     def __str__(self) -> str:
-        """The rows that tell most, aligned: one key of each kind, and those with a kernel or a fallback of their own."""
+        """The rows that tell most, aligned: one key of each kind, and those with a kernel or fallback of their own."""
         registered = [key for key in self._registrations if key.is_runtime]
         own_autograd = [f"Autograd{key}" for key in (*registered, *_SHOWN) if key.functionality == "Dense"]
         fallbacks = [key for key, kernel in self._fallbacks.items() if not isinstance(kernel, Fallthrough)]
