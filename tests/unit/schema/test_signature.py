@@ -1,4 +1,4 @@
-"""What Python annotations and defaults mean in a schema; the expected texts are written by hand from DESIGN section 1."""
+"""What Python annotations and defaults mean in a schema; expected texts are written by hand from DESIGN section 1."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def argument(annotation: object) -> str:
     [
         (Tensor, "Tensor"),
         (Tensor | None, "Tensor?"),
-        (Optional[Tensor], "Tensor?"),
+        (Optional[Tensor], "Tensor?"),  # noqa: UP045
         (list[Tensor], "Tensor[]"),
         (list[Tensor | None], "Tensor?[]"),
         (Sequence[Tensor], "Tensor[]"),
@@ -159,7 +159,7 @@ def test_annotation_means(annotation: object, expected: str) -> None:
         (list[IntList], "Ints[2]"),
         (tuple[int, int], "several returns"),
         ("Tenso", "text that names nothing"),
-        (list["Tenso"], "text that names nothing"),
+        (list["Tenso"], "text that names nothing"),  # noqa: F821
         (Tensor[Alias], "parentheses"),
         (Annotated[int, Alias("a")], "Alias"),
         (Annotated[list[Tensor | None], Alias("a")], "Alias"),
