@@ -123,6 +123,8 @@ def builtin(
         trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
         ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
     """
+    if work.grain:
+        native.share_threads()
     arguments = len(inputs) + sum(isinstance(output, Given) for output in outputs)
     header = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]

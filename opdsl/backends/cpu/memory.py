@@ -1,19 +1,224 @@
-"""Memory of CPU tensors."""
+"""Memory of CPU tensors: NumPy's for small arrays, cached blocks for large ones.
+
+The C library gives a large block back to the system when it is freed, and every new one is paid for by page faults. So
+blocks of ``LARGE`` bytes and more are kept when their last array dies, up to a limit, and handed out again.
+
+An array holds its block through an owner object that is not an ndarray: of a chain of ndarrays NumPy keeps only the
+last one, so that a block held by an ndarray would come back while views of it live.
+"""
 
 from __future__ import annotations
 
+import collections
+import ctypes
+import functools
+import math
+import os
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
+if TYPE_CHECKING:
+    from opdsl.runtime.dtype import DType
+
+NDArray: TypeAlias = numpy.ndarray[Any, Any]
+
 LARGE = 1 << 20
+_ALIGNMENT = 64
+_SMALLEST_STEP = 4096
+_MOST_CACHED = 1 << 30
+
+
+def empty(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] | None = None) -> NDArray:
+    """A new array with undefined contents.
+
+    Args:
+        shape: sizes.
+        dtype: the element type; the array has the NumPy dtype that stores it.
+        strides: in elements; None for contiguous. Strides that leave gaps get memory for the gaps.
+
+    Returns:
+        The array; from 1 MiB on in a cached block, aligned to 64 bytes.
+    """
+    in_bytes = None if strides is None else tuple(step * dtype.itemsize for step in strides)
+    return allocator(shape, dtype.numpy, in_bytes)()
 
 
 def allocator(
-    shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...]
-) -> Callable[[], numpy.ndarray[Any, Any]]:
-    def allocate() -> numpy.ndarray[Any, Any]:
-        return numpy.empty(shape, dtype)
+    shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None
+) -> Callable[[], NDArray]:
+    """A function that makes arrays of one geometry; strides are in bytes."""
+    size = extent(shape, dtype.itemsize, strides)
+    if size < LARGE:
+        if strides is None:
+            return functools.partial(numpy.empty, shape, dtype)
+        return functools.partial(_within, shape, dtype, strides, size)
+    rounded = _round_up(size)
+    owner_type = _owner_type(rounded)
+
+    def allocate() -> NDArray:
+        return numpy.ndarray(shape, dtype, _blocks.take(rounded, owner_type), 0, strides)
 
     return allocate
+
+
+def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | None) -> int:
+    """Bytes from the first element to behind the last one; strides are in bytes and not negative."""
+    if strides is None:
+        return math.prod(shape) * itemsize
+    if 0 in shape:
+        return 0
+    return itemsize + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def empty_cache() -> None:
+    """Give all cached blocks back to the system."""
+    _blocks.trim(0)
+
+
+def memory_stats() -> dict[str, int]:
+    """Counters of the block cache.
+
+    Returns:
+        ``in_use`` and ``cached``: bytes of blocks that arrays hold, and that wait; ``allocations``: blocks handed out;
+        ``hits``: those of them that came from the cache; ``limit``: the most bytes that wait.
+    """
+    return _blocks.statistics()
+
+
+def _within(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...], size: int) -> NDArray:
+    return numpy.ndarray(shape, dtype, numpy.empty(max(size, 1), numpy.uint8), 0, strides)
+
+
+def _round_up(size: int) -> int:
+    """The next block size: eight to each power of two, so that at most an eighth is wasted."""
+    step = max(_SMALLEST_STEP, 1 << (size.bit_length() - 4))
+    return -(-size // step) * step
+
+
+class _Owner(ctypes.Array[ctypes.c_char]):
+    """Holds a block for the arrays that lie in it, and returns it when the last one is gone."""
+
+    _length_ = 0
+    _type_ = ctypes.c_char
+    _return: Callable[[NDArray], None] | None = None
+    _block: NDArray
+
+    def __del__(self) -> None:
+        if self._return is not None:
+            self._return(self._block)
+
+
+@functools.cache
+def _owner_type(size: int) -> type[_Owner]:
+    return type("Owner", (_Owner,), {"_length_": size, "_type_": ctypes.c_char})
+
+
+class _Blocks:
+    """The free blocks by size. A block is a one-dimensional uint8 array, ``_ALIGNMENT`` longer than its size."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Owners die anywhere, also inside `take` when the garbage collector runs: they only append here.
+        self._returned: collections.deque[NDArray] = collections.deque()
+        self._free: dict[int, list[tuple[int, NDArray]]] = {}
+        self._cached = 0
+        self._in_use = 0
+        self._allocations = 0
+        self._hits = 0
+        self._clock = 0
+        self.limit = min(_MOST_CACHED, _physical_memory() // 8)
+
+    def take(self, size: int, owner_type: type[_Owner]) -> _Owner:
+        """A block of a rounded size, held by a new owner."""
+        with self._lock:
+            self._settle()
+            self._allocations += 1
+            self._in_use += size
+            waiting = self._free.get(size)
+            block = None
+            if waiting:
+                block = waiting.pop()[1]
+                self._cached -= size
+                self._hits += 1
+        if block is None:
+            block = self._new(size)
+        owner = owner_type.from_buffer(block, -block.ctypes.data % _ALIGNMENT)
+        owner._block = block
+        owner._return = self.put_back
+        return owner
+
+    def put_back(self, block: NDArray) -> None:
+        """Take a block whose owner has died. Never waits for the lock: the dying thread may hold it."""
+        self._returned.append(block)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._settle()
+            finally:
+                self._lock.release()
+
+    def trim(self, limit: int) -> None:
+        """Free the blocks that wait longest until at most ``limit`` bytes wait."""
+        with self._lock:
+            self._settle()
+            self._trim(limit)
+
+    def statistics(self) -> dict[str, int]:
+        """See ``memory_stats``."""
+        with self._lock:
+            self._settle()
+            return {
+                "in_use": self._in_use,
+                "cached": self._cached,
+                "allocations": self._allocations,
+                "hits": self._hits,
+                "limit": self.limit,
+            }
+
+    def after_fork_in_child(self) -> None:
+        """A thread that held the lock does not exist in the child."""
+        self._lock = threading.Lock()
+
+    def _new(self, size: int) -> NDArray:
+        try:
+            return numpy.empty(size + _ALIGNMENT, numpy.uint8)
+        except MemoryError:
+            self.trim(0)
+            try:
+                return numpy.empty(size + _ALIGNMENT, numpy.uint8)
+            except MemoryError:
+                with self._lock:
+                    self._in_use -= size
+                raise
+
+    def _settle(self) -> None:
+        """File the blocks that owners have returned."""
+        while self._returned:
+            block = self._returned.popleft()
+            size = block.nbytes - _ALIGNMENT
+            self._in_use -= size
+            self._cached += size
+            self._clock += 1
+            self._free.setdefault(size, []).append((self._clock, block))
+        if self._cached > self.limit:
+            self._trim(self.limit)
+
+    def _trim(self, limit: int) -> None:
+        while self._cached > limit:
+            size = min((waiting[0][0], size) for size, waiting in self._free.items() if waiting)[1]
+            del self._free[size][0]
+            self._cached -= size
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return 8 << 30
+
+
+_blocks = _Blocks()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blocks.after_fork_in_child)

@@ -45,7 +45,7 @@ CONSTANTS = MappingProxyType(
     }
 )
 
-_SYMBOLS = ("kernel_call", "walk", "pool_run", "pool_set_threads", "pool_get_threads", "pool_reset")
+_SYMBOLS = ("kernel_call", "walk", "pool_run", "pool_set_threads", "pool_get_threads", "pool_use_openmp", "pool_reset")
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef",
@@ -86,13 +86,34 @@ def code() -> engine.Code:
     loaded = engine.compile_ir(f"shared {sys.abiflags} {object.__basicsize__}", _text, _SYMBOLS, _addresses())
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_usable_processors())
-    os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(loaded.address("pool_reset")))
+    os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
 
 
 def function(symbol: str, result: type | None, *arguments: type) -> Callable[..., Any]:
     """A function of the shared code as a ctypes function; the GIL is released while it runs."""
     return ctypes.CFUNCTYPE(result, *arguments)(code().address(symbol))
+
+
+def share_threads() -> None:
+    """Let the pool use the threads of an OpenMP runtime, once the process has one that PyTorch uses."""
+    # Not in a forked child: there the runtime believes in threads that do not exist, and waits for them.
+    if not _Shared.done and "torch" in sys.modules:
+        _Shared.done = True
+        parallel = getattr(ctypes.CDLL(None), "GOMP_parallel", None)
+        if parallel is not None:
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address("pool_use_openmp"))(_address_of(parallel))
+
+
+class _Shared:
+    """Whether the question of an OpenMP runtime is settled."""
+
+    done = False
+
+
+def _after_fork_in_child() -> None:
+    _Shared.done = True
+    ctypes.CFUNCTYPE(None)(code().address("pool_reset"))()
 
 
 def _usable_processors() -> int:

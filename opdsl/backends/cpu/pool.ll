@@ -3,18 +3,19 @@
 ; A helper's state is IDLE (spinning), ASLEEP (waits on its lock), POSTED (a task waits for it) or WORKING. The caller
 ; posts, works itself, takes back what no helper has begun, and waits for the rest. PyThread locks serve as binary
 ; semaphores: they need no GIL and may be released by another thread than the one that took them.
+;
+; In a process that has an OpenMP runtime (PyTorch brings one) the pieces are taken by its threads instead: idle OpenMP
+; threads spin for milliseconds and would keep helpers of ours from the processors.
 
+%task = type { ptr, ptr, i64, i64, [32 x i8], i64 } ; void (frame, begin, end); frame; size; piece; -; next piece's begin
 %helper = type { i64, ptr, [48 x i8] }              ; state, lock; one cache line each
 %counter = type { i64, [56 x i8] }
 
 @threads = internal global i64 1                    ; the caller included
 @started = internal global i64 0
 @busy = internal global i64 0
-@task_function = internal global ptr null           ; void (frame, begin, end)
-@task_frame = internal global ptr null
-@task_size = internal global i64 0
-@task_piece = internal global i64 1
-@task_next = internal global %counter zeroinitializer, align 64
+@openmp = internal global ptr null                  ; GOMP_parallel: void (function, data, threads, flags)
+@task = internal global ptr null                    ; the one that runs
 @task_pending = internal global %counter zeroinitializer, align 64
 @task_done = internal global ptr null               ; a lock, held while a task runs
 @helpers = internal global [LARGEST_POOL x %helper] zeroinitializer, align 64
@@ -35,6 +36,12 @@ define i64 @pool_get_threads() {
   ret i64 %count
 }
 
+; Take the threads of an OpenMP runtime from now on.
+define void @pool_use_openmp(ptr %parallel) {
+  store atomic ptr %parallel, ptr @openmp release, align 8
+  ret void
+}
+
 ; For a forked child, where no helper exists. What the parent's locks took is left behind.
 define void @pool_reset() {
 entry:
@@ -49,6 +56,7 @@ loop:
 end:
   store i64 0, ptr @started
   store ptr null, ptr @task_done
+  store atomic ptr null, ptr @openmp release, align 8
   store atomic i64 0, ptr @busy release, align 8
   ret void
 }
@@ -101,16 +109,20 @@ end:
   ret i64 %result
 }
 
-; Take pieces until none is left.
-define internal void @take_pieces() {
+; Take pieces of a task until none is left.
+define internal void @take_pieces(ptr %task) {
 entry:
-  %function = load ptr, ptr @task_function
-  %frame = load ptr, ptr @task_frame
-  %size = load i64, ptr @task_size
-  %piece = load i64, ptr @task_piece
+  %function = load ptr, ptr %task
+  %frame_field = getelementptr %task, ptr %task, i32 0, i32 1
+  %frame = load ptr, ptr %frame_field
+  %size_field = getelementptr %task, ptr %task, i32 0, i32 2
+  %size = load i64, ptr %size_field
+  %piece_field = getelementptr %task, ptr %task, i32 0, i32 3
+  %piece = load i64, ptr %piece_field
+  %next_field = getelementptr %task, ptr %task, i32 0, i32 5
   br label %take
 take:
-  %begin = atomicrmw add ptr @task_next, i64 %piece acq_rel
+  %begin = atomicrmw add ptr %next_field, i64 %piece acq_rel
   %any = icmp slt i64 %begin, %size
   br i1 %any, label %run, label %end
 run:
@@ -155,7 +167,8 @@ begin:
   %claimed = extractvalue { i64, i1 } %claim, 1
   br i1 %claimed, label %work, label %wait
 work:
-  call void @take_pieces()
+  %task = load ptr, ptr @task
+  call void @take_pieces(ptr %task)
   store atomic i64 IDLE, ptr %helper release, align 8
   %pending = atomicrmw sub ptr @task_pending, i64 1 acq_rel
   %final = icmp eq i64 %pending, 1
@@ -176,7 +189,26 @@ entry:
   %full = sdiv i64 %size_less, %piece
   %useful = call i64 @llvm.smin.i64(i64 %others, i64 %full)
   %alone = icmp slt i64 %useful, 1
-  br i1 %alone, label %serial, label %enter
+  br i1 %alone, label %serial, label %describe
+describe:
+  %task = alloca %task, align 64
+  store ptr %function, ptr %task
+  %frame_field = getelementptr %task, ptr %task, i32 0, i32 1
+  store ptr %frame, ptr %frame_field
+  %size_field = getelementptr %task, ptr %task, i32 0, i32 2
+  store i64 %size, ptr %size_field
+  %piece_field = getelementptr %task, ptr %task, i32 0, i32 3
+  store i64 %piece, ptr %piece_field
+  %next_field = getelementptr %task, ptr %task, i32 0, i32 5
+  store atomic i64 0, ptr %next_field release, align 8
+  %openmp = load atomic ptr, ptr @openmp acquire, align 8
+  %own = icmp eq ptr %openmp, null
+  br i1 %own, label %enter, label %foreign
+foreign:
+  %team = add i64 %useful, 1
+  %team_32 = trunc i64 %team to i32
+  call void %openmp(ptr @take_pieces, ptr %task, i32 %team_32, i32 0)
+  ret void
 enter:
   %lock = cmpxchg ptr @busy, i64 0, i64 1 acq_rel acquire
   %entered = extractvalue { i64, i1 } %lock, 1
@@ -184,11 +216,7 @@ enter:
 prepare:
   %available = call i64 @start_helpers(i64 %useful)
   %count = call i64 @llvm.smin.i64(i64 %available, i64 %useful)
-  store ptr %function, ptr @task_function
-  store ptr %frame, ptr @task_frame
-  store i64 %size, ptr @task_size
-  store i64 %piece, ptr @task_piece
-  store atomic i64 0, ptr @task_next release, align 8
+  store ptr %task, ptr @task
   %everyone = add i64 %count, 1
   store atomic i64 %everyone, ptr @task_pending release, align 8
   br label %post
@@ -210,7 +238,7 @@ posted:
   %i_1 = add i64 %i, 1
   br label %post
 work:
-  call void @take_pieces()
+  call void @take_pieces(ptr %task)
   br label %retract
 retract:
   %k = phi i64 [ 0, %work ], [ %k_1, %retract_one ]
