@@ -8,9 +8,9 @@ PyTorch's CPU kernels as the oracle: IEEE arithmetic, nothing raises, ``max`` an
 May import: ``opdsl.errors``.
 """
 
-from opdsl.scalar.evaluate import evaluate
 from opdsl.scalar.function import ScalarFunction
 from opdsl.scalar.graph import Node, TypedGraph
+from opdsl.scalar.interpreter import evaluate
 from opdsl.scalar.lowering import lower
 from opdsl.scalar.reader import read
 from opdsl.scalar.types import ScalarType

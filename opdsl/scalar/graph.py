@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -73,6 +72,8 @@ class TypedGraph:
 
 
 def _fingerprint(graph: TypedGraph) -> str:
+    import hashlib  # heavy; wanted first when something is compiled
+
     rows = [
         f"{node.op}{node.arguments}{node.type.value}{constant_key(node.value) if node.op == 'constant' else ''}"
         for node in graph.nodes

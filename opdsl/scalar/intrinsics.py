@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 __all__ = ["fma"]
 
 
@@ -16,6 +14,8 @@ def fma(x: float, y: float, z: float) -> float:
     >>> fma(0.1, 10.0, -1.0)
     5.551115123125783e-17
     """
+    from fractions import Fraction  # heavy, and not needed while reading
+
     try:
         return float(Fraction(x) * Fraction(y) + Fraction(z))
     except (OverflowError, ValueError):  # infinities and NaN

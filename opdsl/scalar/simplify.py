@@ -78,7 +78,7 @@ def simplify(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: S
 
 
 def _fold(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
-    from opdsl.scalar.evaluate import apply  # the interpreter, needed only when there is something to fold
+    from opdsl.scalar.interpreter import apply  # the interpreter, needed only when there is something to fold
 
     nodes = [builder.nodes[at] for at in arguments]
     return builder.constant(apply(op, [node.value for node in nodes], [node.type for node in nodes], kind), kind)

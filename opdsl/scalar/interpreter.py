@@ -6,9 +6,8 @@ the folding of constants.
 
 from __future__ import annotations
 
-import ctypes
+import importlib
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -162,19 +161,27 @@ def _fma(first: Array, second: Array, third: Array) -> Array:
 @cache
 def _fused(size: int) -> Callable[..., float]:
     """A correctly rounded scalar fma: the C library's, or exact fractions where there is none to call."""
-    name, number = ("fmaf", ctypes.c_float) if size == 4 else ("fma", ctypes.c_double)
     try:
-        found = ctypes.CDLL(None)[name]
+        return _from_libm("fmaf" if size == 4 else "fma", 3, size == 8)
     except (AttributeError, OSError, TypeError):
         return _exact_fused if size == 8 else lambda *given: float(np.float32(_exact_fused(*given)))
-    found.restype = number
-    found.argtypes = [number] * 3
-    return lambda *given: float(found(*map(float, given)))
+
+
+def _from_libm(name: str, arity: int, double: bool) -> Callable[..., float]:
+    """A function of the process's C library on Python numbers."""
+    ctypes = importlib.import_module("ctypes")  # heavy, and seldom needed
+    function = ctypes.CDLL(None)[name]
+    number = ctypes.c_double if double else ctypes.c_float
+    function.restype = number
+    function.argtypes = [number] * arity
+    return lambda *given: float(function(*map(float, given)))
 
 
 def _exact_fused(first: float, second: float, third: float) -> float:
     if not all(map(np.isfinite, (first, second, third))) or 0 in (first, second):
         return float(first * second + third)
+    from fractions import Fraction
+
     exact = Fraction(float(first)) * Fraction(float(second)) + Fraction(float(third))
     return float(exact) if exact else float(first * second + third)
 
@@ -193,11 +200,8 @@ def _libm(name: str) -> Evaluator:
 
 def _call_libm(name: str, operands: tuple[Array, ...]) -> Array:
     double = operands[0].dtype.itemsize == 8
-    function = ctypes.CDLL(None)[name if double else name + "f"]
-    number = ctypes.c_double if double else ctypes.c_float
-    function.restype = number
-    function.argtypes = [number] * len(operands)
-    flat = np.frompyfunc(lambda *given: function(*map(float, given)), len(operands), 1)(*operands)
+    function = _from_libm(name if double else name + "f", len(operands), double)
+    flat = np.frompyfunc(function, len(operands), 1)(*operands)
     return np.asarray(flat, dtype=operands[0].dtype)
 
 
