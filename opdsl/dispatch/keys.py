@@ -158,7 +158,8 @@ RUNTIME_KEYS = _make_runtime_keys()
 def _no_such_key(name: object) -> str:
     from difflib import get_close_matches  # only a wrong name needs it
 
-    close = get_close_matches(str(name), _keys, n=3)
+    lowered = {each.lower(): each for each in _keys}
+    close = [lowered[each] for each in get_close_matches(str(name).lower(), lowered, n=3)]
     meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all there are."
     return f"there is no dispatch key {name!r}. {meant}"
 

@@ -8,9 +8,9 @@ the one that starts it has set; so does the default dtype, which PyTorch keeps p
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -22,8 +22,10 @@ from opdsl.runtime.dtype import DType, float32
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself is slow to import
-_GENERATOR = 0x20  # inspect.CO_GENERATOR
+# inspect.CO_GENERATOR and so on; inspect itself is slow to import.
+_GENERATOR = 0x20
+_COROUTINE = 0x80
+_ASYNC_GENERATOR = 0x200
 
 
 class State:
@@ -137,8 +139,8 @@ _entered: ContextVar[tuple[tuple[Guard, State], ...]] = ContextVar("opdsl_entere
 class Guard:
     """A context manager that changes the state while it is entered; as a decorator, during each call.
 
-    It may be entered again while it is entered, and from several threads and tasks at once. A decorated coroutine
-    function or generator function has the change while its body runs.
+    It may be entered again while it is entered, and from several threads and tasks at once. A decorated generator
+    function or coroutine function has the change while its body runs.
 
     Args:
         change: what it makes of the state.
@@ -177,14 +179,9 @@ class Guard:
         """The function, each call of which runs within this guard."""
         code = getattr(function, "__code__", None)
         flags: int = 0 if code is None else code.co_flags
-        if flags & _COROUTINE:
-            return cast(
-                "Callable[P, R]", _within_coroutine(self, cast("Callable[P, Coroutine[Any, Any, R]]", function))
-            )
-        if flags & _GENERATOR:
-            return cast(
-                "Callable[P, R]", _within_generator(self, cast("Callable[P, Generator[Any, Any, Any]]", function))
-            )
+        for flag, wrapper in _WRAPPERS.items():
+            if flags & flag:
+                return cast("Callable[P, R]", wrapper(self, function))
 
         @wraps(function)
         def within(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -194,48 +191,70 @@ class Guard:
         return within
 
 
-def _within_coroutine(
-    guard: Guard, function: Callable[P, Coroutine[Any, Any, R]]
-) -> Callable[P, Coroutine[Any, Any, R]]:
+def _within_coroutine(guard: Guard, function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    async def within(*args: P.args, **kwargs: P.kwargs) -> R:
+    async def within(*args: object, **kwargs: object) -> object:
         with guard:
             return await function(*args, **kwargs)
 
     return within
 
 
-def _within_generator(
-    guard: Guard, function: Callable[P, Generator[Any, Any, R]]
-) -> Callable[P, Generator[Any, Any, R]]:
+def _within_generator(guard: Guard, function: Callable[..., Any]) -> Callable[..., Any]:
     """Enters the guard for each step of the generator, and leaves it while the consumer's code runs."""
 
     @wraps(function)
-    def within(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, R]:
+    def within(*args: object, **kwargs: object) -> Generator[Any, Any, Any]:
         generator = function(*args, **kwargs)
-        step: Callable[[], Any] = generator.__next__
+        step = partial(generator.send, None)
         while True:
             try:
                 with guard:
                     value = step()
             except StopIteration as stop:
-                return cast("R", stop.value)
+                return stop.value
             try:
-                sent = yield value
+                step = partial(generator.send, (yield value))
             except GeneratorExit:
                 with guard:
                     generator.close()
                 raise
             except BaseException as error:
-                step = _calling(generator.throw, error)
-            else:
-                step = _calling(generator.send, sent)
+                step = partial(generator.throw, error)
 
     return within
 
 
-def _calling(function: Callable[[Any], Any], argument: object) -> Callable[[], Any]:
-    return lambda: function(argument)
+def _within_async_generator(guard: Guard, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of an asynchronous generator."""
+
+    @wraps(function)
+    async def within(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
+        generator = function(*args, **kwargs)
+        step = partial(generator.asend, None)
+        while True:
+            try:
+                with guard:
+                    value = await step()
+            except StopAsyncIteration:
+                return
+            try:
+                step = partial(generator.asend, (yield value))
+            except GeneratorExit:
+                with guard:
+                    await generator.aclose()
+                raise
+            except BaseException as error:
+                step = partial(generator.athrow, error)
+
+    return within
+
+
+_WRAPPERS = {
+    _GENERATOR: _within_generator,
+    _COROUTINE: _within_coroutine,
+    _ASYNC_GENERATOR: _within_async_generator,
+}
 
 
 # -------------------------------------------------------------------------------------------------------------- guards
@@ -374,6 +393,8 @@ def set_default_dtype(dtype: DType) -> None:
     """
     if not isinstance(dtype, DType) or not dtype.is_floating_point:
         raise DTypeError(f"the default dtype must be a floating-point dtype such as opdsl.float64 (got {dtype!r}).")
+    # The guards that are entered now restore what they have changed, not the default dtype.
+    _entered.set(tuple((guard, state.change(default_dtype=dtype)) for guard, state in _entered.get()))
     current.set(current.get().change(default_dtype=dtype))
 
 
