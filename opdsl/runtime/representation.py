@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from opdsl.runtime import bfloat16 as bfloat16_values
+from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy
 
 from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
-from opdsl.runtime import bfloat16 as bfloat16_values
-from opdsl.runtime import dlpack, representation
+from opdsl.runtime import bfloat16_values, dlpack, representation
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.dtype import DType, bfloat16
 from opdsl.runtime.geometry import (

@@ -1,0 +1,90 @@
+"""Arrays and Python numbers as elements of another dtype, the way PyTorch converts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.errors import ConversionError
+from opdsl.runtime import bfloat16_values
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, uint8
+from opdsl.runtime.geometry import contiguous_strides
+
+_Array = numpy.ndarray[Any, Any]
+
+
+def cast_array(array: _Array, source: DType, target: DType) -> _Array:
+    """The elements of an array, stored as ``source``, stored as ``target``; the array itself where nothing changes.
+
+    Complex numbers lose their imaginary part, floating-point ones their fraction, and float64 reaches the 16-bit types
+    through float32, all as in PyTorch.
+    """
+    if source is target:
+        return array
+    values = bfloat16_values.widen(array) if source is bfloat16 else array
+    if target is bool_:
+        return numpy.asarray(values != 0)
+    if values.dtype.kind == "c" and not target.is_complex:
+        values = values.real
+    with numpy.errstate(all="ignore"):
+        if target is bfloat16:
+            return bfloat16_values.narrow(values)
+        if target is float16 and values.dtype.kind == "f":
+            values = values.astype(numpy.float32)
+        return values.astype(target.numpy)
+
+
+def array_of_numbers(values: Sequence[Any], shape: tuple[int, ...], dtype: DType) -> _Array:
+    """A new contiguous array of Python (or NumPy) numbers, as ``torch.tensor`` stores them.
+
+    Args:
+        values: the numbers in row-major order.
+        shape: of the array.
+        dtype: of its elements.
+
+    Raises:
+        ConversionError: a number does not fit the dtype.
+    """
+    try:
+        elements = _ELEMENTS[dtype.category](values, dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ConversionError(f"the data cannot be stored as {dtype!r}: {error}") from error
+    return numpy.ndarray(
+        shape, dtype.numpy, elements, 0, tuple(step * dtype.itemsize for step in contiguous_strides(shape))
+    )
+
+
+def _bools(values: Sequence[Any], dtype: DType) -> _Array:
+    return numpy.array([bool(value) for value in values], dtype.numpy)
+
+
+def _integers(values: Sequence[Any], dtype: DType) -> _Array:
+    # int() refuses NaN, infinity and complex numbers with a message of its own.
+    numbers = numpy.array([int(value) for value in values], numpy.int64)
+    if numbers.size:
+        # PyTorch lets negative numbers wrap around in uint8.
+        most = 255 if dtype is uint8 else (1 << (8 * dtype.itemsize - 1)) - 1
+        least = -most if dtype is uint8 else -most - 1
+        for number in (int(numbers.min()), int(numbers.max())):
+            if not least <= number <= most:
+                raise ConversionError(f"value {number} cannot be converted to type {dtype.name} without overflow")
+    return numbers.astype(dtype.numpy)
+
+
+def _floats(values: Sequence[Any], dtype: DType) -> _Array:
+    return cast_array(numpy.array([float(value) for value in values], numpy.float64), float64, dtype)
+
+
+def _complexes(values: Sequence[Any], dtype: DType) -> _Array:
+    with numpy.errstate(over="ignore"):
+        return numpy.array([complex(value) for value in values], numpy.complex128).astype(dtype.numpy)
+
+
+_ELEMENTS = {
+    Category.BOOL: _bools,
+    Category.INT: _integers,
+    Category.FLOAT: _floats,
+    Category.COMPLEX: _complexes,
+}

@@ -1,0 +1,244 @@
+"""Tensors in from elsewhere: NumPy arrays and DLPack producers without a copy, Python data with one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.errors import ConversionError, DTypeError, InterchangeError
+from opdsl.runtime import dlpack
+from opdsl.runtime.casting import array_of_numbers, cast_array
+from opdsl.runtime.device import Device, backends, cpu
+from opdsl.runtime.dtype import DType, bfloat16, float32, to_dtype
+from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
+from opdsl.runtime.promotion import number_dtype, promote_types
+from opdsl.runtime.tensor import Tensor, host_array, wrap
+
+_Array = numpy.ndarray[Any, Any]
+
+
+def from_numpy(array: numpy.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    An array that is not writeable gives a tensor that refuses to be written.
+
+    Args:
+        array: of a dtype that opdsl has, in native byte order and with no negative strides; ml_dtypes' bfloat16 too.
+
+    Raises:
+        InterchangeError: the memory cannot be shared; the message says how to copy it.
+
+    >>> array = numpy.zeros(2, "f4")
+    >>> shared = from_numpy(array)
+    >>> array[0] = 1
+    >>> shared
+    tensor([1., 0.])
+    """
+    if not isinstance(array, numpy.ndarray):
+        raise InterchangeError(f"expected np.ndarray (got {type(array).__name__})")
+    return wrap(*_stored(array))
+
+
+def _stored(array: _Array) -> tuple[_Array, DType]:
+    """The array in the storage dtype, and the dtype."""
+    if not array.dtype.isnative:
+        raise InterchangeError(
+            f"an array of dtype {array.dtype} has not the machine's byte order. Convert it first with "
+            f"array.astype({array.dtype.newbyteorder('=').str!r})."
+        )
+    try:
+        dtype = to_dtype(array.dtype)
+    except DTypeError as error:
+        raise InterchangeError(
+            f"can't convert np.ndarray of type {array.dtype}. Convert it first with array.astype(...): {error}"
+        ) from error
+    # A subclass could change what an element is (a mask, a unit), and would go on to every view.
+    plain = numpy.asarray(array)
+    return (plain.view(bfloat16.numpy) if dtype is bfloat16 else plain), dtype
+
+
+def from_dlpack(source: object) -> Tensor:
+    """A tensor that shares the memory of any object with ``__dlpack__``, a PyTorch tensor for example.
+
+    Args:
+        source: such an object, or a DLPack capsule.
+
+    Raises:
+        InterchangeError: the memory cannot be shared.
+    """
+    array, dtype, device = dlpack.take(source)
+    if device is cpu:
+        return wrap(array, dtype)
+    made = Tensor()
+    made.array = array
+    strides = tuple(stride // dtype.itemsize for stride in array.strides)
+    made.geometry = geometry(dtype, device, tuple(array.shape), strides)
+    made._version = 0
+    made._base = None
+    return made
+
+
+def tensor(
+    data: object,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    *,
+    default_dtype: DType = float32,
+) -> Tensor:
+    """A new tensor with a copy of the data.
+
+    Args:
+        data: a number, nested sequences of numbers, a NumPy array or scalar, a tensor, or an object that NumPy or
+            DLPack can read.
+        dtype: None takes it from the data: Python's float means ``default_dtype``, int means int64.
+        device: None means the CPU.
+        default_dtype: the dtype of Python's floats, and of no data at all.
+
+    Raises:
+        ConversionError: the data is ragged, is no numbers, or does not fit the dtype.
+
+    >>> tensor([[1, 2.5], [3, 4]])
+    tensor([[1.0000, 2.5000],
+            [3.0000, 4.0000]])
+    """
+    array, found = _copied(data, dtype, default_dtype)
+    place = cpu if device is None else Device(device)
+    if place is cpu:
+        return wrap(array, found)
+    made = Tensor()
+    strides = tuple(step // found.itemsize for step in array.strides)
+    made.geometry = geometry(found, place, array.shape, strides)
+    made._version = 0
+    made._base = None
+    if place.type != "meta":
+        made.array = backends.memory(place).from_host(array, place)
+    return made
+
+
+def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_Array, DType]:
+    """A new array in the storage dtype, and the dtype."""
+    if isinstance(data, Tensor):
+        return _copied_array(host_array(data), data.geometry.dtype, dtype)
+    if isinstance(data, numpy.ndarray):
+        return _copied_array(*_stored(_native(data)), dtype)
+    number = _number_dtype(data, default_dtype)
+    if number is not None:
+        target = dtype or number
+        return array_of_numbers([data], (), target), target
+    if hasattr(data, "__dlpack__"):
+        taken = from_dlpack(data)
+        return _copied_array(host_array(taken), taken.geometry.dtype, dtype)
+    if hasattr(data, "__array__") or isinstance(data, (memoryview, bytearray)):
+        return _copied_array(*_stored(_native(numpy.asarray(data))), dtype)
+    if not _is_sequence(data):
+        raise ConversionError(f"Could not infer dtype of {type(data).__name__}: a tensor is made of numbers")
+    shape: list[int] = []
+    numbers: list[Any] = []
+    _collect(data, 0, shape, numbers)
+    target = dtype or _dtype_of_numbers(numbers, default_dtype)
+    values = [number.value if isinstance(number, _Element) else number for number in numbers]
+    return array_of_numbers(values, tuple(shape), target), target
+
+
+def _native(array: _Array) -> _Array:
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _copied_array(array: _Array, source: DType, target: DType | None) -> tuple[_Array, DType]:
+    """A copy with the strides of the array where these leave no gaps, contiguous otherwise."""
+    target = target or source
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    if not is_non_overlapping_and_dense(array.shape, strides):
+        strides = contiguous_strides(array.shape)
+    made = numpy.ndarray(
+        array.shape,
+        target.numpy,
+        numpy.empty(array.size, target.numpy),
+        0,
+        tuple(step * target.itemsize for step in strides),
+    )
+    made[...] = cast_array(array, source, target)
+    return made, target
+
+
+def _number_dtype(value: object, default_dtype: DType) -> DType | None:
+    """The dtype that a number has as data: NumPy's scalars bring their own."""
+    if not isinstance(value, numpy.generic):
+        return number_dtype(value, default_dtype)
+    try:
+        return to_dtype(value.dtype)
+    except DTypeError as error:
+        raise ConversionError(f"a NumPy scalar of dtype {value.dtype} is no element of a tensor: {error}") from error
+
+
+def _is_sequence(value: object) -> bool:
+    if isinstance(value, (list, tuple, range)):
+        return True
+    if isinstance(value, (str, bytes, dict)):
+        return False
+    return isinstance(value, Sequence) or (isinstance(value, (numpy.ndarray, Tensor)) and value.ndim > 0)
+
+
+# As many as NumPy's arrays can have.
+_MOST_DIMENSIONS = 64
+_PYTHON_NUMBERS = {bool, int, float, complex}
+
+
+def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> None:
+    """Appends the numbers of nested sequences and finds, or checks, the sizes from ``depth`` on."""
+    length = len(data)
+    if depth == _MOST_DIMENSIONS:
+        raise ConversionError(f"the data is nested more than {_MOST_DIMENSIONS} deep, or contains itself")
+    if depth == len(shape):
+        if numbers:
+            raise ConversionError(f"'{type(data).__name__}' object found at dim {depth} where a number is expected")
+        shape.append(length)
+    elif shape[depth] != length:
+        raise ConversionError(f"expected sequence of length {shape[depth]} at dim {depth} (got {length})")
+    inner = len(shape) > depth + 1
+    if not inner and set(map(type, data)) <= _PYTHON_NUMBERS:
+        numbers.extend(data)
+        return
+    for each in data:
+        if isinstance(each, Tensor) and each.geometry.numel == 1:
+            each = _Element(each.item(), each.geometry.dtype)
+        if _is_sequence(each):
+            _collect(each, depth + 1, shape, numbers)
+        elif len(shape) > depth + 1:
+            raise ConversionError(f"expected a sequence of length {shape[depth + 1]} at dim {depth + 1} (got {each!r})")
+        else:
+            numbers.append(_checked_number(each))
+
+
+class _Element:
+    """The value of a one-element tensor among numbers, and its dtype."""
+
+    __slots__ = ("dtype", "value")
+
+    def __init__(self, value: complex, dtype: DType) -> None:
+        self.value = value
+        self.dtype = dtype
+
+
+def _checked_number(value: object) -> object:
+    if isinstance(value, _Element) or _number_dtype(value, float32) is not None:
+        return value
+    if isinstance(value, (str, bytes)):
+        raise ConversionError(f"too many dimensions {type(value).__name__!r}: a tensor is made of numbers")
+    raise ConversionError(
+        f"Could not infer dtype of {type(value).__name__} at dim {depth}: a tensor is made of numbers"
+    )
+
+
+def _dtype_of_numbers(numbers: Sequence[Any], default_dtype: DType) -> DType:
+    found: DType | None = None
+    for kind in {type(number): number for number in numbers if not isinstance(number, _Element)}.values():
+        dtype = _number_dtype(kind, default_dtype)
+        if dtype is not None:
+            found = dtype if found is None else promote_types(found, dtype)
+    for number in numbers:
+        if isinstance(number, _Element):
+            found = number.dtype if found is None else promote_types(found, number.dtype)
+    return found or default_dtype

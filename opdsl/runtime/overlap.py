@@ -1,0 +1,164 @@
+"""Whether written elements share memory, with one another or with what is read."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import numpy
+
+from opdsl.errors import OverlapError, ReadOnlyError
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor, storage_root
+from opdsl.runtime.views import required_storage
+
+# How far the exact tests go before they answer UNKNOWN.
+_MOST_ELEMENTS = 1 << 16
+_MOST_WORK = 100_000
+
+
+class Overlap(enum.Enum):
+    """How the memory of two tensors is related.
+
+    NONE: no element in common.
+    FULL: the same elements in the same places.
+    PARTIAL: some element in common.
+    UNKNOWN: finding out would take too long.
+    """
+
+    NONE = 0
+    FULL = 1
+    PARTIAL = 2
+    UNKNOWN = 3
+
+
+def has_internal_overlap(geometry: Geometry) -> bool:
+    """Whether two elements lie in the same place; False also where finding out would take too long.
+
+    PyTorch only sees expanded dimensions (at::has_internal_overlap); this sees overlapping windows, too.
+    """
+    if geometry.is_non_overlapping_and_dense() or geometry.numel <= 1:
+        return False
+    wide = [(stride, size) for size, stride in zip(geometry.shape, geometry.strides, strict=True) if size > 1]
+    if any(stride == 0 for stride, _ in wide):
+        return True
+    if _each_step_leaves_the_inner_ones(wide):
+        return False
+    if geometry.numel > required_storage(geometry.shape, geometry.strides):
+        return True
+    return geometry.numel <= _MOST_ELEMENTS and _has_equal_places(wide)
+
+
+def _each_step_leaves_the_inner_ones(wide: Sequence[tuple[int, int]]) -> bool:
+    extent = 0
+    for stride, size in sorted(wide):
+        if stride <= extent:
+            return False
+        extent += stride * (size - 1)
+    return True
+
+
+def _has_equal_places(wide: Sequence[tuple[int, int]]) -> bool:
+    places = numpy.zeros(1, numpy.int64)
+    for stride, size in wide:
+        places = (places[:, None] + numpy.arange(size, dtype=numpy.int64) * stride).reshape(-1)
+    return bool(numpy.unique(places).size < places.size)
+
+
+def share_storage(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors are, or are views of, the same tensor."""
+    return storage_root(first) is storage_root(second)
+
+
+def overlap(first: Tensor, second: Tensor) -> Overlap:
+    """How the memory of two tensors is related.
+
+    On the CPU addresses decide, so that two tensors over one NumPy array are found, too. Meta tensors are related
+    through their storage and their offsets.
+    """
+    if first is second:
+        return Overlap.FULL
+    form, other = first.geometry, second.geometry
+    if form.numel == 0 or other.numel == 0 or form.device is not other.device:
+        return Overlap.NONE
+    if form.device.type == "cpu":
+        return _overlap_of_arrays(first, second)
+    if not share_storage(first, second):
+        return Overlap.NONE
+    begin, other_begin = (each.storage_offset() * each.geometry.dtype.itemsize for each in (first, second))
+    if begin == other_begin and _same_steps(form, other):
+        return Overlap.FULL
+    if begin + _extent(form) <= other_begin or other_begin + _extent(other) <= begin:
+        return Overlap.NONE
+    dense = form.is_non_overlapping_and_dense() and other.is_non_overlapping_and_dense()
+    return Overlap.PARTIAL if dense else Overlap.UNKNOWN
+
+
+def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:
+    array, other = first.array, second.array
+    if not numpy.may_share_memory(array, other):
+        return Overlap.NONE
+    if first.data_ptr() == second.data_ptr() and _same_steps(first.geometry, second.geometry):
+        return Overlap.FULL
+    try:
+        shared = numpy.shares_memory(array, other, max_work=_MOST_WORK)  # type: ignore[arg-type]
+    except numpy.exceptions.TooHardError:
+        return Overlap.UNKNOWN
+    return Overlap.PARTIAL if shared else Overlap.NONE
+
+
+def _same_steps(form: Geometry, other: Geometry) -> bool:
+    return form.dtype.itemsize == other.dtype.itemsize and (form.shape, form.strides) == (other.shape, other.strides)
+
+
+def _extent(form: Geometry) -> int:
+    return required_storage(form.shape, form.strides) * form.dtype.itemsize
+
+
+# ----------------------------------------------------------------------------------------------- demands before a write
+
+
+def require_writable(tensor: Tensor, operator: str) -> None:
+    """Raises what a write to the tensor would make wrong.
+
+    Raises:
+        ReadOnlyError: its memory must not be written.
+        OverlapError: several of its elements lie in the same place.
+    """
+    if tensor.geometry.read_only:
+        raise ReadOnlyError(
+            f"{operator}: the tensor shares the memory of a read-only array and cannot be written. Write to a copy, "
+            "tensor.clone()."
+        )
+    if has_internal_overlap(tensor.geometry):
+        raise OverlapError(
+            f"{operator}: unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def require_no_partial_overlap(written: Tensor, read: Tensor, operator: str) -> None:
+    """Raises where an input shares some elements with an output without being it.
+
+    Raises:
+        OverlapError: it does.
+    """
+    if overlap(written, read) is Overlap.PARTIAL:
+        _refuse(operator)
+
+
+def require_no_overlap(written: Tensor, read: Tensor, operator: str) -> None:
+    """Raises where an input shares any element with an output.
+
+    Raises:
+        OverlapError: it does.
+    """
+    if overlap(written, read) in (Overlap.PARTIAL, Overlap.FULL):
+        _refuse(operator)
+
+
+def _refuse(operator: str) -> None:
+    raise OverlapError(
+        f"{operator}: unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+        "single memory location. Please clone() the tensor before performing the operation."
+    )
