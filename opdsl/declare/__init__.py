@@ -1,4 +1,13 @@
 """The decorators: a Python signature becomes a schema, an entry, operators and their variants.
 
-May import: errors, schema, native, scalar, runtime, dispatch, kernels, autograd.
+``op`` and ``Library`` begin a declaration; what ``op`` returns attaches implementations. May import: errors, schema,
+native, scalar, runtime, dispatch, kernels, autograd.
 """
+
+from __future__ import annotations
+
+from opdsl.declare.library import Library, op
+from opdsl.declare.operator import Operator
+from opdsl.declare.options import EntryOptions, Inplace, Out
+
+__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "op"]

@@ -13,6 +13,7 @@ from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DuplicateOperatorError, KernelSignatureError
 from opdsl.kernels import PointwiseDefinition, StructuredDefinition
 from opdsl.kernels.plain import PlainKernel
+from opdsl.kernels.view_kernel import ViewKernel
 
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
@@ -35,7 +36,7 @@ class Declaration:
     functions: what calls each variant, hand-written ones among them.
     """
 
-    __slots__ = ("attached", "definition", "function", "functions", "library", "operators", "structured")
+    __slots__ = ("attached", "definition", "function", "functions", "library", "meta_reads_numbers", "operators", "structured")
 
     def __init__(
         self, library: Library, function: FunctionType, operators: dict[str, Operator], *, structured: bool
@@ -45,6 +46,7 @@ class Declaration:
         self.operators = operators
         self.structured = structured
         self.definition: StructuredDefinition | PointwiseDefinition | None = None
+        self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
         self.functions: dict[str, FunctionType] = {}
 
@@ -103,10 +105,36 @@ class Declaration:
                 derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name)
                 self.library.register(operator, key, derived)
 
+    def attach_view_kernel(self, keys: Iterable[str], function: object) -> None:
+        """Register a function from a tensor's geometry to a view under dispatch keys.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
+        """
+        decorator = f"{self.function.__name__}.view_kernel"
+        kernel = require_function(function, decorator)
+        schema = self.main.schema
+        wanted = [each.name for each in schema.arguments]
+        require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=schema)
+        if not schema.is_view or schema.is_mutable:
+            raise KernelSignatureError(
+                f"{location(kernel)}: {self.name}: @{decorator} makes views, but {schema} returns none. "
+                'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
+            )
+        for text in keys:
+            key = DispatchKey(text)
+            self._claim(f"kernel {key}", kernel)
+            self.library.register(self.main, key, ViewKernel(kernel, self.name))
+
     # -------------------------------------------------------------------------------------------- structured kernels
 
-    def attach_meta(self, function: object) -> None:
+    def attach_meta(self, function: object, *, reads_numbers: bool = True) -> None:
         """Take a shape function; beside ``.pointwise`` it only checks.
+
+        Args:
+            function: takes a context and the schema's arguments.
+            reads_numbers: whether what it does depends on the values of Scalar and float arguments, and not on their
+                types alone.
 
         Raises:
             KernelSignatureError: its parameters are not ``ctx`` and the schema's.
@@ -118,14 +146,24 @@ class Declaration:
         names[0] = given[0] if given else "ctx"
         require_parameters(meta, names, operator=self.name, decorator=decorator, schema=self.main.schema)
         self._claim("meta", meta)
+        self.meta_reads_numbers = reads_numbers
         if isinstance(self.definition, PointwiseDefinition):
-            self.definition.check = meta
+            self._check_with(self.definition, meta)
             return
-        self.definition = StructuredDefinition(self.main.schema, meta)
+        self.definition = StructuredDefinition(self.main.schema, self.name, meta)
         self._register_structured(META_KEY)
 
+    def _check_with(self, definition: PointwiseDefinition, meta: FunctionType) -> None:
+        definition.check = meta
+        definition.check_reads_numbers = self.meta_reads_numbers
+
     def attach_pointwise(
-        self, function: object, *, promote: str, keep: tuple[str, ...], when: Mapping[str, object]
+        self,
+        function: object,
+        promote: str,
+        keep: tuple[str, ...],
+        wrapped: tuple[str, ...],
+        when: Mapping[str, object],
     ) -> None:
         """Take a scalar function for every backend and variant.
 
@@ -133,6 +171,7 @@ class Declaration:
             function: a scalar function of the operator's tensor and number parameters.
             promote: how operand dtypes become the dtype of the loop and of the result.
             keep: parameters that keep their own dtype, as where's condition.
+            wrapped: number parameters that take part in promotion, as the number of a comparison.
             when: values of other parameters for which this function is meant; several can be attached then.
 
         Raises:
@@ -145,16 +184,24 @@ class Declaration:
         wanted = [each.name for each in (*schema.positional, *schema.keyword_only) if each.name not in when]
         require_parameters(scalar, wanted, operator=self.name, decorator=decorator, schema=schema)
         self._claim(f"pointwise {dict(when)}" if when else "pointwise", scalar)
-        definition = self.definition
-        if not isinstance(definition, PointwiseDefinition):
-            definition = PointwiseDefinition(schema, self.name)
-            meta = self.attached.get("meta")
-            definition.check = meta
-        definition.add(scalar, promote=promote, keep=keep, when=when)
-        if self.definition is not definition:
-            self.definition = definition
-            for key in POINTWISE_KEYS:
-                self._register_structured(key)
+        present = self.definition
+        definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
+        definition.add(scalar, promote=promote, keep=keep, wrapped=wrapped, when=when)
+        if definition is present:
+            return
+        if "meta" in self.attached:
+            self._check_with(definition, self.attached["meta"])
+        self.definition = definition
+        self._infer_entry()
+        for key in POINTWISE_KEYS:
+            self._register_structured(key)
+
+    def _infer_entry(self) -> None:
+        """What every pointwise entry says, unless the declaration says otherwise."""
+        for variant, operator in self.operators.items():
+            operator.properties.setdefault("device_check", "NoCheck")
+            if variant == "out" and self.structured:
+                operator.properties.setdefault("structured_inherits", "TensorIteratorBase")
 
     def attach_out_kernel(self, keys: Iterable[str], function: object, *, compiled: bool) -> None:
         """Take a kernel that fills outputs, for one backend.

@@ -17,7 +17,7 @@ def dress(declaration: Declaration) -> FunctionType:
     """
     main: FunctionType | None = None
     for variant, operator in declaration.operators.items():
-        packet = operator.registry.packets[operator.packet_name]
+        packet = declaration.library.registry.packets[operator.packet_name]
         facets = Facets(declaration, operator)
         function = _describe(dress_function(packet.operator_function(operator), facets), declaration, operator)
         if next(iter(packet.overloads.values())) is operator:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import caller_names
-from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current, dispatch_table
+from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current
 from opdsl.errors import DispatchKeyError, MissingKernelError
 from opdsl.runtime import Device, Tensor
 
@@ -24,7 +25,7 @@ class Facets:
 
     def dispatch_table(self) -> DispatchTable:
         """The computed dispatch table: what each key runs, and why."""
-        return dispatch_table(self.operator)
+        return DispatchTable.of(self.operator.registrations, self.operator.fallbacks)
 
     def direct(self, key: str) -> Callable[..., object]:
         """The kernel of a key, called without the dispatcher.
@@ -51,15 +52,20 @@ class Facets:
 
     def meta(self, *given: object, **named: object) -> object:
         """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
+        if not given and named.keys() == {"reads_numbers"}:
+            return partial(self._attach_meta, bool(named["reads_numbers"]))
         if len(given) == 1 and not named and isinstance(given[0], FunctionType):
-            self.declaration.attach_meta(given[0])
-            return given[0]
+            return self._attach_meta(True, given[0])
         out = self.declaration.operators.get("out") if self.operator is self.declaration.main else None
         bound = bind(self.operator.schema.name.base, (Signature(self.operator, out),), given, named)
         arguments = tuple(_on_meta(each) for each in bound.arguments)
         if not any(_holds_tensor(each) for each in arguments):
             arguments = _with_meta_device(bound.operator, arguments)
         return bound.operator.call(arguments, current.get())
+
+    def _attach_meta(self, reads_numbers: bool, function: object) -> object:
+        self.declaration.attach_meta(function, reads_numbers=reads_numbers)
+        return function
 
     def pointwise(
         self,
@@ -68,13 +74,14 @@ class Facets:
         *,
         promote: str = "default",
         keep: str | Iterable[str] = (),
+        wrapped: str | Iterable[str] = (),
         when: Mapping[str, object] | None = None,
     ) -> object:
         """Attach a scalar function."""
 
         def attach(decorated: object) -> object:
-            kept = (keep,) if isinstance(keep, str) else tuple(keep)
-            self.declaration.attach_pointwise(decorated, promote=promote, keep=kept, when=when or {})
+            names = _names(keep), _names(wrapped)
+            self.declaration.attach_pointwise(decorated, promote, *names, when or {})
             return decorated
 
         return attach if function is None else attach(function)
@@ -96,6 +103,15 @@ class Facets:
 
         def attach(decorated: Any) -> Any:
             self.declaration.attach_kernel(keys, decorated)
+            return decorated
+
+        return attach
+
+    def view_kernel(self, *keys: str) -> Callable[[Any], Any]:
+        """Attach a kernel that says what a view shows."""
+
+        def attach(decorated: Any) -> Any:
+            self.declaration.attach_view_kernel(keys, decorated)
             return decorated
 
         return attach
@@ -134,6 +150,10 @@ class Facets:
         return decorate
 
 
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def _on_meta(value: object) -> object:
     """An argument with its tensors replaced by tensors of the same geometry without memory."""
     if isinstance(value, Tensor):
@@ -160,6 +180,8 @@ _METHODS = (
     "pointwise",
     "out_kernel",
     "kernel",
+    "view_kernel",
+    "reduction",
     "overload",
     "inplace_variant",
     "out_variant",

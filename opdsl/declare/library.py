@@ -189,7 +189,7 @@ class Library:
         operators = {
             variant: Operator(
                 each,
-                self.registry,
+                self.registry.fallbacks,
                 tags=properties.pop("tags", ()),
                 properties=properties,
                 accepts_numbers=accepts_numbers,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 
 from opdsl.errors import AnnotationError, DeclarationError, SchemaError
-from opdsl.schema import MISSING, FunctionSchema, OperatorName, ParameterSpec, from_signature
+from opdsl.schema import FunctionSchema, OperatorName
+from opdsl.schema.signature import MISSING, ParameterSpec, from_signature
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
 
@@ -86,7 +87,7 @@ def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[lis
                 f"{location(function)}: {function.__name__}: the parameter '{name}' has no annotation. "
                 f"Write its type: `{name}: Tensor`."
             )
-        found.append(ParameterSpec(name, evaluated[name], default, keyword_only))
+        found.append(ParameterSpec(name, evaluated[name], default, "keyword_only" if keyword_only else "positional"))
     if "return" not in evaluated:
         raise DeclarationError(
             f"{location(function)}: {function.__name__} does not say what it returns. Write `-> Tensor`, or `-> None`."

@@ -8,13 +8,14 @@ A converter takes what the caller gave and returns what the kernel gets, or ``NO
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
 from typing import Final
 
 import numpy
 
 from opdsl.runtime import Device, Tensor, to_dtype
-from opdsl.schema import ListType, OptionalType, Type
+from opdsl.schema import Argument, ListType, OptionalType, Type
 
 
 class _Marker:
@@ -33,6 +34,25 @@ NO_MATCH: Final = _Marker("<no match>")
 MISSING: Final = _Marker("<missing>")
 
 Converter = Callable[[object], object]
+
+
+class Kind(Enum):
+    """What a plan needs to know of an argument."""
+
+    TENSOR = "its geometry"
+    NUMBER = "its Python type; the kernel gets its value"
+    TENSORS = "the geometries of its elements"
+    VALUE = "its value"
+
+
+def kind_of(argument: Argument) -> Kind:
+    """The plan kind of a schema argument."""
+    text = str(argument.type).removesuffix("?")
+    if text == "Tensor":
+        return Kind.TENSOR
+    if text.startswith("Tensor"):
+        return Kind.TENSORS
+    return Kind.NUMBER if text in ("Scalar", "float") else Kind.VALUE
 
 
 def is_number(value: object) -> bool:
@@ -236,9 +256,11 @@ __all__ = [
     "MISSING",
     "NO_MATCH",
     "Converter",
+    "Kind",
     "converter",
     "expected",
     "is_number",
+    "kind_of",
     "mixed_key",
     "to_tensor",
     "to_tensor_or_number",

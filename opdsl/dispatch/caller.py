@@ -11,16 +11,13 @@ import linecache
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, value_key
+from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Bound, Kind, Parameter, Signature, bind
 from opdsl.dispatch.state import State, current
 from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor
-
-if TYPE_CHECKING:
-    from opdsl.dispatch.operator import Operator
 
 PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not grow without bound
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
-
 from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
-from opdsl.dispatch.signature import Kind, kind_of
+from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor
 from opdsl.schema import FunctionSchema, ListType
-
-if TYPE_CHECKING:
-    from opdsl.dispatch.registry import Registry
 
 Kernel = Callable[..., object]
 
@@ -24,7 +19,7 @@ class Operator:
 
     Args:
         schema: its signature.
-        registry: where it is defined.
+        fallbacks: the kernels that serve every operator of its registry.
         tags: PyTorch's tags, ``pointwise`` and the like.
         properties: what else its entry says, by the keys of native_functions.yaml.
         accepts_numbers: whether a Python number may stand for a tensor argument.
@@ -37,13 +32,13 @@ class Operator:
         "accepts_numbers",
         "declaration",
         "dynamic_names",
+        "fallbacks",
         "is_bound",
         "location",
         "name",
         "packet_name",
         "properties",
         "registrations",
-        "registry",
         "schema",
         "tags",
     )
@@ -51,7 +46,7 @@ class Operator:
     def __init__(
         self,
         schema: FunctionSchema,
-        registry: Registry,
+        fallbacks: Mapping[DispatchKey, Kernel],
         *,
         tags: Iterable[str] = (),
         properties: Mapping[str, object] | None = None,
@@ -60,7 +55,7 @@ class Operator:
         location: str = "",
     ) -> None:
         self.schema = schema
-        self.registry = registry
+        self.fallbacks = fallbacks
         self.name = schema.name.qualified
         self.packet_name = self.name.partition(".")[0]
         self.tags = tuple(tags)
@@ -78,7 +73,7 @@ class Operator:
         """The computed table's entry for a runtime key."""
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = compute(key, self.registrations, self.registry.fallbacks)
+            entry = self._entries[key] = compute(key, self.registrations, self.fallbacks)
         return entry
 
     def forget(self) -> None:

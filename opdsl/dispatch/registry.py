@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.packet import Packet
-from opdsl.dispatch.table import FALLTHROUGH, default_fallbacks
+from opdsl.dispatch.table import default_fallbacks
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
 
 
@@ -18,7 +18,7 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, Packet] = {}
-        self.fallbacks: dict[DispatchKey, object] = default_fallbacks()
+        self.fallbacks: dict[DispatchKey, Kernel] = default_fallbacks()
         self.lock = threading.RLock()
 
     def define(self, operator: Operator, module: str) -> Packet:
@@ -98,4 +98,4 @@ class Registry:
 
 registry = Registry()
 
-__all__ = ["FALLTHROUGH", "Registry", "registry"]
+__all__ = ["Registry", "registry"]

@@ -7,36 +7,14 @@ documentation does. ``sort_signatures`` puts the overloads of a packet in the or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import Enum
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
-from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, converter, expected
+from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, Kind, converter, expected, kind_of
+from opdsl.dispatch.operator import Operator
 from opdsl.errors import ArgumentError
-from opdsl.runtime import Tensor
-from opdsl.schema import Argument, ListType, OptionalType, Type
-
-if TYPE_CHECKING:
-    from opdsl.dispatch.operator import Operator
-
-
-class Kind(Enum):
-    """What a plan needs to know of an argument."""
-
-    TENSOR = "its geometry"
-    NUMBER = "its Python type; the kernel gets its value"
-    TENSORS = "the geometries of its elements"
-    VALUE = "its value"
-
-
-def kind_of(argument: Argument) -> Kind:
-    """The plan kind of a schema argument."""
-    text = str(argument.type).removesuffix("?")
-    if text == "Tensor":
-        return Kind.TENSOR
-    if text.startswith("Tensor"):
-        return Kind.TENSORS
-    return Kind.NUMBER if text in ("Scalar", "float") else Kind.VALUE
+from opdsl.runtime import Layout, MemoryFormat, Tensor, to_dtype
+from opdsl.schema import Argument, ListType, OptionalType, Symbol, Type
+from opdsl.schema.vocabulary import Reduction
 
 
 class Parameter:
@@ -51,8 +29,8 @@ class Parameter:
         self.keyword_only = keyword_only
         self.accepts_number = accepts_number and str(argument.type) == "Tensor"
         self.convert: Converter = converter(argument.type, self.accepts_number)
-        self.default: object = MISSING if argument.default is None else argument.default.value
-        # PyTorch writes the default `[]` as None, and so takes None for it.
+        self.default: object = MISSING if argument.default is None else _default(argument, self.convert)
+        # PyTorch's parser writes the default `[]` as None, and so takes None for it.
         self.accepts_none = isinstance(argument.type, OptionalType) or self.default == ()
 
     @property
@@ -63,6 +41,25 @@ class Parameter:
     def __str__(self) -> str:
         text = f"{expected(self.type)} {self.name}"
         return text if self.default is MISSING else f"{text} = {self.default!r}"
+
+
+# What a default that is a name stands for, by the type that it is a name of.
+_SYMBOLS: dict[str, Callable[[str], object]] = {
+    "int": lambda name: Reduction[name].value,
+    "ScalarType": to_dtype,
+    "Layout": lambda name: Layout[name],
+    "MemoryFormat": lambda name: MemoryFormat[name],
+}
+
+
+def _default(argument: Argument, convert: Converter) -> object:
+    """What a default means to a kernel: a bare int of a sized list is repeated (``int[2] x=2``)."""
+    assert argument.default is not None, "the argument has a default"
+    value: object = argument.default.value
+    if isinstance(value, Symbol):
+        value = _SYMBOLS[str(argument.type.base)](value.name)
+    converted = convert(value)
+    return value if converted is NO_MATCH else converted
 
 
 class Bound:
@@ -274,4 +271,4 @@ def _text(signature: Signature) -> str:
     return ", ".join(f"{each.type} {each.name}" for each in signature.parameters)
 
 
-__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "kind_of", "sort_signatures"]
+__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "sort_signatures"]

@@ -1,0 +1,27 @@
+"""The operator library: PyTorch's own operators, written in the language, one module a topic.
+
+Loaded on first use, by ``load``. May import: everything below; nothing private of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_TOPICS = (
+    "views",
+    "factories",
+    "copying",
+    "arithmetic",
+    "mathematics",
+    "comparison",
+    "reductions",
+    "linear_algebra",
+    "joining",
+    "special_methods",
+)
+
+
+def load() -> None:
+    """Import every topic, which registers its operators."""
+    for topic in _TOPICS:
+        importlib.import_module(f"opdsl.aten.{topic}")

@@ -1,0 +1,296 @@
+"""Addition, subtraction, multiplication, division and negation."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.aten.checks import check_alpha, is_boolean
+from opdsl.declare import Inplace, Out, op
+from opdsl.kernels import check
+from opdsl.runtime import Tensor
+from opdsl.schema.vocabulary import Scalar
+
+# ---------------------------------------------------------------------------------------------------------------- add
+
+
+@op(
+    "aten::add.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out(
+        "add.out",
+        ufunc_inner_loop={"Generic": "add (AllAndComplex, BFloat16, Half, ComplexHalf)", "ScalarOnly": "add (Bool)"},
+    ),
+)
+def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other``"""
+    ...
+
+
+@add.meta(reads_numbers=False)
+def add_meta(ctx, self, other, alpha):
+    check_alpha(self, other, alpha)
+
+
+@add.pointwise
+def add_scalar_function(self, other, alpha):
+    return self + alpha * other
+
+
+@add.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="add.Scalar_out"),
+)
+def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+    ...
+
+
+@add_number.kernel("CompositeExplicitAutograd")
+def add_number_kernel(self, other, alpha):
+    return add(self, other, alpha=alpha)
+
+
+# ---------------------------------------------------------------------------------------------------------------- sub
+
+
+@op(
+    "aten::sub.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("sub.out"),
+)
+def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other``"""
+    ...
+
+
+@sub.meta(reads_numbers=False)
+def sub_meta(ctx, self, other, alpha):
+    check(
+        not (is_boolean(self) and is_boolean(other)),
+        "Subtraction, the `-` operator, with two bool tensors is not supported. "
+        "Use the `^` or `logical_xor()` operator instead.",
+    )
+    check(
+        not (is_boolean(self) or is_boolean(other)),
+        "Subtraction, the `-` operator, with a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+    check_alpha(self, other, alpha)
+
+
+@sub.pointwise
+def sub_scalar_function(self, other, alpha):
+    return self - alpha * other
+
+
+@sub.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="sub.Scalar_out"),
+)
+def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+    ...
+
+
+@sub_number.kernel("CompositeExplicitAutograd")
+def sub_number_kernel(self, other, alpha):
+    return sub(self, other, alpha=alpha)
+
+
+@op("aten::rsub.Tensor", variants="function", device_check="NoCheck", tags="pointwise", autogen="rsub.Tensor_out")
+def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """``other - alpha * self``"""
+    ...
+
+
+@rsub.kernel("CPU", "CUDA", "Meta")
+def rsub_kernel(self, other, alpha):
+    return sub(other, self, alpha=alpha)
+
+
+@rsub.overload("Scalar", variants="function", device_check="NoCheck", tags="pointwise", autogen="rsub.Scalar_out")
+def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+    """``other - alpha * self`` for a number."""
+    ...
+
+
+@rsub_number.kernel("CompositeExplicitAutograd")
+def rsub_number_kernel(self, other, alpha):
+    return sub(other, self, alpha=alpha)
+
+
+# ---------------------------------------------------------------------------------------------------------------- mul
+
+
+@op(
+    "aten::mul.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("mul.out"),
+)
+def mul(self: Tensor, other: Tensor) -> Tensor:
+    """``self * other``"""
+    ...
+
+
+@mul.pointwise
+def mul_scalar_function(self, other):
+    return self * other
+
+
+@mul.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="mul.Scalar_out"),
+)
+def mul_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+    ...
+
+
+@mul_number.kernel("CompositeExplicitAutograd")
+def mul_number_kernel(self, other):
+    return mul(self, other)
+
+
+# ---------------------------------------------------------------------------------------------------------------- div
+
+
+@op(
+    "aten::div.Tensor",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("div.out"),
+)
+def div(self: Tensor, other: Tensor) -> Tensor:
+    """``self / other``; integers are divided as floating-point numbers."""
+    ...
+
+
+@div.pointwise(promote="int_to_float")
+def div_scalar_function(self, other):
+    return self / other
+
+
+@div.overload(
+    "Tensor_mode",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    accepts_numbers=True,
+    inplace=Inplace(variants="method"),
+    out=Out("div.out_mode"),
+)
+def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tensor:
+    """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    ...
+
+
+@div_mode.meta
+def div_mode_meta(ctx, self, other, rounding_mode):
+    check(
+        rounding_mode in (None, "trunc", "floor"),
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+    )
+
+
+div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
+
+
+@div_mode.pointwise(when={"rounding_mode": "floor"})
+def div_floor_scalar_function(self, other):
+    return self // other
+
+
+@div_mode.pointwise(when={"rounding_mode": "trunc"})
+def div_trunc_scalar_function(self, other):
+    return math.trunc(self / other)
+
+
+@div.overload(
+    "Scalar",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="div.Scalar_out"),
+)
+def div_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    ...
+
+
+@div_number.kernel("CompositeExplicitAutograd")
+def div_number_kernel(self, other):
+    return div(self, other)
+
+
+@div.overload(
+    "Scalar_mode",
+    variants="function, method",
+    tags=("core", "pointwise"),
+    is_bound=False,
+    inplace=Inplace(variants="method", autogen="div.Scalar_mode_out"),
+)
+def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
+    """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+    ...
+
+
+@div_number_mode.kernel("CompositeExplicitAutograd")
+def div_number_mode_kernel(self, other, rounding_mode):
+    return div(self, other, rounding_mode=rounding_mode)
+
+
+# ----------------------------------------------------------------------------------------------------- neg, reciprocal
+
+
+@op("aten::neg", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+def neg(self: Tensor) -> Tensor:
+    """``-self``"""
+    ...
+
+
+@neg.meta
+def neg_meta(ctx, self):
+    check(
+        not is_boolean(self),
+        "Negation, the `-` operator, on a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+
+
+@neg.pointwise
+def neg_scalar_function(self):
+    return -self
+
+
+@op("aten::reciprocal", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+def reciprocal(self: Tensor) -> Tensor:
+    """``1 / self``"""
+    ...
+
+
+@reciprocal.pointwise(promote="int_to_float")
+def reciprocal_scalar_function(self):
+    return 1.0 / self

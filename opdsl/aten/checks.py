@@ -1,0 +1,38 @@
+"""Checks that several operators share, in PyTorch's words."""
+
+from __future__ import annotations
+
+from opdsl.kernels import check
+from opdsl.runtime import Category, Tensor
+
+
+def is_boolean(operand: Tensor | complex) -> bool:
+    """Whether an operand is a bool tensor or a Python bool."""
+    return operand.dtype.category is Category.BOOL if isinstance(operand, Tensor) else isinstance(operand, bool)
+
+
+def _category(operand: Tensor | complex) -> Category:
+    if isinstance(operand, Tensor):
+        return operand.dtype.category
+    kinds = (bool, Category.BOOL), (int, Category.INT), (float, Category.FLOAT)
+    return next((category for kind, category in kinds if isinstance(operand, kind)), Category.COMPLEX)
+
+
+def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex) -> None:
+    """That ``alpha`` fits the result's dtype (``alpha_check`` in ATen/native/BinaryOps.h).
+
+    Raises:
+        ShapeError: a bool for numbers, a float for integers, a complex number for real ones.
+    """
+    category = max(_category(self), _category(other))
+    check(
+        not isinstance(alpha, bool) or category is Category.BOOL, "Boolean alpha only supported for Boolean results."
+    )
+    check(
+        category >= Category.FLOAT or isinstance(alpha, int),
+        "For integral input tensors, argument alpha must not be a floating point number.",
+    )
+    check(
+        category is Category.COMPLEX or not isinstance(alpha, complex) or isinstance(alpha, (int, float)),
+        "For non-complex input tensors, argument alpha must not be a complex number.",
+    )

@@ -1,0 +1,56 @@
+"""Copies, and tensors of another dtype."""
+
+from __future__ import annotations
+
+from opdsl.declare import op
+from opdsl.kernels import clone, copy_
+from opdsl.runtime import DType, MemoryFormat, Tensor
+from opdsl.schema import Alias
+
+
+@op("aten::copy_", variants="method", device_check="NoCheck", device_guard=False, autogen="copy.out")
+def copy_tensor_(
+    self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes another tensor's elements, broadcast and converted, into this one."""
+    ...
+
+
+@copy_tensor_.kernel("CompositeExplicitAutograd")
+def copy_tensor_kernel(self, src, non_blocking):
+    return copy_(self, src)
+
+
+@op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")
+def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """A copy with memory of its own."""
+    ...
+
+
+@clone_tensor.kernel("CompositeExplicitAutograd")
+def clone_kernel(self, memory_format):
+    return clone(self, memory_format=memory_format)
+
+
+@op("aten::contiguous", variants="method", manual_cpp_binding=True)
+def contiguous(
+    self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
+) -> Tensor[Alias("a")]:
+    """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+    if self.is_contiguous(memory_format):
+        return self
+    return self.clone(memory_format=memory_format)
+
+
+@op("aten::to.dtype", variants="method", device_check="NoCheck", device_guard=False)
+def to_dtype_tensor(
+    self: Tensor[Alias("a")],
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    if self.dtype is dtype and not copy:
+        return self
+    return clone(self, memory_format=memory_format, dtype=dtype)

@@ -1,0 +1,157 @@
+"""Operators that make tensors."""
+
+from __future__ import annotations
+
+from opdsl.declare import op
+from opdsl.dispatch import get_default_dtype
+from opdsl.kernels import check, fill_, new_tensor, resize_output
+from opdsl.runtime import (
+    Device,
+    DType,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    bool_,
+    complex64,
+    complex128,
+    float64,
+    geometry,
+    int64,
+    strides_for,
+)
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+# -------------------------------------------------------------------------------------------------------------- empty
+
+
+@op("aten::empty.memory_format", tags="core")
+def empty(
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor whose elements are not set."""
+    ...
+
+
+@empty.kernel("CPU", "CUDA", "Meta")
+def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
+    check_size(size)
+    strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
+    return new_tensor(geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides))
+
+
+def check_size(size: tuple[int, ...]) -> None:
+    """That no size is negative.
+
+    Raises:
+        ShapeError: one is.
+    """
+    negative = next((each for each in size if each < 0), 0)
+    check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
+
+
+@empty.overload("out", device_check="NoCheck", device_guard=False)
+def empty_out(
+    size: list[SymInt], *, memory_format: MemoryFormat | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size."""
+    check_size(size)
+    resize_output(out, size)
+    return out
+
+
+# --------------------------------------------------------------------------------------------------------------- full
+
+
+@op("aten::full", tags="core")
+def full(
+    size: list[SymInt],
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor with every element the same."""
+    ...
+
+
+@full.kernel("CompositeExplicitAutograd")
+def full_kernel(size, fill_value, dtype, layout, device, pin_memory):
+    chosen = dtype or dtype_of_number(fill_value)
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), fill_value)
+
+
+def dtype_of_number(value: complex) -> DType:
+    """The dtype of a tensor that is made of a Python number."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    default = get_default_dtype()
+    if isinstance(value, float):
+        return default
+    return complex128 if default is float64 else complex64
+
+
+@full.overload("out")
+def full_out(
+    size: list[SymInt], fill_value: Scalar, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element."""
+    ...
+
+
+@full_out.kernel("CompositeExplicitAutograd")
+def full_out_kernel(size, fill_value, out):
+    check_size(size)
+    resize_output(out, size)
+    return fill_(out, fill_value)
+
+
+# -------------------------------------------------------------------------------------------------------- zeros, ones
+
+
+@op("aten::zeros")
+def zeros(
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of zeros."""
+    ...
+
+
+@zeros.kernel("CompositeExplicitAutograd")
+def zeros_kernel(size, dtype, layout, device, pin_memory):
+    chosen = dtype or get_default_dtype()
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
+
+
+@op("aten::ones")
+def ones(
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of ones."""
+    ...
+
+
+@ones.kernel("CompositeExplicitAutograd")
+def ones_kernel(size, dtype, layout, device, pin_memory):
+    chosen = dtype or get_default_dtype()
+    return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)

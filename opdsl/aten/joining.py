@@ -1,0 +1,73 @@
+"""Operators that put tensors together."""
+
+from __future__ import annotations
+
+from opdsl.declare import Out, op
+from opdsl.dispatch import get_default_dtype
+from opdsl.kernels import check, copy_
+from opdsl.runtime import MemoryFormat, Tensor, result_type, take_view, views, wrap_dimension
+
+
+@op(
+    "aten::cat",
+    tags="core",
+    out=Out(
+        tags=(),
+        precomputed=(
+            "dim -> int dim, int valid, bool all_contiguous, bool all_same_dtype, bool all_same_sizes_and_stride, "
+            "MemoryFormat memory_format",
+        ),
+    ),
+)
+def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after another along a dimension."""
+    ...
+
+
+def is_skipped(tensor: Tensor) -> bool:
+    """Whether ``cat`` passes over a tensor: PyTorch lets shape (0,) stand for no tensor at all."""
+    return tensor.shape == (0,)
+
+
+@cat.meta
+def cat_meta(ctx, tensors, dim):
+    check(len(tensors) > 0, "expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    first = next((each for each in tensors if not is_skipped(each)), tensors[0])
+    place = wrap_dimension(dim, first.ndim)
+    size = 0
+    for position, tensor in enumerate(tensors):
+        if is_skipped(tensor):
+            continue
+        check(
+            tensor.ndim == first.ndim,
+            f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}",
+        )
+        for each in range(first.ndim):
+            check(
+                each == place or tensor.shape[each] == first.shape[each],
+                f"Sizes of tensors must match except in dimension {place}. Expected size {first.shape[each]} but got "
+                f"size {tensor.shape[each]} for tensor number {position} in the list.",
+            )
+        size += tensor.shape[place]
+    shape = (*first.shape[:place], size, *first.shape[place + 1 :]) if not is_skipped(first) else first.shape
+    dtype = result_type(*(each.geometry for each in tensors), default=get_default_dtype())
+    ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=common_memory_format(tensors))
+
+
+def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
+    """The memory format of a result: that of the inputs if they agree, contiguous otherwise."""
+    formats = {each.geometry.suggested_memory_format() for each in tensors if not is_skipped(each)}
+    return formats.pop() if len(formats) == 1 else MemoryFormat.contiguous_format
+
+
+@cat.out_kernel("CPU", compiled=False)
+def cat_cpu(tensors, dim, out):
+    place = wrap_dimension(dim, out.ndim)
+    start = 0
+    for tensor in tensors:
+        if not is_skipped(tensor):
+            length = tensor.shape[place]
+            copy_(take_view(out, views.narrow(out.shape, out.strides, place, start, length)), tensor)
+            start += length

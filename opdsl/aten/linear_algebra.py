@@ -1,0 +1,131 @@
+"""Matrix products, by the BLAS that NumPy is built with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, clone, copy_, new_tensor
+from opdsl.runtime import DType, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, geometry
+from opdsl.schema import Alias
+
+# BLAS has no 16-bit types: their products are computed in float32.
+_COMPUTED_IN_FLOAT32 = (float16, bfloat16)
+
+
+def check_same_dtype(first: Tensor, second: Tensor) -> None:
+    """That two factors have one dtype that can be multiplied.
+
+    Raises:
+        ShapeError: they do not.
+        DTypeError: they are bool.
+    """
+    check(
+        first.dtype is second.dtype,
+        f"expected m1 and m2 to have the same dtype, but got: {first.dtype.schema_name} != {second.dtype.schema_name}",
+    )
+    if first.dtype is bool_:
+        raise DTypeError("matrix products are not implemented for bool. Convert to a number type first: x.to(float32).")
+
+
+def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
+    """Write the product of two (batches of) matrices."""
+    if out.dtype in _COMPUTED_IN_FLOAT32:
+        wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
+        multiply(clone(first, dtype=float32), clone(second, dtype=float32), wide)
+        copy_(out, wide)
+        return
+    numpy.matmul(first.array, second.array, out=out.array)
+
+
+# ----------------------------------------------------------------------------------------------------------------- mm
+
+
+@op("aten::mm", variants="function, method", tags="core", out=True)
+def mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    ...
+
+
+@mm.meta
+def mm_meta(ctx, self, mat2):
+    check(self.ndim == 2, "self must be a matrix", got=self.shape)
+    check(mat2.ndim == 2, "mat2 must be a matrix", got=mat2.shape)
+    (rows, inner), (inner2, columns) = self.shape, mat2.shape
+    check(inner == inner2, f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {inner2}x{columns})")
+    check_same_dtype(self, mat2)
+    ctx.set_output(0, (rows, columns), like=self)
+
+
+@mm.out_kernel("CPU", compiled=False)
+def mm_cpu(self, mat2, out):
+    multiply(self, mat2, out)
+
+
+# ---------------------------------------------------------------------------------------------------------------- bmm
+
+
+@op("aten::bmm", variants="function, method", tags="core", out=True)
+def bmm(self: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices."""
+    ...
+
+
+@bmm.meta
+def bmm_meta(ctx, self, mat2):
+    check(self.ndim == 3, "batch1 must be a 3D tensor", got=self.shape)
+    check(mat2.ndim == 3, "batch2 must be a 3D tensor", got=mat2.shape)
+    (batch, rows, inner), (batch2, inner2, columns) = self.shape, mat2.shape
+    check(
+        (batch, inner) == (batch2, inner2),
+        f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] "
+        f"but got: [{batch2}, {inner2}].",
+    )
+    check_same_dtype(self, mat2)
+    ctx.set_output(0, (batch, rows, columns), like=self)
+
+
+@bmm.out_kernel("CPU", compiled=False)
+def bmm_cpu(self, mat2, out):
+    multiply(self, mat2, out)
+
+
+# ------------------------------------------------------------------------------------------------------------- matmul
+
+
+@op("aten::matmul", variants="function, method")
+def matmul(self: Tensor, other: Tensor) -> Tensor:
+    """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    check(self.ndim > 0 and other.ndim > 0, "both arguments to matmul need to be at least 1D", got=(self.ndim, other.ndim))
+    first = self.unsqueeze(0) if self.ndim == 1 else self
+    second = other.unsqueeze(-1) if other.ndim == 1 else other
+    product = _matrix_product(first, second)
+    if self.ndim == 1:
+        product = product.squeeze(-2)
+    return product.squeeze(-1) if other.ndim == 1 else product
+
+
+def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
+    """The product of tensors of at least two dimensions; a batch of rows times one matrix is one product."""
+    if second.ndim == 2:
+        if first.ndim == 2:
+            return first.mm(second)
+        rows = first.reshape((math.prod(first.shape[:-1]), first.shape[-1]))
+        return rows.mm(second).view((*first.shape[:-1], second.shape[-1]))
+    batch = numpy.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    count = math.prod(batch)
+    flat = [
+        each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)
+    ]
+    return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
+
+
+@matmul.out_variant()
+def matmul_out(
+    self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``matmul`` into a given tensor."""
+    ...

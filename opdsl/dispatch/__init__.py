@@ -1,0 +1,57 @@
+"""The dispatcher: keys, computed tables, guards, operators and packets, and the functions that callers run.
+
+``keys`` and ``table`` are PyTorch's rules; ``state`` is what a call depends on besides its arguments; ``signature`` and
+``arguments`` bind a call; ``caller`` writes the functions; ``operator``, ``packet`` and ``registry`` hold what is
+declared. A kernel is known only as something that can be called and can make a plan. May import: errors, schema,
+runtime.
+"""
+
+from __future__ import annotations
+
+from opdsl.dispatch.caller import Caller
+from opdsl.dispatch.facade import Facade
+from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.namespaces import Namespace, Operators
+from opdsl.dispatch.operator import Kernel, Operator
+from opdsl.dispatch.packet import Packet
+from opdsl.dispatch.registry import Registry, registry
+from opdsl.dispatch.signature import Signature, bind
+from opdsl.dispatch.state import (
+    State,
+    current,
+    enable_grad,
+    get_default_dtype,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_default_dtype,
+)
+from opdsl.dispatch.table import FALLTHROUGH, DispatchTable, Entry, Reason
+
+__all__ = [
+    "FALLTHROUGH",
+    "Caller",
+    "DispatchKey",
+    "DispatchTable",
+    "Entry",
+    "Facade",
+    "Kernel",
+    "KeySet",
+    "Namespace",
+    "Operator",
+    "Operators",
+    "Packet",
+    "Reason",
+    "Registry",
+    "Signature",
+    "State",
+    "bind",
+    "current",
+    "enable_grad",
+    "get_default_dtype",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "registry",
+    "set_default_dtype",
+]
