@@ -30,7 +30,14 @@ class SchemaError(OpdslError, ValueError):
 
 
 class NativeYamlError(OpdslError, ValueError):
-    """A native_functions.yaml entry breaks a rule; the message leads with ``file:line:column``."""
+    """A native_functions.yaml entry breaks a rule; the message leads with ``file:line:column``.
+
+    faults: all broken rules, each with ``rule``, ``message`` and ``location`` (file, line, column).
+    """
+
+    def __init__(self, message: str, *, faults: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 class DeclarationError(OpdslError, TypeError):
