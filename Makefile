@@ -1,0 +1,64 @@
+# `make demo` and `make test` need Python 3.11+ and nothing else; everything is installed into .venv.
+#   make demo    install what the main job needs, and run it
+#   make test    install what the tests need (torch among it, as the oracle), and run them
+#   make lint    mypy and ruff
+#   make bench   the benchmarks; results land in benchmarks/results
+#   make gpu     the tests that need an NVIDIA GPU
+#   make full    every operator x dtype x sample, every architecture: takes hours
+#   make clean   remove what was installed and built
+# PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+
+.PHONY: venv demo test warm lint format bench gpu full clean
+.DEFAULT_GOAL := test
+
+# A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "opdsl needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+venv: $(BIN)/pip
+
+# One stamp for each set of extras: installed again only when pyproject.toml changes.
+$(VENV)/.has-%: pyproject.toml | $(BIN)/pip
+	$(BIN)/pip install --quiet --editable ".[$(subst +,$(comma),$*)]"
+	@touch $@
+comma := ,
+
+demo: $(VENV)/.has-demo
+	$(BIN)/python examples/quickstart.py
+
+test: $(VENV)/.has-dev warm
+	$(PYTEST) $(ARGS)
+
+# Kernels that the test processes would otherwise each compile for themselves.
+warm: $(VENV)/.has-dev
+	$(BIN)/python tests/warm.py
+
+lint: $(VENV)/.has-dev
+	$(BIN)/python -m mypy
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+
+format: $(VENV)/.has-dev
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
+
+bench: $(VENV)/.has-dev
+	set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+
+gpu: $(VENV)/.has-dev+cuda
+	$(BIN)/python -m pytest tests/gpu $(ARGS)
+
+full: $(VENV)/.has-dev warm
+	OPDSL_TEST_FULL=1 $(PYTEST) $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

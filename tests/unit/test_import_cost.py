@@ -1,0 +1,42 @@
+"""What ``import opdsl`` loads: in a process of its own, since this one has loaded everything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+HEAVY = ["numba", "llvmlite", "cuda", "torch", "yaml", "typeguard", "click", "rich", "ml_dtypes", "importlib.metadata"]
+LATER = ["opdsl.aten", "opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.native", "opdsl.cli", "opdsl.testing"]
+
+
+@cache
+def loaded_by(statement: str) -> frozenset[str]:
+    """The modules that a fresh interpreter has loaded after a statement, without those that a bare one loads.
+
+    A bare one is asked too because ``.pth`` files of other packages may load anything at start.
+    """
+    printing = "import sys; print(*sys.modules, sep='\\n')"
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        for code in (printing, f"{statement}\n{printing}")
+    ]
+    before, after = (set(run.stdout.split()) for run in runs)
+    return frozenset(after - before)
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_importing_opdsl_does_not_load(name: str) -> None:
+    assert name not in loaded_by("import opdsl")
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_importing_opdsl_leaves_for_first_use(name: str) -> None:
+    assert name not in loaded_by("import opdsl")
+
+
+def test_importing_opdsl_loads_its_own_modules() -> None:
+    """The look above is worth nothing if it sees nothing."""
+    assert {"opdsl.errors", "numpy", "attrs"} <= loaded_by("import opdsl")

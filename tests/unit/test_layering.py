@@ -1,0 +1,264 @@
+"""The layers of the package: which module may import which, read from the sources, and no cycles anywhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
+
+# Ground up: a module imports from lower layers and from its own.
+LAYERS = (
+    "errors",
+    "schema",
+    "native",
+    "scalar",
+    "runtime",
+    "dispatch",
+    "kernels",
+    "autograd",
+    "declare",
+    "backends",
+    "aten",
+    "interop",
+    "typing",
+    "testing",
+    "cli",
+)
+
+# Layers that import less than stands below them.
+NARROW = {
+    "native": {"errors", "schema"},
+    "scalar": {"errors"},
+}
+
+# Heavy packages, with the only modules that may name them.
+EDGES = {
+    "click": ("opdsl.cli",),
+    "cuda": ("opdsl.backends.cuda", "opdsl.cli"),
+    "dask": ("opdsl.interop",),
+    "hypothesis": ("opdsl.testing",),
+    "llvmlite": ("opdsl.backends.cpu", "opdsl.cli"),
+    "ml_dtypes": ("opdsl.runtime", "opdsl.interop"),
+    "mypy": ("opdsl.typing",),
+    "numba": ("opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.cli"),
+    "rich": ("opdsl.cli",),
+    "torch": ("opdsl.interop", "opdsl.testing"),
+    "typeguard": ("opdsl.dispatch", "opdsl.declare"),
+    "yaml": ("opdsl.native",),
+}
+
+
+class Import(NamedTuple):
+    """One imported module: who imports it, on which line, and whether only type checkers see that line."""
+
+    importer: str
+    imported: str
+    line: int
+    for_types: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.imported}"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its full name."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def base_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    """The absolute name of what a ``from`` statement names: ``from ..x import y`` in ``opdsl.a.b`` is ``opdsl.x``."""
+    if node.level == 0:
+        return node.module or ""
+    parts = module.split(".")
+    base = parts[: len(parts) - node.level + is_package]
+    return ".".join([*base, node.module] if node.module else base)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    if not isinstance(node, ast.If):
+        return False
+    test = node.test
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def imports_in(module: str, path: Path) -> Iterator[Import]:
+    """Every import of a module, also those within functions."""
+    is_package = path.name == "__init__.py"
+
+    def visit(node: ast.AST, for_types: bool) -> Iterator[Import]:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, alias.name, node.lineno, for_types)
+        elif isinstance(node, ast.ImportFrom):
+            base = base_of(node, module, is_package)
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                yield Import(module, name if name in modules() else base, node.lineno, for_types)
+        elif is_type_checking(node):
+            assert isinstance(node, ast.If)
+            for child in node.body:
+                yield from visit(child, True)
+            for child in node.orelse:
+                yield from visit(child, for_types)
+        else:
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child, for_types)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8"), str(path)), False)
+
+
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(each for module, path in modules().items() for each in imports_in(module, path))
+
+
+def layer_of(module: str) -> str:
+    """The layer of a module; the package's own ``__init__`` and ``__main__`` stand above all."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] != "__main__" else ""
+
+
+def breaks_layering(each: Import) -> bool:
+    if each.imported != "opdsl" and not each.imported.startswith("opdsl."):
+        return False
+    above, below = layer_of(each.importer), layer_of(each.imported)
+    if not above or above == below:
+        return False
+    if not below:
+        return True  # the package's __init__ collects the layers; none of them asks it
+    allowed = NARROW.get(above) or set(LAYERS[: LAYERS.index(above)])
+    return below not in allowed
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module (Tarjan), each sorted."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in sorted(edges.get(node, ())):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            component = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in sorted(edges):
+        if node not in order:
+            visit(node)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------------- laws
+
+
+def test_every_module_stands_in_a_layer() -> None:
+    assert {layer_of(module) for module in modules()} - {""} <= set(LAYERS)
+
+
+def test_a_module_imports_lower_layers_only() -> None:
+    assert [str(each) for each in all_imports() if breaks_layering(each)] == []
+
+
+def test_a_mypy_plugin_imports_the_schema_only() -> None:
+    """mypy runs it, in a process that should not load the rest."""
+    plugins = {each.importer for each in all_imports() if each.imported.split(".")[0] == "mypy"}
+    layers = {"", "errors", "schema", "typing"}
+    wrong = [
+        str(each)
+        for each in all_imports()
+        if each.importer in plugins and each.imported.startswith("opdsl.") and layer_of(each.imported) not in layers
+    ]
+    assert wrong == []
+
+
+def test_modules_import_each_other_without_cycles() -> None:
+    """Imports for type checkers are left out: classes that refer to each other may say so in their annotations.
+
+    A package may collect its modules in ``__init__``: they import each other, not the package.
+    """
+    edges: dict[str, set[str]] = {module: set() for module in modules()}
+    for each in all_imports():
+        if each.imported in edges and not each.for_types:
+            edges[each.importer].add(each.imported)
+    assert cycles(edges) == []
+
+
+def test_heavy_packages_are_named_at_the_edge_only() -> None:
+    wrong = []
+    for each in all_imports():
+        allowed = EDGES.get(each.imported.split(".")[0])
+        if allowed is not None and not each.importer.startswith(allowed):
+            wrong.append(str(each))
+    assert wrong == []
+
+
+def test_every_package_says_what_lives_there() -> None:
+    silent = [
+        module
+        for module, path in modules().items()
+        if path.name == "__init__.py" and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+# ---------------------------------------------------------------------------------------------- this test, tested
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "breaks"),
+    [
+        ("opdsl.dispatch.keys", "opdsl.errors", False),
+        ("opdsl.dispatch.keys", "opdsl.dispatch.table", False),
+        ("opdsl.runtime.tensor", "opdsl.dispatch.state", True),
+        ("opdsl.scalar.graph", "opdsl.schema", True),
+        ("opdsl.native.load", "opdsl.schema.model", False),
+        ("opdsl.kernels.calls", "opdsl", True),
+        ("opdsl", "opdsl.cli", False),
+        ("opdsl.kernels.calls", "numpy", False),
+    ],
+)
+def test_layering_is_judged_right(importer: str, imported: str, breaks: bool) -> None:
+    assert breaks_layering(Import(importer, imported, 1, False)) is breaks
+
+
+@pytest.mark.parametrize(
+    ("module", "is_package", "statement", "expected"),
+    [
+        ("opdsl.a.b", False, "from .c import d", "opdsl.a.c"),
+        ("opdsl.a.b", False, "from .. import d", "opdsl"),
+        ("opdsl.a", True, "from .c import d", "opdsl.a.c"),
+        ("opdsl.a", True, "from ..c import d", "opdsl.c"),
+        ("opdsl.a.b", False, "from opdsl.x import d", "opdsl.x"),
+    ],
+)
+def test_relative_imports_are_resolved(module: str, is_package: bool, statement: str, expected: str) -> None:
+    node = ast.parse(statement).body[0]
+    assert isinstance(node, ast.ImportFrom)
+    assert base_of(node, module, is_package) == expected
+
+
+def test_cycles_are_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
