@@ -5,13 +5,12 @@ TensorIterator makes them, the compilers of ``opdsl.backends`` read them.
 
 from __future__ import annotations
 
-import attrs
+from typing import Any, NamedTuple
 
 from opdsl.runtime.dtype import DType
 
 
-@attrs.frozen
-class OperandSpec:
+class OperandSpec(NamedTuple):
     """One operand of a loop.
 
     dtype: how the operand is stored; for a Python number, the dtype that it is computed in.
@@ -22,16 +21,14 @@ class OperandSpec:
     strides: tuple[int, ...] | None
 
 
-@attrs.frozen
-class NewArray:
+class NewArray(NamedTuple):
     """An output that the kernel allocates: its shape and its strides in elements."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
 
-@attrs.frozen
-class PointwiseCall:
+class PointwiseCall(NamedTuple):
     """A pointwise loop over coalesced dimensions.
 
     sizes: coalesced sizes, innermost last; ``()`` is a single element, any 0 an empty loop.
@@ -46,12 +43,12 @@ class PointwiseCall:
     allocate: tuple[NewArray | None, ...]
 
 
-@attrs.frozen
-class ReductionCall:
+class ReductionCall(NamedTuple):
     """A reduction of one input into outputs.
 
     kept, reduced: coalesced sizes of the dimensions that stay and of those that are folded, innermost last.
     input: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
+    numbers: for each Python number that follows the input as an argument, the dtype that it is computed in.
     """
 
     kept: tuple[int, ...]
@@ -59,3 +56,28 @@ class ReductionCall:
     input: OperandSpec
     outputs: tuple[OperandSpec, ...]
     allocate: tuple[NewArray | None, ...]
+    numbers: tuple[DType, ...] = ()
+
+
+class ArraySpec(NamedTuple):
+    """An array as an author's kernel gets it.
+
+    dtype: of its elements.
+    ndim: number of its dimensions.
+    layout: ``"C"`` when it is contiguous in row-major order, ``"A"`` otherwise.
+    """
+
+    dtype: DType
+    ndim: int
+    layout: str
+
+
+class AuthorCall(NamedTuple):
+    """The types of one call of an author's kernel.
+
+    inputs: an ``ArraySpec`` for an array, a type for a number or a string, None for None, a tuple for a list.
+    outputs: what it fills, its last arguments.
+    """
+
+    inputs: tuple[Any, ...]
+    outputs: tuple[ArraySpec, ...]

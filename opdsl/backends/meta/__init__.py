@@ -1,0 +1,5 @@
+"""The meta backend: tensors without elements. Shape functions run on them, kernels do not.
+
+Implements the memory protocol of ``opdsl.runtime`` and the compiler protocol of ``opdsl.kernels``.
+May import: lower layers.
+"""

@@ -1,0 +1,32 @@
+"""Kernels of the meta backend: they do nothing."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from opdsl.kernels.compiler import Compiled
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import AuthorCall, PointwiseCall, ReductionCall
+    from opdsl.kernels.reduction import Folding
+    from opdsl.scalar.graph import TypedGraph
+
+
+def pointwise(graph: TypedGraph, call: PointwiseCall) -> Compiled:
+    """A kernel that does nothing."""
+    return _nothing
+
+
+def reduction(folding: Folding, call: ReductionCall) -> Compiled:
+    """A kernel that does nothing."""
+    return _nothing
+
+
+def author(function: FunctionType, call: AuthorCall) -> Compiled:
+    """A kernel that does nothing."""
+    return _nothing
+
+
+def _nothing(*arguments: object) -> None:
+    return None

@@ -1,0 +1,284 @@
+"""Structured operators whose kernels an author writes: a shape function, and one out-kernel for each backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
+from opdsl.kernels.calls import ArraySpec, AuthorCall
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.outputs import Promise, array_of
+from opdsl.kernels.parameters import Role
+from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards, tensors_in
+from opdsl.runtime.device import Device, backends, cpu
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+
+class OutKernel(NamedTuple):
+    """What fills the outputs on one backend.
+
+    function: takes the arguments, the precomputed values, the outputs.
+    compiled: whether the backend compiles it; otherwise Python runs it on the arrays.
+    """
+
+    function: FunctionType
+    compiled: bool
+
+
+class StructuredDefinition(Definition):
+    """An operator of a shape function and out-kernels.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+        meta: the shape function, called as ``meta(ctx, *arguments)``; it returns the precomputed values by name, if
+            there are any.
+        precomputed: the names of these values, which out-kernels get after the arguments.
+        alias_safe: whether a kernel may get an input as its output; otherwise it fills a proxy then.
+    """
+
+    __slots__ = ("alias_safe", "kernels", "meta", "precomputed")
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        meta: Callable[..., object],
+        name: str | None = None,
+        *,
+        precomputed: Iterable[str] = (),
+        alias_safe: bool = False,
+    ) -> None:
+        super().__init__(schema, schema.name.qualified if name is None else name)
+        self.meta = meta
+        self.precomputed = tuple(precomputed)
+        self.alias_safe = alias_safe
+        self.kernels: dict[str, OutKernel] = {}
+
+    def kernel_parameters(self, outputs: Iterable[str]) -> tuple[str, ...]:
+        """What an out-kernel takes: arguments, precomputed values, outputs."""
+        return (*(each.name for each in self.parameters), *self.precomputed, *outputs)
+
+    def add_kernel(self, key: str, function: FunctionType, *, compiled: bool = True) -> None:
+        """Take the out-kernel of a backend.
+
+        Raises:
+            KernelSignatureError: it assigns to an output's name, so that the output would stay as it was.
+        """
+        code = function.__code__
+        outputs = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount][-self.results :]
+        rebound = _rebound(code, outputs)
+        if rebound:
+            raise KernelSignatureError(
+                f"{code.co_filename}:{code.co_firstlineno}: {self.name}: the out-kernel {function.__name__} assigns to "
+                f"the name {rebound!r}, which does not fill the output. Write {rebound}[...] = ... instead."
+            )
+        self.kernels[key] = OutKernel(function, compiled)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
+        """See ``Definition.prepare``."""
+        first = next(tensors_in(arguments), None)
+        device = first.device if first is not None else _named_device(arguments)
+        context = MetaContext(self.name, self.results, given, device)
+        returned = self.meta(context, *arguments)
+        return Prepared(context.promises(_name_of(self.meta)), self._precomputed(returned))
+
+    def _precomputed(self, returned: object) -> tuple[object, ...]:
+        if not self.precomputed and returned is None:
+            return ()
+        wanted = ", ".join(self.precomputed) or "nothing"
+        if not isinstance(returned, Mapping) or set(returned) != set(self.precomputed):
+            got = f"{{{', '.join(map(str, returned))}}}" if isinstance(returned, Mapping) else type(returned).__name__
+            raise KernelError(
+                f"{self.name}: the shape function {_name_of(self.meta)} returned {got}, but it has to return {wanted}. "
+                "Return a dict of the precomputed values, or declare them: precomputed=(...)."
+            )
+        return tuple(returned[name] for name in self.precomputed)
+
+    def check_given(self, prepared: Prepared, promise: Promise, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``; the texts are torchgen's."""
+        if inplace:
+            for what, mine, wanted in (
+                ("dtype", c_name(output.dtype), c_name(promise.dtype)),
+                ("size", list(output.shape), list(promise.shape)),
+            ):
+                if mine != wanted:
+                    raise (DTypeError if what == "dtype" else ShapeError)(
+                        f"Bad in-place call: input tensor {what} {mine} and output tensor {what} {wanted} should match"
+                    )
+        if output.dtype is not promise.dtype:
+            raise DTypeError(
+                f"Expected out tensor to have dtype {c_name(promise.dtype)}, but got {c_name(output.dtype)} instead"
+            )
+
+    def needs_proxy(self, prepared: Prepared, promise: Promise, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``: other strides than promised, or an input that would be overwritten."""
+        if aliased and not self.alias_safe:
+            return True
+        return promise.exact and output.shape == promise.shape and not _same_strides(output.geometry, promise.strides)
+
+    # ----------------------------------------------------------------------------------------------------- a call
+
+    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
+        """See ``Definition.run``."""
+        values = (*arguments, *prepared.state)
+        compute = self._compute(values, [each.geometry for each in outputs], prepared.promises[0].device, key)
+        compute(*map(_handed, values), *(array_of(each) for each in outputs))
+
+    def _compute(self, values: Arguments, outputs: Sequence[Geometry], device: Device, key: str) -> Compiled:
+        """The kernel for these types, its faults as errors of ours."""
+        kernel = self.kernels.get(key)
+        if kernel is None:
+            have = ", ".join(self.kernels) or "none"
+            raise MissingKernelError(
+                f"there is no {key} out-kernel (have {have}). "
+                f'Register one with @{self.schema.name.base}.out_kernel("{key}").'
+            )
+        function: Compiled = kernel.function
+        if kernel.compiled:
+            call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
+            function = compiler_for(device.type).author(kernel.function, call)
+        return self._guarded(function, kernel.function)
+
+    def _guarded(self, compute: Compiled, function: FunctionType) -> Compiled:
+        def guarded(*values: Any) -> None:
+            try:
+                result = compute(*values)
+            except OpdslError:
+                raise
+            except Exception as error:
+                code = function.__code__
+                raise KernelError(
+                    f"the out-kernel {function.__name__} ({code.co_filename}:{code.co_firstlineno}) raised "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            if result is not None:
+                raise KernelError(
+                    f"the out-kernel {function.__name__} returned {type(result).__name__}, but it has to fill its "
+                    "outputs and return nothing. Write into the output: out[...] = ..."
+                )
+
+        return guarded
+
+    # ------------------------------------------------------------------------------------------------------ a plan
+
+    def plan(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
+    ) -> Plan | None:
+        """See ``Definition.plan``."""
+        lists = any(each.role is Role.TENSORS for each in self.parameters)
+        device = prepared.promises[0].device
+        if lists or (outputs and not self.alias_safe and call.targets[0] in {each.name for each in self.parameters}):
+            return None
+        geometries = [each.geometry for each in outputs or prepared.promises]
+        constants: list[object] = []
+        expressions, guards = self._expressions((*arguments, *prepared.state), constants)
+        source = PlanSource(
+            call.name,
+            call.parameters,
+            None if device.type == "meta" else (*expressions, *(f"{name}.array" for name in call.targets)),
+            (
+                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=self.alias_safe),
+                *guards,
+            ),
+            call.targets,
+            frozenset(name for name, each in zip(call.targets, outputs, strict=True) if each.geometry.is_view),
+            self.results,
+        )
+        compute = None
+        if device.type != "meta":
+            compute = self._compute((*arguments, *prepared.state), geometries, device, call.key)
+            compute = compute if outputs else _allocating(compute, geometries)
+        return make_plan(source, compute, geometries, call.slow, constants)
+
+    def _expressions(self, values: Arguments, constants: list[object]) -> tuple[list[str], list[str]]:
+        """What stands for the kernel's inputs in a plan, and the tests that numbers are still the same.
+
+        The shape function has seen all numbers, so the plan holds for these values only.
+        """
+
+        def constant(value: object) -> str:
+            constants.append(value)
+            return f"plan_constants[{len(constants) - 1}]"
+
+        expressions = []
+        guards = []
+        for place, value in enumerate(values):
+            parameter = self.parameters[place] if place < len(self.parameters) else None
+            if isinstance(value, Tensor) and parameter is not None:
+                expressions.append(f"{parameter.name}.array")
+                continue
+            expressions.append(constant(_handed(value)))
+            if parameter is not None and parameter.is_dynamic and value is not None:
+                guards.append(f"{parameter.name} != {expressions[-1]}")
+        return expressions, guards
+
+
+def _allocating(compute: Compiled, geometries: Sequence[Geometry]) -> Compiled:
+    """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
+    empty = backends.memory(geometries[0].device).empty
+    parts = [(each.shape, each.strides, each.dtype, each.device) for each in geometries]
+
+    def allocating(*values: Any) -> Any:
+        made = [empty(*each) for each in parts]
+        compute(*values, *made)
+        return made[0] if len(made) == 1 else made
+
+    return allocating
+
+
+def _same_strides(form: Geometry, strides: tuple[int, ...]) -> bool:
+    """Whether a tensor steps as promised; where it does not step at all strides do not matter."""
+    return form.numel == 0 or all(
+        mine == wanted for size, mine, wanted in zip(form.shape, form.strides, strides, strict=True) if size != 1
+    )
+
+
+def _handed(value: Any) -> Any:
+    """What an out-kernel gets for an argument: arrays, numbers, texts, None, and tuples of these."""
+    if isinstance(value, Tensor):
+        return array_of(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_handed, value))
+    return value.name if isinstance(value, DType) else value
+
+
+def _spec(value: Any) -> Any:
+    """The type of what an out-kernel gets, as ``AuthorCall`` has it."""
+    if isinstance(value, Tensor):
+        return _array_spec(value.geometry)
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_spec, value))
+    return None if value is None else type(_handed(value))
+
+
+def _array_spec(form: Geometry) -> ArraySpec:
+    return ArraySpec(form.dtype, form.ndim, "C" if form.is_contiguous() else "A")
+
+
+def _named_device(arguments: Arguments) -> Device:
+    return next((each for each in arguments if isinstance(each, Device)), cpu)
+
+
+def _name_of(function: object) -> str:
+    return str(getattr(function, "__name__", function))
+
+
+def _rebound(code: CodeType, outputs: Sequence[str]) -> str | None:
+    """The first of the names that the code assigns to or deletes."""
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith(("STORE_FAST", "DELETE_FAST")):
+            stored = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            for name in stored:
+                if name in outputs:
+                    return str(name)
+    return None

@@ -1,0 +1,48 @@
+"""Broadcasting: the shape that several operands have together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opdsl.errors import ShapeError
+
+Shape = tuple[int, ...]
+
+
+def broadcast(first: Shape, second: Shape) -> Shape:
+    """The shape of two operands together (``at::infer_size`` in ATen/ExpandUtils.cpp).
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1.
+
+    >>> broadcast((3, 1), (2, 1, 4))
+    (2, 3, 4)
+    """
+    if first == second:
+        return first
+    ndim = max(len(first), len(second))
+    left = (1,) * (ndim - len(first)) + first
+    right = (1,) * (ndim - len(second)) + second
+    sizes = [1] * ndim
+    # From the last dimension on: of several that do not fit, PyTorch names the last.
+    for dim in range(ndim - 1, -1, -1):
+        one, other = left[dim], right[dim]
+        if one != other and one != 1 and other != 1:
+            raise ShapeError(
+                f"The size of tensor a ({one}) must match the size of tensor b ({other}) "
+                f"at non-singleton dimension {dim}"
+            )
+        sizes[dim] = other if one == 1 else one
+    return tuple(sizes)
+
+
+def broadcast_all(shapes: Iterable[Shape]) -> Shape:
+    """The shape of all operands together, ``()`` for none.
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1.
+    """
+    result: Shape = ()
+    for shape in shapes:
+        result = broadcast(result, shape)
+    return result

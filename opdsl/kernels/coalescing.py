@@ -1,0 +1,38 @@
+"""Coalescing: fewer, longer dimensions for the same loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def coalesce(
+    sizes: Sequence[int], operands: Sequence[Sequence[int]]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Merges neighbouring dimensions that all operands step through as if they were one.
+
+    Args:
+        sizes: of the loop, innermost first.
+        operands: the steps of each operand, innermost first.
+
+    Returns:
+        Sizes and steps innermost last, as compilers want them. Sizes of 1 are gone; a loop over nothing is ``(0,)``.
+
+    >>> coalesce((3, 2), [(4, 12), (4, 12)])
+    ((6,), ((4,), (4,)))
+    >>> coalesce((3, 2), [(8, 4)])
+    ((2, 3), ((4, 8),))
+    """
+    if 0 in sizes:
+        return (0,), tuple((0,) for _ in operands)
+    merged: list[int] = []
+    strides: list[list[int]] = [[] for _ in operands]
+    for dim, size in enumerate(sizes):
+        if size == 1:
+            continue
+        if merged and all(mine[-1] * merged[-1] == each[dim] for mine, each in zip(strides, operands, strict=True)):
+            merged[-1] *= size
+            continue
+        merged.append(size)
+        for mine, each in zip(strides, operands, strict=True):
+            mine.append(each[dim])
+    return tuple(reversed(merged)), tuple(tuple(reversed(mine)) for mine in strides)

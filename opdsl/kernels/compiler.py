@@ -1,0 +1,44 @@
+"""What a backend's compiler has to offer: the protocol, and where it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from opdsl.runtime.device import backends
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import AuthorCall, PointwiseCall, ReductionCall
+    from opdsl.kernels.reduction import Folding
+    from opdsl.scalar.graph import TypedGraph
+
+Compiled = Callable[..., Any]
+
+
+class Compiler(Protocol):
+    """Implemented by the module ``compiler`` of a backend's package.
+
+    What is compiled is called with arrays, Python numbers and, last, the outputs that it does not allocate. It trusts
+    their dtypes, shapes and strides.
+    """
+
+    def pointwise(self, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+        """A loop around a scalar graph: arrays and numbers, then given outputs -> the output, or a tuple of several."""
+
+    def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
+        """A reduction: the input array, then given outputs -> the output, or a tuple of several."""
+
+    def author(self, function: FunctionType, call: AuthorCall) -> Compiled:
+        """An author's kernel: what the function takes -> None."""
+
+
+@cache
+def compiler_for(device_type: str) -> Compiler:
+    """The compiler of a backend, imported on first use.
+
+    Raises:
+        DeviceError: there is no such backend, or it has no compiler.
+    """
+    return cast("Compiler", backends.load(device_type, "compiler"))

@@ -1,0 +1,119 @@
+"""Python numbers on their way into a loop: conversion to the dtype that they are computed in, with PyTorch's checks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from opdsl.errors import NumberError
+from opdsl.runtime import bfloat16_values
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16
+
+Number = bool | int | float | complex
+
+# The names of ``AT_FORALL_SCALAR_TYPES`` in c10/core/ScalarType.h, as ``c10::report_overflow`` prints them.
+_TYPE_NAMES = {
+    "bool": "bool",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+
+BOUNDS = {
+    each: (int(numpy.iinfo(each).min), int(numpy.iinfo(each).max))
+    for each in ("uint8", "int8", "int16", "int32", "int64")
+}
+
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": float.fromhex("0x1.fep127"),
+    "float32": float.fromhex("0x1.fffffep127"),
+    "complex64": float.fromhex("0x1.fffffep127"),
+}
+
+
+def convert(value: Number, dtype: DType) -> Any:
+    """A number given for a parameter of type Scalar (``c10::Scalar::to``).
+
+    Raises:
+        NumberError: the dtype does not hold it.
+
+    >>> from opdsl.runtime.dtype import uint8
+    >>> convert(2.5, uint8), convert(-1, uint8)
+    (2, 255)
+    """
+    if dtype is bool_:
+        return bool(value)
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag != 0:
+            raise _overflow(dtype)
+        value = value.real
+    if dtype.category is Category.INT:
+        return _convert_integer(value, dtype)
+    largest = LARGEST.get(dtype.name)
+    if largest is not None and any(math.isfinite(part) and abs(part) > largest for part in _parts(value)):
+        raise _overflow(dtype)
+    return complex(value) if dtype.is_complex else float(value)  # type: ignore[arg-type]
+
+
+def _parts(value: Number) -> tuple[float, ...]:
+    return (value.real, value.imag) if isinstance(value, complex) else (float(value),)
+
+
+def _convert_integer(value: Any, dtype: DType) -> int:
+    least, most = BOUNDS[dtype.name]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _overflow(dtype)
+    number = int(value)
+    # Of unsigned types a negative number stands for its two's complement.
+    if least == 0 and -most <= number < 0:
+        return number + most + 1
+    if not least <= number <= most:
+        raise _overflow(dtype)
+    return number
+
+
+def _overflow(dtype: DType) -> NumberError:
+    return NumberError(f"value cannot be converted to type {_TYPE_NAMES[dtype.name]} without overflow")
+
+
+def wrap(value: Number, dtype: DType) -> Any:
+    """A number that stands for a tensor: converted as elements are, without a check.
+
+    Raises:
+        NumberError: it fits no 64 bits.
+
+    >>> from opdsl.runtime.dtype import int8
+    >>> wrap(300, int8)
+    44
+    """
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise NumberError(f"{value} is too large: integers have at most 64 bits. Use a float.")
+    if dtype is bool_:
+        return bool(value)
+    if dtype.category is Category.INT and isinstance(value, int):
+        least, most = BOUNDS[dtype.name]
+        return (int(value) - least) % (most - least + 1) + least
+    if dtype.category is Category.INT:
+        return _convert_integer(value, dtype)
+    return complex(value) if dtype.is_complex else float(value)  # type: ignore[arg-type]
+
+
+def round_to(value: float, dtype: DType) -> float:
+    """The value of a 16-bit dtype that is nearest to a number."""
+    if dtype is float16:
+        with numpy.errstate(over="ignore"):
+            return float(numpy.float16(value))
+    if dtype is bfloat16:
+        return float(bfloat16_values.widen(bfloat16_values.narrow(numpy.array([value])))[0])
+    return value

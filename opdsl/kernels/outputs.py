@@ -1,0 +1,172 @@
+"""Outputs of structured kernels: made, checked, resized, replaced by a proxy where needed, and copied back.
+
+Everything is checked before anything is changed, so a call that raises leaves its arguments as they were.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
+from opdsl.runtime.device import Device, backends
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
+from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.viewing import make_view
+from opdsl.runtime.views import required_storage
+
+
+class Promise(NamedTuple):
+    """What a shape function says of one output.
+
+    dtype, device, shape: of the output.
+    strides: in elements, of a new or resized output.
+    exact: whether the kernel needs these strides; otherwise it takes those of an output that is given.
+    """
+
+    dtype: DType
+    device: Device
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    exact: bool = False
+
+    @property
+    def geometry(self) -> Geometry:
+        """Of a new output."""
+        return geometry(self.dtype, self.device, self.shape, self.strides)
+
+
+def array_of(tensor: Tensor) -> Any:
+    """The array of a tensor; None where it has no memory."""
+    return getattr(tensor, "array", None)
+
+
+def new_tensor(form: Geometry) -> Tensor:
+    """A tensor of a geometry that is no view, its elements undefined."""
+    made = Tensor()
+    array = backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device)
+    if array is not None:
+        made.array = array
+    made.geometry = form
+    made._version = 0
+    made._base = None
+    return made
+
+
+def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
+    """Gives a tensor another shape, in place. It keeps its memory where that is large enough, as in PyTorch.
+
+    Args:
+        tensor: its elements have no defined order afterwards.
+        shape, strides: the new ones; contiguous strides by default.
+    """
+    form = tensor.geometry
+    strides = contiguous_strides(shape) if strides is None else strides
+    if required_storage(shape, strides) <= required_storage(form.shape, form.strides):
+        kept = make_view(tensor, shape, strides)
+        tensor.array = kept.array
+        tensor.geometry = form.replace(shape=shape, strides=strides)
+        return
+    made = new_tensor(form.replace(shape=shape, strides=strides, is_view=False))
+    tensor._base = None
+    tensor.geometry = made.geometry
+    if hasattr(made, "array"):
+        tensor.array = made.array
+
+
+class Target(NamedTuple):
+    """One output of a call.
+
+    given: what the caller gave; None for a new one.
+    promise: what it has to be.
+    uses_proxy: whether the kernel fills a tensor of its own that is copied back.
+    """
+
+    given: Tensor | None
+    promise: Promise
+    uses_proxy: bool
+
+    @property
+    def resizes(self) -> bool:
+        """Whether the given tensor has another shape."""
+        return self.given is not None and self.given.geometry.shape != self.promise.shape
+
+    def working(self) -> Tensor:
+        """The tensor that the kernel fills; resizes what is given."""
+        if self.given is None:
+            return new_tensor(self.promise.geometry)
+        if self.resizes:
+            _warn_of_resize(self.given, self.promise.shape)
+            resize(self.given, self.promise.shape, self.promise.strides)
+        return new_tensor(self.promise.geometry) if self.uses_proxy else self.given
+
+    def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
+        """The result, after the kernel has run."""
+        if self.given is None:
+            return working
+        if self.uses_proxy:
+            copy(self.given, working)
+        bump_version(self.given)
+        return self.given
+
+
+def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    if tensor.geometry.numel == 0:
+        return
+    warnings.warn(
+        f"An output with one or more elements was resized since it had shape {list(tensor.geometry.shape)}, which does "
+        f"not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+        "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
+        "by resizing it, inplace, to zero elements with t.resize_(0).",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
+def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Refuses memory that cannot be written, or not without changing what is still to be read.
+
+    Args:
+        output: what will be written.
+        inputs: what will be read.
+        others: outputs that will be written, too.
+
+    Returns:
+        Whether an input is the same memory, element for element.
+
+    Raises:
+        ReadOnlyError: its memory must not be written.
+        OverlapError: elements of the output share memory with each other, or with an input's other elements.
+    """
+    form = output.geometry
+    if form.read_only:
+        raise ReadOnlyError(
+            "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."
+        )
+    if has_internal_overlap(form):
+        raise OverlapError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    relations = [overlap(output, each) for each in inputs]
+    if Overlap.PARTIAL in relations or any(overlap(output, each) is not Overlap.NONE for each in others):
+        raise OverlapError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+    return Overlap.FULL in relations
+
+
+def check_device(output: Tensor, promise: Promise) -> None:
+    """Refuses an output on another device than the operator computes on.
+
+    Raises:
+        DeviceError: it is.
+    """
+    if output.geometry.device is not promise.device:
+        raise DeviceError(
+            f"Expected out tensor to have device {promise.device}, but got {output.geometry.device} instead"
+        )

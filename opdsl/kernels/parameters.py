@@ -1,0 +1,74 @@
+"""What a structured kernel has to know of its operator's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
+
+
+class Role(Enum):
+    """What an argument is to a kernel."""
+
+    TENSOR = "a tensor, or a Python number in its place"
+    TENSORS = "a list of tensors"
+    SCALAR = "a number of type Scalar"
+    FLOAT = "a number of type float"
+    INT = "an int"
+    BOOL = "a bool"
+    VALUE = "anything else"
+
+
+_ROLES: dict[Type, Role] = {
+    BaseType.Tensor: Role.TENSOR,
+    BaseType.Scalar: Role.SCALAR,
+    BaseType.float: Role.FLOAT,
+    BaseType.int: Role.INT,
+    BaseType.SymInt: Role.INT,
+    BaseType.bool: Role.BOOL,
+    BaseType.SymBool: Role.BOOL,
+}
+
+DYNAMIC = frozenset((Role.TENSOR, Role.TENSORS, Role.SCALAR, Role.FLOAT))
+"""Roles of arguments that a plan is handed; of the others it knows the values (``opdsl.dispatch.signature``)."""
+
+NUMBERS = frozenset((Role.SCALAR, Role.FLOAT, Role.INT, Role.BOOL))
+"""Roles of arguments that are numbers inside a loop."""
+
+
+class Parameter(NamedTuple):
+    """One argument of an operator that is no output: its name and its role."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether a plan is handed it on each call."""
+        return self.role in DYNAMIC
+
+
+def parameters_of(schema: FunctionSchema) -> tuple[Parameter, ...]:
+    """The arguments of an operator that are no outputs, in schema order."""
+    return tuple(_parameter(each) for each in (*schema.positional, *schema.keyword_only))
+
+
+def dynamic_names(schema: FunctionSchema) -> tuple[str, ...]:
+    """The names of the arguments that a plan is handed, in schema order."""
+    return tuple(each.name for each in map(_parameter, schema.arguments) if each.is_dynamic)
+
+
+def _parameter(argument: Argument) -> Parameter:
+    kind = argument.type
+    if isinstance(kind, OptionalType):
+        kind = kind.element
+    if isinstance(kind, ListType):
+        return Parameter(argument.name, Role.TENSORS if kind.base is BaseType.Tensor else Role.VALUE)
+    return Parameter(argument.name, _ROLES.get(kind, Role.VALUE))
+
+
+def names(parameters: Iterable[Parameter]) -> str:
+    """The parameters' names, for messages."""
+    return ", ".join(each.name for each in parameters)

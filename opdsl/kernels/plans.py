@@ -1,0 +1,121 @@
+"""Plans: the shortest functions that still do all of a call's work, as generated source.
+
+A plan is made once for the geometries of a call. It gets the call's tensors and numbers, runs a compiled kernel on
+their arrays and wraps the result. What it cannot decide beforehand (memory shared with an output, numbers out of
+range) it tests, and hands the call back to the kernel itself.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+
+Plan = Callable[..., object]
+
+
+class PlanSource(NamedTuple):
+    """What the source of a plan depends on.
+
+    name: of the operator, for tracebacks.
+    parameters: the names of what the plan is handed.
+    values: the expressions that the compiled kernel is called with; None where nothing is computed (meta).
+    guards: expressions; where one is true the kernel itself takes the call.
+    targets: the names of the written parameters; empty for a plan that makes ``results`` new tensors.
+    views: of the targets, those whose version is counted by their base.
+    results: the number of results.
+    converts: whether the compiled kernel converts numbers, which can fail.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    values: tuple[str, ...] | None
+    guards: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    views: frozenset[str] = frozenset()
+    results: int = 1
+    converts: bool = False
+
+
+def make_plan(
+    source: PlanSource,
+    compute: Callable[..., Any] | None,
+    geometries: Sequence[Geometry],
+    slow: Callable[..., object],
+    constants: Sequence[object] = (),
+) -> Plan:
+    """The plan of a source.
+
+    Args:
+        source: how it reads.
+        compute: the compiled kernel.
+        geometries: of the results, where they are new.
+        slow: takes the plan's arguments when a guard is true.
+        constants: what ``plan_constants[i]`` in the source's expressions means.
+    """
+    plan: Plan = _factory(source)(Tensor, compute, tuple(geometries), slow, tuple(constants))
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def _factory(source: PlanSource) -> Callable[..., Plan]:
+    """The compiled ``make`` function; equal sources share it."""
+    text = plan_text(source)
+    filename = f"<opdsl plan {source.name} {abs(hash(source)):x}>"
+    namespace: dict[str, Any] = {}
+    exec(compile(text, filename, "exec"), namespace)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    make: Callable[..., Plan] = namespace["make"]
+    return make
+
+
+def plan_text(source: PlanSource) -> str:
+    """The source of the factory of a plan."""
+    handed = ", ".join(source.parameters)
+    geometries = "".join(f"plan_geometry{place}, " for place in range(0 if source.targets else source.results))
+    lines = ["def make(plan_tensor, plan_compute, plan_geometries, plan_slow, plan_constants):"]
+    if geometries:
+        lines.append(f"    ({geometries}) = plan_geometries")
+    lines.append(f"    def plan({handed}):")
+    if source.guards:
+        lines += [f"        if {' or '.join(source.guards)}:", f"            return plan_slow({handed})"]
+    lines += [f"        {line}" for line in _call(source, handed)]
+    lines += [f"        {line}" for line in (_written(source) if source.targets else _made(source))]
+    return "\n".join([*lines, "    return plan", ""])
+
+
+def _call(source: PlanSource, handed: str) -> list[str]:
+    if source.values is None:
+        return []
+    call = f"plan_compute({', '.join(source.values)})"
+    if not source.targets:
+        call = ", ".join(f"plan_array{place}" for place in range(source.results)) + f" = {call}"
+    if not source.converts:
+        return [call]
+    # An OverflowError says that a number does not fit; nothing has been written then.
+    return ["try:", f"    {call}", "except OverflowError:", f"    return plan_slow({handed})"]
+
+
+def _made(source: PlanSource) -> list[str]:
+    lines = []
+    for place in range(source.results):
+        lines.append(f"plan_result{place} = plan_tensor()")
+        if source.values is not None:
+            lines.append(f"plan_result{place}.array = plan_array{place}")
+        lines += [
+            f"plan_result{place}.geometry = plan_geometry{place}",
+            f"plan_result{place}._version = 0",
+            f"plan_result{place}._base = None",
+        ]
+    return [*lines, "return " + ", ".join(f"plan_result{place}" for place in range(source.results))]
+
+
+def _written(source: PlanSource) -> list[str]:
+    counts = [
+        f"{name}._base._version += 1" if name in source.views else f"{name}._version += 1" for name in source.targets
+    ]
+    return [*counts, "return " + ", ".join(source.targets)]

@@ -1,0 +1,332 @@
+"""Pointwise operators: one scalar function for every backend, dtype, layout and variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.dispatch.state import current
+from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError, ScalarFunctionError, ShapeError
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import PRECISION, PROMOTIONS, OutputCast, check_output_dtype, precision_of
+from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
+from opdsl.kernels.outputs import Promise, array_of
+from opdsl.kernels.parameters import NUMBERS, Parameter, Role
+from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards
+from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
+from opdsl.runtime.device import Device
+from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+_NUMBER_ROLES = {
+    Role.TENSOR: NumberRole.WRAPPED,
+    Role.SCALAR: NumberRole.SCALAR,
+    Role.FLOAT: NumberRole.FLOAT,
+    Role.INT: NumberRole.INT,
+    Role.BOOL: NumberRole.BOOL,
+}
+
+
+class Formula(NamedTuple):
+    """One scalar function of a pointwise operator.
+
+    function: what is computed.
+    configuration: its dtypes.
+    when: values of other arguments for which it is meant.
+    places: the places of its parameters among the operator's.
+    wrapped: of these, the numbers that take part in promotion as tensors do.
+    """
+
+    function: ScalarFunction
+    configuration: Configuration
+    when: Mapping[str, object]
+    places: tuple[int, ...]
+    wrapped: frozenset[int]
+
+
+class Elementwise(NamedTuple):
+    """What a call becomes: the formula that is meant, and how it runs."""
+
+    formula: Formula
+    iteration: Iteration
+    default: DType
+
+
+class PointwiseDefinition(Definition):
+    """A pointwise operator: scalar functions, and a shape function of one's own that checks.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+
+    check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
+    check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
+        then holds for the same values only.
+    """
+
+    __slots__ = ("check", "check_reads_numbers", "formulas")
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        super().__init__(schema, name)
+        self.check: Callable[..., object] | None = None
+        self.check_reads_numbers = True
+        self.formulas: list[Formula] = []
+
+    def add(
+        self,
+        function: FunctionType | ScalarFunction,
+        *,
+        promote: str = "default",
+        keep: Iterable[str] = (),
+        wrapped: Iterable[str] = (),
+        when: Mapping[str, object] | None = None,
+        cast: OutputCast | None = None,
+    ) -> None:
+        """Add a scalar function.
+
+        Args:
+            function: takes the operator's arguments by place, those in ``when`` left out.
+            promote: a key of ``opdsl.kernels.dtypes.PROMOTIONS``.
+            keep: names of arguments that take no part in promotion and keep their dtype.
+            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
+            when: values of other arguments for which the function is meant.
+            cast: which dtypes outputs that are given may have; None for PyTorch's rule.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot.
+            KernelSignatureError: it does not fit the schema, or an option is unknown.
+        """
+        from opdsl.scalar import ScalarFunction, read
+
+        condition = dict(when or {})
+        scalar = function if isinstance(function, ScalarFunction) else read(function)
+        parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
+        self._check_function(scalar, [each for _, each in parameters], promote, {*condition, *keep, *wrapped})
+        exempt = frozenset(place for place, (_, each) in enumerate(parameters) if each.name in set(keep))
+        self.formulas.append(
+            Formula(
+                scalar,
+                Configuration(PROMOTIONS[promote], exempt, self.results, cast),
+                condition,
+                tuple(place for place, _ in parameters),
+                frozenset(place for place, each in parameters if each.name in set(wrapped)),
+            )
+        )
+
+    def _check_function(
+        self, scalar: ScalarFunction, parameters: Sequence[Parameter], promote: str, named: set[str]
+    ) -> None:
+        def refuse(problem: str, remedy: str) -> KernelSignatureError:
+            return KernelSignatureError(
+                f"{self.name}: the scalar function {scalar.name} does not fit: {problem}. {remedy}."
+            )
+
+        if promote not in PROMOTIONS:
+            raise refuse(f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
+        unknown = named - {each.name for each in self.parameters}
+        if unknown:
+            raise refuse(f"{sorted(unknown)[0]!r} is no argument of {self.schema}", "Name arguments of the schema")
+        if len(scalar.parameters) != len(parameters):
+            raise refuse(
+                f"it takes ({', '.join(scalar.parameters)}) for ({', '.join(each.name for each in parameters)})",
+                "Give it one parameter for each argument",
+            )
+        for each in parameters:
+            if each.role is not Role.TENSOR and each.role not in NUMBERS:
+                raise refuse(
+                    f"{each.name!r} is no number", f"Choose functions by its value: when={{{each.name!r}: ...}}"
+                )
+        if len(scalar.results) != self.results:
+            raise refuse(f"it returns {len(scalar.results)} values for {self.results} results", "Return one for each")
+
+    # ---------------------------------------------------------------------------------------------------- a call
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
+        """See ``Definition.prepare``."""
+        if self.check is not None:
+            tensors = [each for each in arguments if isinstance(each, Tensor)]
+            context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
+            self.check(context, *arguments)
+        formula = self._formula(arguments)
+        default = current.get().default_dtype
+        operands = [self._operand(formula, place, arguments[place]) for place in formula.places]
+        iteration = iterate(operands, formula.configuration, default)
+        promise = Promise(iteration.result, iteration.device, iteration.shape, iteration.strides)
+        return Prepared((promise,) * self.results, Elementwise(formula, iteration, default))
+
+    def _formula(self, arguments: Arguments) -> Formula:
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        for formula in self.formulas:
+            if all(_same(named[name], value) for name, value in formula.when.items()):
+                return formula
+        conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
+        chosen = {name: named[name] for formula in self.formulas for name in formula.when}
+        raise ArgumentError(f"there is no scalar function for {_condition(chosen)} (have {conditions})")
+
+    def _operand(self, formula: Formula, place: int, value: Any) -> Operand:
+        if isinstance(value, Tensor):
+            return value.geometry
+        parameter = self.parameters[place]
+        if value is None:
+            raise ArgumentError(
+                f"{parameter.name} is None, which the scalar function {formula.function.name} cannot take"
+            )
+        role = NumberRole.WRAPPED if place in formula.wrapped else _NUMBER_ROLES[parameter.role]
+        return Number(_number_type(value), role)
+
+    def check_given(self, prepared: Prepared, promise: Promise, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``; the texts are TensorIterator's."""
+        iteration = prepared.state.iteration
+        check_output_dtype(promise.dtype, output.dtype, iteration.cast, iteration.common)
+        if inplace and output.shape != promise.shape:
+            raise ShapeError(
+                f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(promise.shape)}"
+            )
+
+    def needs_proxy(self, prepared: Prepared, promise: Promise, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""
+        return promise.dtype in PRECISION and output.dtype is not promise.dtype
+
+    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
+        """See ``Definition.run``."""
+        state: Elementwise = prepared.state
+        values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
+        compiled = self._compile(state, values, [each.geometry for each in outputs], allocate=False)
+        handed = [self._value(state, place, value) for place, value in enumerate(values)]
+        compiled(*handed, *(array_of(each) for each in outputs))
+
+    def _cast(self, state: Elementwise, place: int, value: Any) -> Any:
+        """An operand in the dtype that it has to have before the loop."""
+        dtype = state.iteration.casts[place]
+        if dtype is None:
+            return value
+        if not isinstance(value, Tensor):
+            return round_to(float(value), dtype)
+        from opdsl.kernels.primitives import cast
+
+        return cast(value, dtype)
+
+    def _value(self, state: Elementwise, place: int, value: Any) -> Any:
+        """What the compiled kernel gets for an operand."""
+        if isinstance(value, Tensor):
+            return array_of(value) if value.device is state.iteration.device else value.item()
+        at = state.formula.places[place]
+        wraps = self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
+        return (wrap if wraps else convert)(value, state.iteration.parameters[place])
+
+    def graph(self, state: Elementwise) -> TypedGraph:
+        """The typed graph of a call."""
+        function, iteration = state.formula.function, state.iteration
+        types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
+        results = (precision_of(iteration.result).name,) * self.results
+        try:
+            return function.specialise(types, results=results, default_float=precision_of(state.default).name)
+        except ScalarFunctionError as error:
+            raise DTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
+
+    def _compile(
+        self, state: Elementwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
+    ) -> Compiled:
+        iteration = state.iteration
+        inputs = [
+            value.geometry
+            if isinstance(value, Tensor) and value.device is iteration.device
+            else iteration.parameters[place]
+            for place, value in enumerate(values)
+        ]
+        call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
+        return compiler_for(iteration.device.type).pointwise(self.graph(state), call)
+
+    # ---------------------------------------------------------------------------------------------------- a plan
+
+    def plan(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
+    ) -> Plan | None:
+        """See ``Definition.plan``."""
+        state: Elementwise = prepared.state
+        values = [arguments[at] for at in state.formula.places]
+        if any(each is not None for each in state.iteration.casts) or not self._numbers_fit(state, values):
+            return None
+        geometries = [each.geometry for each in outputs or prepared.promises]
+        computes = state.iteration.device.type != "meta"
+        constants: list[object] = []
+        expressions = [self._expression(state, place, value, constants) for place, value in enumerate(values)]
+        source = PlanSource(
+            call.name,
+            call.parameters,
+            tuple(expressions) + tuple(f"{name}.array" for name in call.targets) if computes else None,
+            (
+                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=True),
+                *self._number_guards(state, arguments, constants),
+            ),
+            call.targets,
+            frozenset(name for name, each in zip(call.targets, outputs, strict=True) if each.geometry.is_view),
+            self.results,
+            any(not isinstance(each, Tensor) for each in values),
+        )
+        compute = self._compile(state, values, geometries, allocate=not outputs) if computes else None
+        return make_plan(source, compute, geometries, call.slow, constants)
+
+    def _numbers_fit(self, state: Elementwise, values: Sequence[Any]) -> bool:
+        """Whether the compiled kernel converts the kinds of numbers that are given as ``convert`` does."""
+        return not any(
+            isinstance(value, float | complex) and state.iteration.parameters[place].category < _category(value)
+            for place, value in enumerate(values)
+        )
+
+    def _expression(self, state: Elementwise, place: int, value: Any, constants: list[object]) -> str:
+        """What stands for an operand in the plan's call of the compiled kernel."""
+        parameter = self.parameters[state.formula.places[place]]
+        if isinstance(value, Tensor):
+            here = value.device is state.iteration.device
+            return f"{parameter.name}.array" if here else f"{parameter.name}.item()"
+        if parameter.is_dynamic:
+            return parameter.name
+        constants.append(self._value(state, place, value))
+        return f"plan_constants[{len(constants) - 1}]"
+
+    def _number_guards(self, state: Elementwise, arguments: Arguments, constants: list[object]) -> list[str]:
+        """Tests of numbers: those that the check has seen are the same, those that are converted are in range."""
+        guards = []
+        for at, value in enumerate(arguments):
+            parameter = self.parameters[at]
+            if parameter.role not in (Role.SCALAR, Role.FLOAT) or not isinstance(value, int | float | complex):
+                continue
+            if self.check is not None and self.check_reads_numbers:
+                constants.append(value)
+                guards.append(f"{parameter.name} != plan_constants[{len(constants) - 1}]")
+            elif type(value) is float and at in state.formula.places and at not in state.formula.wrapped:
+                largest = LARGEST.get(state.iteration.parameters[state.formula.places.index(at)].name)
+                if largest is not None:
+                    guards.append(f"not -{largest!r} <= {parameter.name} <= {largest!r}")
+        return guards
+
+
+def _same(value: object, wanted: object) -> bool:
+    return type(value) is type(wanted) and value == wanted
+
+
+def _condition(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "everything"
+
+
+def _number_type(value: Any) -> type:
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return kind
+    raise ArgumentError(f"a number is needed (got {type(value).__name__})")
+
+
+def _category(value: Any) -> Category:
+    return Category.COMPLEX if isinstance(value, complex) else Category.FLOAT

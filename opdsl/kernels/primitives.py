@@ -1,0 +1,222 @@
+"""Copying, casting and filling: what every layer above may use, through the same compilers as everything else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from opdsl.errors import DTypeError, ShapeError
+from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import c_name, precision_of
+from opdsl.kernels.numbers import Number, convert
+from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor
+from opdsl.kernels.strides import output_strides
+from opdsl.kernels.tensor_iterator import pointwise_call
+from opdsl.runtime.device import MemoryFormat, backends, meta
+from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
+from opdsl.runtime.geometry import Geometry, geometry, strides_for
+from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.viewing import make_view
+
+# A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.
+_BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
+_PAIRS = {8: float32, 16: float64}
+
+
+# -------------------------------------------------------------------------------------------------- what others call
+
+
+def copy_(target: Tensor, source: Tensor) -> Tensor:
+    """Writes the elements of ``source`` into ``target``, cast to its dtype and broadcast to its shape.
+
+    Args:
+        target: of any strides and dtype, on any device.
+        source: of any strides and dtype, on any device.
+
+    Returns:
+        ``target``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        OverlapError: they share memory, but not element for element.
+    """
+    shape = broadcast(target.shape, source.shape)
+    if shape != target.shape:
+        raise ShapeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+    check_written(target, [source], [])
+    copy_elements(target, source)
+    bump_version(target)
+    return target
+
+
+def fill_(target: Tensor, value: Number) -> Tensor:
+    """Writes a number into all elements of ``target``.
+
+    Raises:
+        NumberError: the dtype does not hold it.
+        OverlapError: elements of the target share memory.
+    """
+    number = convert(value, target.dtype)
+    check_written(target, [], [])
+    if target.device is not meta:
+        _fill(target, number)
+    bump_version(target)
+    return target
+
+
+def cast(source: Tensor, dtype: DType) -> Tensor:
+    """A new tensor with the elements of ``source`` in another dtype, in the same memory order."""
+    made = new_tensor(geometry(dtype, source.device, source.shape, output_strides(source.shape, [source.geometry])))
+    copy_elements(made, source)
+    return made
+
+
+def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+    """A copy in memory of its own.
+
+    Args:
+        memory_format: the order of the dimensions; ``preserve_format`` keeps that of a dense source.
+    """
+    if memory_format is not MemoryFormat.preserve_format:
+        strides = strides_for(source.shape, memory_format)
+    elif source.geometry.is_non_overlapping_and_dense():
+        strides = source.strides
+    else:
+        strides = output_strides(source.shape, [source.geometry])
+    made = new_tensor(geometry(source.dtype, source.device, source.shape, strides))
+    copy_elements(made, source)
+    return made
+
+
+def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
+    """Stores a result in an ``out=`` that the caller gave: resizes it if need be, and copies.
+
+    Args:
+        operator: its name, for messages.
+        out: the tensor that was given.
+        value: the result.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: the output does not fit.
+    """
+    if out is value:
+        return out
+    check_written(out, [value], [])
+    if out.dtype is not value.dtype:
+        raise DTypeError(
+            f"{operator}: Expected out tensor to have dtype {c_name(value.dtype)}, but got {c_name(out.dtype)} instead"
+        )
+    promise = Promise(value.dtype, value.device, value.shape, value.strides)
+    check_device(out, promise)
+    working = Target(out, promise, False).working()
+    copy_elements(working, value)
+    bump_version(out)
+    return out
+
+
+def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:
+    """Holds a result against the tensor that an in-place call has to store it in (``check_inplace`` of torchgen).
+
+    Raises:
+        ShapeError, DTypeError: shape or dtype differ.
+    """
+    if target.dtype is not value.dtype:
+        raise DTypeError(
+            f"{operator}: Bad in-place call: input tensor dtype {c_name(target.dtype)} and output tensor dtype "
+            f"{c_name(value.dtype)} should match"
+        )
+    if target.shape != value.shape:
+        raise ShapeError(
+            f"{operator}: Bad in-place call: input tensor size {list(target.shape)} and output tensor size "
+            f"{list(value.shape)} should match"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- how they do it
+
+
+def copy_elements(target: Tensor, source: Tensor) -> None:
+    """``copy_`` without checks and without counting a version."""
+    if target.device is meta or target.geometry.numel == 0:
+        return
+    if source.device is not target.device:
+        source = _on_device_of(target, source)
+    if target.dtype is source.dtype:
+        _run_copy(_bits(target), _bits(source))
+    elif target.dtype.is_complex and source.dtype.is_complex:
+        _run_copy(_pairs(target), _pairs(source))
+    elif target.dtype.is_complex:
+        _run_copy(_part(target, 0), source)
+        _fill(_part(target, 1), 0.0)
+    else:
+        _run_copy(target, _part(source, 0) if source.dtype.is_complex else source)
+
+
+def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
+    host = backends.memory(source.device).to_host(array_of(source))
+    moved = Tensor()
+    moved.array = backends.memory(target.device).from_host(host, target.device)
+    moved._version = 0
+    moved._base = None
+    moved.geometry = source.geometry.replace(device=target.device, is_view=False)
+    return moved
+
+
+def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
+    """The memory of a tensor under another dtype; strides and offset count elements of that dtype."""
+    before = tensor.storage_offset() * (tensor.dtype.itemsize // dtype.itemsize)
+    return make_view(tensor, shape, strides, before + offset, dtype)
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    size = tensor.dtype.itemsize
+    if size in _BITS:
+        return _view(tensor, _BITS[size], tensor.shape, tensor.strides)
+    return _view(tensor, int64, (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
+
+
+def _pairs(tensor: Tensor) -> Tensor:
+    return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
+
+
+def _part(tensor: Tensor, part: int) -> Tensor:
+    return _view(tensor, _PAIRS[tensor.dtype.itemsize], tensor.shape, _doubled(tensor.strides), part)
+
+
+def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(2 * stride for stride in strides)
+
+
+def _run_copy(target: Tensor, source: Tensor) -> None:
+    _copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
+
+
+@lru_cache(maxsize=512)
+def _copy_loop(target: Geometry, source: Geometry) -> Compiled:
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
+    kind = ScalarType(precision_of(source.dtype).name)
+    graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
+    call = pointwise_call(target.shape, [source], [target])
+    return compiler_for(target.device.type).pointwise(graph, call)
+
+
+def _fill(target: Tensor, number: Any) -> None:
+    if target.dtype.is_complex:
+        for part, value in enumerate((number.real, number.imag)):
+            _fill(_part(target, part), value)
+        return
+    if target.geometry.numel:
+        _fill_loop(target.geometry)(number, array_of(target))
+
+
+@lru_cache(maxsize=512)
+def _fill_loop(target: Geometry) -> Compiled:
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
+    dtype = precision_of(target.dtype)
+    graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
+    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, [dtype], [target]))

@@ -1,0 +1,106 @@
+"""Strides: how operands step through a loop, in which order its dimensions run, and what strides outputs get.
+
+The rules are those of ``TensorIteratorBase`` in ATen/TensorIterator.cpp (``compute_strides``, ``reorder_dimensions``,
+``compatible_stride``, ``compute_fast_setup_type``), so that results lie in memory exactly as PyTorch's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.runtime.device import MemoryFormat
+from opdsl.runtime.geometry import Geometry, contiguous_strides, strides_for
+
+Shape = tuple[int, ...]
+Strides = tuple[int, ...]
+
+
+def steps(geometry: Geometry, shape: Shape) -> Strides:
+    """The bytes between neighbours of an operand along each dimension of ``shape``, 0 where it is broadcast."""
+    itemsize = geometry.dtype.itemsize
+    missing = len(shape) - geometry.ndim
+    return (0,) * missing + tuple(
+        0 if size == 1 and wanted != 1 else stride * itemsize
+        for size, stride, wanted in zip(geometry.shape, geometry.strides, shape[missing:], strict=True)
+    )
+
+
+def loop_order(shape: Shape, operands: Sequence[Strides]) -> tuple[int, ...]:
+    """The dimensions in the order in which a loop should run over them, innermost first.
+
+    Args:
+        shape: sizes of the loop.
+        operands: the steps of each operand, those that count more first.
+
+    >>> loop_order((2, 3), [(12, 4)]), loop_order((2, 3), [(4, 8)])
+    ((1, 0), (0, 1))
+    """
+    order = list(range(len(shape) - 1, -1, -1))
+    # Insertion sort: the comparison is no total order, since broadcast dimensions say nothing, and the outcome for
+    # such dimensions is part of what users see as strides.
+    for place in range(1, len(order)):
+        moving = place
+        for before in range(place - 1, -1, -1):
+            verdict = _compare(shape, operands, order[before], order[moving])
+            if verdict > 0:
+                order[before], order[moving] = order[moving], order[before]
+                moving = before
+            elif verdict < 0:
+                break
+    return tuple(order)
+
+
+def _compare(shape: Shape, operands: Sequence[Strides], first: int, second: int) -> int:
+    """Positive if ``first`` should run outside of ``second``, negative if inside, 0 if nothing tells."""
+    for strides in operands:
+        one, other = strides[first], strides[second]
+        if one == 0 or other == 0:
+            continue
+        if one != other:
+            return -1 if one < other else 1
+        if shape[first] > shape[second]:
+            return 1
+    return 0
+
+
+def strides_in_order(shape: Shape, order: Sequence[int]) -> Strides:
+    """The strides, in elements, of a new dense array whose dimensions lie in ``order``, innermost first.
+
+    >>> strides_in_order((2, 3), (0, 1))
+    (1, 2)
+    """
+    if tuple(order) == tuple(range(len(shape) - 1, -1, -1)):
+        return contiguous_strides(shape)
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def output_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides:
+    """The strides, in elements, that a new output of a pointwise loop gets.
+
+    Args:
+        shape: the broadcast shape.
+        operands: outputs that are given and keep their strides, then the inputs; wrapped numbers as zero-dim.
+    """
+    common = _common_strides(shape, operands)
+    if common is not None:
+        return common
+    return strides_in_order(shape, loop_order(shape, [steps(each, shape) for each in operands]))
+
+
+def _common_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides | None:
+    """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
+    if any(each.shape != shape for each in operands):
+        return None
+    if all(each.is_contiguous() for each in operands):
+        return contiguous_strides(shape)
+    if all(each.is_contiguous(MemoryFormat.channels_last) for each in operands):
+        return strides_for(shape, MemoryFormat.channels_last)
+    last = operands[-1].strides
+    if all(each.is_non_overlapping_and_dense() and each.strides == last for each in operands):
+        return last
+    return None

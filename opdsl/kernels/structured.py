@@ -1,0 +1,302 @@
+"""Structured kernels: a functional, an in-place and an ``out=`` kernel from one definition of shapes and contents.
+
+A ``Definition`` says what its outputs are and fills them. ``StructuredKernel`` does the rest for one variant: it makes,
+checks and resizes outputs, runs the definition, copies proxies back and counts versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from opdsl.errors import KernelError, OpdslError
+from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written
+from opdsl.kernels.parameters import Parameter, Role, dynamic_names, parameters_of
+from opdsl.kernels.plans import Plan
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+Arguments = tuple[Any, ...]
+
+
+class OperatorLike(Protocol):
+    """What a kernel asks of the operator that it is for."""
+
+    @property
+    def name(self) -> str:
+        """The qualified name, for messages."""
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """The variant's schema."""
+
+
+class Prepared(NamedTuple):
+    """What a definition makes of a call before anything is allocated.
+
+    promises: what each output has to be.
+    state: whatever the definition wants to see again.
+    """
+
+    promises: tuple[Promise, ...]
+    state: Any
+
+
+class Definition:
+    """What the variants of a structured operator have in common. Subclasses implement the methods that raise.
+
+    schema: of the variant that was declared.
+    name: of the operator, for messages.
+    parameters: the arguments that are no outputs.
+    results: how many outputs there are.
+    """
+
+    __slots__ = ("name", "parameters", "results", "schema")
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        self.schema = schema
+        self.name = name
+        self.parameters: tuple[Parameter, ...] = parameters_of(schema)
+        self.results = len(schema.returns)
+
+    def kernel(self, variant: str, operator: OperatorLike, key: str) -> StructuredKernel:
+        """The kernel of a variant.
+
+        Args:
+            variant: ``functional``, ``inplace`` or ``out``.
+            operator: the variant's operator.
+            key: the backend that the kernel is for: ``CPU``, ``Meta``.
+        """
+        return StructuredKernel(self, variant, operator, key)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
+        """What the outputs of a call have to be.
+
+        Args:
+            arguments: of ``parameters``.
+            given: the outputs that are given; empty for a functional call.
+        """
+        raise NotImplementedError
+
+    def check_given(self, prepared: Prepared, promise: Promise, output: Tensor, *, inplace: bool) -> None:
+        """Refuse an output whose dtype (or, in place, shape) does not fit."""
+        raise NotImplementedError
+
+    def needs_proxy(self, prepared: Prepared, promise: Promise, output: Tensor, *, aliased: bool) -> bool:
+        """Whether the kernel cannot fill a given output itself. ``aliased``: an input is the same memory."""
+        raise NotImplementedError
+
+    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
+        """Fill the outputs."""
+        raise NotImplementedError
+
+    def plan(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
+    ) -> Plan | None:
+        """The plan of a call whose outputs are all new (``outputs`` is empty) or can all be filled as they are."""
+        raise NotImplementedError
+
+
+class PlannedCall(NamedTuple):
+    """What a plan has to know of the kernel that it is for.
+
+    name: of the operator.
+    parameters: the names of what the plan is handed.
+    targets: the names of the outputs, of a call that is given them.
+    slow: takes what the plan is handed when a guard is true.
+    key: the backend.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    targets: tuple[str, ...]
+    slow: Plan
+    key: str
+
+
+class StructuredKernel:
+    """One variant of a structured operator, as the dispatcher calls it: with schema-ordered arguments."""
+
+    __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
+
+    def __init__(self, definition: Definition, variant: str, operator: OperatorLike, key: str) -> None:
+        self.definition = definition
+        self.variant = variant
+        self.key = key
+        self.name = operator.name
+        self.schema = operator.schema
+        self.names = tuple(each.name for each in self.schema.arguments)
+        written = () if variant == "functional" else self.schema.written_arguments
+        self.written = tuple(self.names.index(each.name) for each in written)
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether the output is one of the inputs."""
+        return self.variant == "inplace"
+
+    def __call__(self, *arguments: Any) -> object:
+        """Run the operator.
+
+        Raises:
+            OpdslError: what was given does not fit; nothing has been changed then.
+        """
+        try:
+            return self._run(arguments)
+        except OpdslError as error:
+            raise _named(error, self.name) from error.__cause__
+
+    def _run(self, arguments: Arguments) -> object:
+        definition = self.definition
+        given = tuple(arguments[place] for place in self.written)
+        inputs = arguments[: len(definition.parameters)]
+        prepared = definition.prepare(inputs, given)
+        targets = self._targets(prepared, inputs, given)
+        inputs = tuple(_before_resize(each, targets) for each in inputs)
+        outputs = [each.working() for each in targets]
+        if prepared.promises[0].device.type != "meta":
+            definition.run(prepared, inputs, outputs, self.key)
+        results = [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _targets(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Target]:
+        """What becomes of each output; nothing is changed yet."""
+        if not given:
+            return [Target(None, promise, False) for promise in prepared.promises]
+        read = list(tensors_in(inputs))
+        targets = []
+        for place, (promise, output) in enumerate(zip(prepared.promises, given, strict=True)):
+            aliased = check_written(output, read, given[:place])
+            self.definition.check_given(prepared, promise, output, inplace=self.is_inplace)
+            check_device(output, promise)
+            proxy = self.definition.needs_proxy(prepared, promise, output, aliased=aliased)
+            targets.append(Target(output, promise, proxy))
+        return targets
+
+    def plan(self, arguments: Arguments) -> Plan | None:
+        """The shortest function for calls with the same geometries, kinds of numbers and other values.
+
+        Args:
+            arguments: of such a call, which has been made.
+
+        Returns:
+            A function of the dynamic arguments, or None where there is no shorter way.
+        """
+        definition = self.definition
+        given = tuple(arguments[place] for place in self.written)
+        inputs = arguments[: len(definition.parameters)]
+        prepared = definition.prepare(inputs, given)
+        targets = self._targets(prepared, inputs, given)
+        if any(each.resizes or each.uses_proxy for each in targets):
+            return None
+        dynamic = dynamic_names(self.schema)
+        written = tuple(self.names[place] for place in self.written)
+        call = PlannedCall(self.name, dynamic, written, self._slow(dynamic, arguments), self.key)
+        return definition.plan(prepared, inputs, given, call)
+
+    def _slow(self, dynamic: tuple[str, ...], arguments: Arguments) -> Plan:
+        """This kernel as a function of the dynamic arguments, the others as in ``arguments``."""
+        if dynamic == self.names:
+            return self
+        places = [self.names.index(name) for name in dynamic]
+        constants = [None if name in dynamic else value for name, value in zip(self.names, arguments, strict=True)]
+
+        def slow(*values: object) -> object:
+            complete = list(constants)
+            for place, value in zip(places, values, strict=True):
+                complete[place] = value
+            return self(*complete)
+
+        return slow
+
+
+def _named(error: OpdslError, name: str) -> OpdslError:
+    """The error with the operator's name in front."""
+    text = str(error)
+    if not text.startswith(name):
+        error.args = (f"{name}: {text}",)
+    return error
+
+
+def _copy(target: Tensor, source: Tensor) -> None:
+    from opdsl.kernels.primitives import copy_elements
+
+    copy_elements(target, source)
+
+
+def tensors_in(arguments: Sequence[Any]) -> Iterator[Tensor]:
+    """All tensors among arguments, those in lists too."""
+    for each in arguments:
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, tuple):
+            yield from tensors_in(each)
+
+
+def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
+    """An input as it is now, where it will be resized as an output."""
+    if isinstance(value, tuple):
+        return tuple(_before_resize(each, targets) for each in value)
+    if not any(target.resizes and target.given is value for target in targets):
+        return value
+    kept = Tensor()
+    array = array_of(value)
+    if array is not None:
+        kept.array = array
+    kept.geometry = value.geometry
+    kept._version = 0
+    kept._base = None
+    return kept
+
+
+def overlap_guards(
+    parameters: Sequence[Parameter],
+    arguments: Arguments,
+    call: PlannedCall,
+    outputs: Sequence[Tensor],
+    *,
+    elementwise: bool,
+) -> tuple[str, ...]:
+    """Guards of a plan that writes: true where an output may share memory with an input or another output.
+
+    Tensors that are no views own their memory, so two of them share it only when they are one object.
+
+    Args:
+        elementwise: whether an output may be an input of the same geometry.
+    """
+    inputs = [
+        (parameter.name, value)
+        for parameter, value in zip(parameters, arguments, strict=True)
+        if isinstance(value, Tensor)
+    ]
+    guards = []
+    for place, (name, output) in enumerate(zip(call.targets, outputs, strict=True)):
+        for other, value in [*inputs, *zip(call.targets[:place], outputs[:place], strict=True)]:
+            if other == name:
+                continue
+            if output.geometry.is_view or value.geometry.is_view:
+                guards.append(f"{_root(name, output)} is {_root(other, value)}")
+            elif not elementwise or other in call.targets:
+                guards.append(f"{name} is {other}")
+    return tuple(guards)
+
+
+def _root(name: str, tensor: Tensor) -> str:
+    return f"{name}._base" if tensor.geometry.is_view else name
+
+
+def check_result(name: str, function: str, result: object) -> None:
+    """Refuse what an out-kernel returns.
+
+    Raises:
+        KernelError: it is not None.
+    """
+    if result is not None:
+        raise KernelError(
+            f"{name}: the out-kernel {function} returned {type(result).__name__}, but it has to fill its outputs and "
+            "return nothing. Write into the output: out[...] = ..."
+        )
+
+
+def tensor_places(parameters: Sequence[Parameter]) -> tuple[int, ...]:
+    """The places of the parameters that are single tensors."""
+    return tuple(place for place, each in enumerate(parameters) if each.role is Role.TENSOR)
