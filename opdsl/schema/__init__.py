@@ -9,7 +9,7 @@ from __future__ import annotations
 from opdsl.schema.alias import Alias
 from opdsl.schema.invariants import check
 from opdsl.schema.model import Argument, Default, FunctionSchema, OperatorName, Return, SchemaKind, Symbol
-from opdsl.schema.parser import parse_argument, parse_operator_name, parse_schema, parse_type, read_schema
+from opdsl.schema.parser import examine_schema, parse_argument, parse_operator_name, parse_schema, parse_type
 from opdsl.schema.signature import MISSING, Meaning, ParameterSpec, from_signature, type_of
 from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
@@ -33,12 +33,12 @@ __all__ = [
     "Type",
     "Violation",
     "check",
+    "examine_schema",
     "from_signature",
     "parse_argument",
     "parse_operator_name",
     "parse_schema",
     "parse_type",
-    "read_schema",
     "type_of",
     "violation_error",
 ]

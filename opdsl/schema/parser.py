@@ -25,7 +25,7 @@ from opdsl.schema.invariants import (
 )
 from opdsl.schema.model import Argument, Default, DefaultValue, FunctionSchema, OperatorName, Return, Symbol
 from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, ListType, OptionalType, Type
-from opdsl.schema.violation import violation_error
+from opdsl.schema.violation import Violation, violation_error
 
 WORD = r"[A-Za-z0-9_]+"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -52,17 +52,20 @@ def parse_schema(text: str) -> FunctionSchema:
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
     """
-    cursor = Cursor(text)
-    parsed = schema(cursor)
-    violations = check(parsed) if cursor.has_doubtful_parts else check_relations(parsed)
+    parsed, violations = examine_schema(text)
     if violations:
         raise violation_error(parsed, violations)
     return parsed
 
 
-def read_schema(text: str) -> FunctionSchema:
-    """Reads a schema by the grammar only, for callers who want all of ``check``'s violations."""
-    return schema(Cursor(text))
+def examine_schema(text: str) -> tuple[FunctionSchema, list[Violation]]:
+    """Reads a schema by the grammar, and gives the rules that it breaks along with it.
+
+    Raises SchemaError when it breaks the grammar.
+    """
+    cursor = Cursor(text)
+    parsed = schema(cursor)
+    return parsed, check(parsed) if cursor.has_doubtful_parts else check_relations(parsed)
 
 
 def parse_operator_name(text: str) -> OperatorName:

@@ -15,8 +15,8 @@ from opdsl.schema import (
     OperatorName,
     Return,
     check,
+    examine_schema,
     parse_schema,
-    read_schema,
 )
 
 FAULTY = [
@@ -57,8 +57,8 @@ FAULTY = [
 
 @pytest.mark.parametrize(("rule", "text", "part"), FAULTY)
 def test_broken_rule_is_named_and_underlined(rule: str, text: str, part: str) -> None:
-    schema = read_schema(text)
-    found = next(violation for violation in check(schema) if violation.rule == rule)
+    schema, violations = examine_schema(text)
+    found = next(violation for violation in violations if violation.rule == rule)
     start, end = found.span(schema)
     assert text[start:end] == part
 
@@ -71,7 +71,7 @@ def test_parse_refuses_what_breaks_a_rule(rule: str, text: str, part: str) -> No
 
 
 def test_all_violations_are_reported_at_once() -> None:
-    schema = read_schema("f_(int x=1, int y, int x) -> Tensor(b)")
+    schema, _ = examine_schema("f_(int x=1, int y, int x) -> Tensor(b)")
     assert {violation.rule for violation in check(schema)} == {
         "INV-14",
         "default-order",

@@ -1,0 +1,40 @@
+"""native_functions.yaml as data: entries with every key as a typed value, groups of variants, reading and writing.
+
+May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
+"""
+
+from __future__ import annotations
+
+from opdsl.native.entry import (
+    Delegate,
+    DeviceCheck,
+    DispatchEntry,
+    Kernel,
+    NativeFunction,
+    Plain,
+    Precomputed,
+    Structured,
+    UfuncInnerLoop,
+    UfuncKey,
+    Variant,
+)
+from opdsl.native.load import load, loads
+from opdsl.native.source import Fault, Location
+
+__all__ = [
+    "Delegate",
+    "DeviceCheck",
+    "DispatchEntry",
+    "Fault",
+    "Kernel",
+    "Location",
+    "NativeFunction",
+    "Plain",
+    "Precomputed",
+    "Structured",
+    "UfuncInnerLoop",
+    "UfuncKey",
+    "Variant",
+    "load",
+    "loads",
+]

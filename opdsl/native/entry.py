@@ -1,0 +1,211 @@
+"""Entries of native_functions.yaml as frozen values, one field for each key."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from opdsl.native.known import COMPOSITE_IMPLICIT, DTYPE_CLASSES, PT2_TAG, UFUNC_KEYS
+from opdsl.native.source import Location, Origin
+from opdsl.schema import Argument, FunctionSchema, OperatorName, SchemaKind
+
+MOST_KERNEL_NAMESPACES = 3
+"""How many levels of namespace a kernel's name may have (INV-26)."""
+
+METADATA_ONLY = frozenset(("resize_", "resize_as_"))
+"""Tagged ``inplace_view``, yet no views. Source: torchgen's note "resize_ in Functionalization"."""
+
+
+class Variant(enum.Enum):
+    """How an operator is called."""
+
+    function = "function"
+    method = "method"
+
+
+class DeviceCheck(enum.Enum):
+    """Whether all Tensors have to live on one device."""
+
+    NoCheck = "NoCheck"
+    ExactSame = "ExactSame"
+
+
+class UfuncKey(enum.Enum):
+    """Which kernels of a ufunc an inner loop serves."""
+
+    Generic = "Generic"
+    ScalarOnly = "ScalarOnly"
+    CPUScalar = "CPUScalar"
+    CPUVector = "CPUVector"
+    CUDAFunctor = "CUDAFunctor"
+    CUDAFunctorOnSelf = "CUDAFunctorOnSelf"
+    CUDAFunctorOnOther = "CUDAFunctorOnOther"
+
+
+@attrs.frozen
+class Kernel:
+    """The C++ function behind an entry at some dispatch keys.
+
+    namespace: ``a::b`` as written; empty for the default, ``at``.
+    """
+
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}::{self.name}" if self.namespace else self.name
+
+    @property
+    def takes_symbolic_sizes(self) -> bool:
+        """Whether its name says that it takes SymInt as such."""
+        return "_symint" in self.name
+
+
+@attrs.frozen
+class DispatchEntry:
+    """One line of ``dispatch``: the keys that share a kernel, and the kernel."""
+
+    keys: tuple[str, ...]
+    kernel: Kernel
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.keys)}: {self.kernel}"
+
+
+@attrs.frozen
+class Precomputed:
+    """What a meta function computes for the kernel.
+
+    replaced: for each replaced argument its name and the arguments that the kernel gets instead.
+    added: further arguments that the kernel gets.
+    """
+
+    replaced: tuple[tuple[str, tuple[Argument, ...]], ...]
+    added: tuple[Argument, ...] = ()
+
+
+@attrs.frozen
+class UfuncInnerLoop:
+    """A scalar function of C++ from which loops are generated.
+
+    dtypes: dtypes and classes of them, as written.
+    """
+
+    key: UfuncKey
+    name: str
+    dtypes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join(self.dtypes)})"
+
+    @property
+    def supported(self) -> tuple[str, ...]:
+        """The dtypes themselves, in order."""
+        return tuple(dict.fromkeys(dtype for name in self.dtypes for dtype in DTYPE_CLASSES.get(name, (name,))))
+
+
+@attrs.frozen
+class Plain:
+    """An entry that stands by itself."""
+
+
+@attrs.frozen
+class Structured:
+    """An out entry whose meta function the other variants share.
+
+    inherits: the class that its meta class derives from.
+    """
+
+    inherits: str | None = None
+    precomputed: Precomputed | None = None
+    ufunc: tuple[UfuncInnerLoop, ...] = ()
+
+
+@attrs.frozen
+class Delegate:
+    """An entry that the structured out entry of this name implements."""
+
+    to: OperatorName
+
+
+PLAIN = Plain()
+
+
+@attrs.frozen
+class NativeFunction:
+    """One entry.
+
+    schema: ``func``.
+    dispatch: None where the key is missing, which means a composite kernel by default; empty for ``{}``.
+    tags: as written; ``all_tags`` has the inferred ones too.
+    structure: plain, structured, or a delegate; what belongs to structured entries only is inside.
+    origin: where it was read, not part of its value; None for one that was made.
+
+    The other fields are the keys of the same name, with their defaults.
+    """
+
+    schema: FunctionSchema
+    variants: frozenset[Variant] = frozenset((Variant.function,))
+    dispatch: tuple[DispatchEntry, ...] | None = None
+    tags: tuple[str, ...] = ()
+    structure: Plain | Structured | Delegate = PLAIN
+    autogen: tuple[OperatorName, ...] = ()
+    device_check: DeviceCheck = DeviceCheck.ExactSame
+    device_guard: bool = True
+    python_module: str | None = None
+    cpp_no_default_args: tuple[str, ...] = ()
+    manual_cpp_binding: bool = False
+    manual_kernel_registration: bool = False
+    category_override: str | None = None
+    use_const_ref_for_mutable_tensors: bool = False
+    origin: Origin | None = attrs.field(default=None, eq=False, repr=False)
+
+    @property
+    def name(self) -> OperatorName:
+        """The operator's name."""
+        return self.schema.name
+
+    @property
+    def kind(self) -> SchemaKind:
+        """The kind of the schema."""
+        return self.schema.kind
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether it is or delegates to a structured entry."""
+        return not isinstance(self.structure, Plain)
+
+    @property
+    def all_tags(self) -> frozenset[str]:
+        """The tags as written and the ones that follow from name and schema (INV-23)."""
+        inferred = {PT2_TAG} if self.name.namespace in (None, "aten") else set()
+        if self.schema.out:
+            inferred.add("out")
+        if self.name.is_inplace:
+            inferred.add("inplace")
+        return frozenset(self.tags) | inferred
+
+    @property
+    def default_kernel(self) -> Kernel:
+        """The kernel that an entry without ``dispatch`` has."""
+        return Kernel(self.name.base + ("_out" if self.schema.out else ""))
+
+    @property
+    def kernels(self) -> dict[str, Kernel]:
+        """The kernel of each dispatch key: as written, by default (INV-29), and generated from a ufunc."""
+        found = {key: line.kernel for line in self.dispatch or () for key in line.keys}
+        if self.dispatch is None and not self.is_structured:
+            found[COMPOSITE_IMPLICIT] = self.default_kernel
+        if isinstance(self.structure, Structured) and self.structure.ufunc:
+            found |= {key: Kernel(f"ufunc_{self.name.base}_{key}") for key in UFUNC_KEYS}
+        return found
+
+    @property
+    def is_view(self) -> bool:
+        """Whether a result shares memory with an argument, or an argument becomes a view (INV-46)."""
+        return self.schema.is_view or ("inplace_view" in self.tags and str(self.name) not in METADATA_ONLY)
+
+    def location(self, *path: str | int) -> Location:
+        """Where the entry stands in its file, or what ``path`` leads to: ``("dispatch", "CPU")``, ``("tags", 0)``."""
+        return Location("<made>", 1, 1) if self.origin is None else self.origin.location(*path)

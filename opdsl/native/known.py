@@ -1,0 +1,73 @@
+"""The names that native_functions.yaml draws on: dispatch keys, tags, and dtypes of ufuncs.
+
+Source: torch 2.13.0, ``torchgen/model.py`` and ``torchgen/packaged/ATen/native/tags.yaml``.
+"""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DISPATCH_KEYS = _words(
+    "CPU SparseCPU SparseCsrCPU MkldnnCPU CUDA MPS XPU SparseXPU SparseCsrXPU SparseCUDA SparseCsrCUDA "
+    "SparseMPS SparseCsrMPS QuantizedCPU QuantizedCUDA CompositeImplicitAutograd "
+    "CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd CompositeExplicitAutogradNonFunctional "
+    "NestedTensorCPU NestedTensorCUDA NestedTensorXPU NestedTensorHPU Meta SparseMeta SparseCsrMeta "
+    "QuantizedMeta NestedTensorMeta ZeroTensor MTIA"
+)
+"""The dispatch keys that an entry may name a kernel for (INV-26)."""
+
+COMPOSITE_IMPLICIT = "CompositeImplicitAutograd"
+COMPOSITE_IMPLICIT_NESTED = "CompositeImplicitAutogradNestedTensor"
+COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
+COMPOSITE_NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
+
+UFUNC_KEYS = ("CPU", "CUDA")
+"""The dispatch keys whose kernels are generated from ``ufunc_inner_loop``."""
+
+TAGS = {
+    "inplace_view": "changes only the metadata of its argument",
+    "pt2_compliant_tag": "works under torch.compile and torch.export",
+    "view_copy": "the copying variant of a view",
+    "dynamic_output_shape": "the shape of its result depends on the data of its arguments",
+    "data_dependent_output": "a result that is no Tensor depends on the data of its arguments",
+    "generated": "has no entry of its own: it was generated",
+    "nondeterministic_seeded": "random, and repeatable from the seed of a Generator",
+    "nondeterministic_bitwise": "not equal bit for bit from run to run",
+    "needs_exact_strides": "compiled code has to pass the strides of eager mode",
+    "needs_contiguous_strides": "compiled code has to pass contiguous Tensors",
+    "needs_fixed_stride_order": "compiled code has to pass the stride order of eager mode",
+    "flexible_layout": "takes Tensors of any strides",
+    "core": "part of the core ATen operator set",
+    "pointwise": "each element of the result comes from the elements at its place",
+    "maybe_aliasing_or_mutating": "may share memory or write in ways that its schema does not say",
+    "cudagraph_unsafe": "cannot be captured in a CUDA graph",
+    "reduction": "folds dimensions of its argument",
+    "inplace": "the in-place variant, by its name",
+    "out": "the out= variant, by its out arguments",
+    "out_variant": "an out= variant of an operator outside ATen",
+}
+"""The tags that an entry may carry, each with what it says (INV-22)."""
+
+PT2_TAG = "pt2_compliant_tag"
+
+DTYPE_CLASSES = {
+    "Integral": ("Byte", "Char", "Int", "Long", "Short"),
+    "Floating": ("Float", "Double"),
+    "Complex": ("ComplexFloat", "ComplexDouble"),
+    "All": ("Byte", "Char", "Int", "Long", "Short", "Float", "Double"),
+    "AllAndComplex": (
+        *("Byte", "Char", "Int", "Long", "Short", "Float", "Double"),
+        *("ComplexFloat", "ComplexDouble"),
+    ),
+    "FloatingAndComplex": ("Float", "Double", "ComplexFloat", "ComplexDouble"),
+}
+"""The classes of dtypes that a ufunc may name (INV-33)."""
+
+DTYPES = _words(
+    "Byte Char Short Int Long Half Float Double ComplexHalf ComplexFloat ComplexDouble Bool BFloat16 "
+    "Float8_e5m2 Float8_e5m2fnuz Float8_e4m3fn Float8_e4m3fnuz Float8_e8m0fnu"
+)
+"""The dtypes that a ufunc may name (INV-33)."""
