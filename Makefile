@@ -28,6 +28,7 @@ venv: $(BIN)/pip
 
 # One stamp for each set of extras: installed again only when pyproject.toml changes.
 $(VENV)/.has-%: pyproject.toml | $(BIN)/pip
+	@echo "installing opdsl[$(subst +,$(comma),$*)] into $(VENV); the first time downloads a lot"
 	$(BIN)/pip install --quiet --editable ".[$(subst +,$(comma),$*)]"
 	@touch $@
 comma := ,
