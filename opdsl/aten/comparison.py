@@ -203,7 +203,7 @@ def where_scalar_function(condition, self, other):
 
 def number_beside(number: complex, *tensors: Tensor) -> Tensor:
     """A number as a zero-dim tensor of the dtype that it promotes to beside the tensors."""
-    dtype: DType = result_type(*(each.geometry for each in tensors), type(number), default=get_default_dtype())
+    dtype: DType = result_type((*tensors, number), get_default_dtype())
     device = tensors[0].device if tensors else None
     return full((), number, dtype=dtype, device=device)
 
@@ -223,7 +223,7 @@ def where_number_other(condition: Tensor, self: Tensor, other: Scalar) -> Tensor
 @where.overload("Scalar")
 def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     """``where`` of two numbers."""
-    dtype: DType = result_type(type(self), type(other), default=get_default_dtype())
+    dtype: DType = result_type((self, other), get_default_dtype())
     device = condition.device
     return where(
         condition, full((), self, dtype=dtype, device=device), full((), other, dtype=dtype, device=device)

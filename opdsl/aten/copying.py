@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.declare import op
-from opdsl.kernels import clone, copy_
+from opdsl.kernels import cast, clone, copy_
 from opdsl.runtime import DType, MemoryFormat, Tensor
 from opdsl.schema import Alias
 
@@ -29,7 +29,7 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
 
 @clone_tensor.kernel("CompositeExplicitAutograd")
 def clone_kernel(self, memory_format):
-    return clone(self, memory_format=memory_format)
+    return clone(self, memory_format or MemoryFormat.preserve_format)
 
 
 @op("aten::contiguous", variants="method", manual_cpp_binding=True)
@@ -53,4 +53,5 @@ def to_dtype_tensor(
     """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
     if self.dtype is dtype and not copy:
         return self
-    return clone(self, memory_format=memory_format, dtype=dtype)
+    made = cast(self, dtype)
+    return made if memory_format is None else made.contiguous(memory_format=memory_format)

@@ -15,10 +15,10 @@ from opdsl.runtime import (
     complex64,
     complex128,
     float64,
-    geometry,
     int64,
     strides_for,
 )
+from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
-from opdsl.runtime import MemoryFormat, Tensor, result_type, take_view, views, wrap_dimension
+from opdsl.runtime import MemoryFormat, Tensor, make_view, result_type, view_of, views, wrap_dimension
 
 
 @op(
@@ -52,7 +52,7 @@ def cat_meta(ctx, tensors, dim):
             )
         size += tensor.shape[place]
     shape = (*first.shape[:place], size, *first.shape[place + 1 :]) if not is_skipped(first) else first.shape
-    dtype = result_type(*(each.geometry for each in tensors), default=get_default_dtype())
+    dtype = result_type(tensors, get_default_dtype())
     ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=common_memory_format(tensors))
 
 
@@ -69,5 +69,5 @@ def cat_cpu(tensors, dim, out):
     for tensor in tensors:
         if not is_skipped(tensor):
             length = tensor.shape[place]
-            copy_(take_view(out, views.narrow(out.shape, out.strides, place, start, length)), tensor)
+            copy_(make_view(out, *views.narrow(view_of(out), place, start, length)), tensor)
             start += length

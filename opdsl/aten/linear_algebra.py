@@ -8,8 +8,9 @@ import numpy
 
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, clone, copy_, new_tensor
-from opdsl.runtime import DType, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, geometry
+from opdsl.kernels import cast, check, copy_, new_tensor, write_out
+from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, float16, float32
+from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 
 # BLAS has no 16-bit types: their products are computed in float32.
@@ -35,7 +36,7 @@ def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
     """Write the product of two (batches of) matrices."""
     if out.dtype in _COMPUTED_IN_FLOAT32:
         wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
-        multiply(clone(first, dtype=float32), clone(second, dtype=float32), wide)
+        multiply(cast(first, float32), cast(second, float32), wide)
         copy_(out, wide)
         return
     numpy.matmul(first.array, second.array, out=out.array)
@@ -128,4 +129,4 @@ def matmul_out(
     self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``matmul`` into a given tensor."""
-    ...
+    return write_out("aten::matmul.out", out, matmul(self, other))

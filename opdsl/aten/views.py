@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from opdsl.declare import op
-from opdsl.errors import ShapeError
-from opdsl.kernels import check, clone
-from opdsl.runtime import DType, Tensor, bump_version, make_view, take_view, views, wrap_dimension
+from opdsl.kernels import check
+from opdsl.runtime import DType, MemoryFormat, Tensor, make_view, view_of, views, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -20,7 +19,7 @@ def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @t.view_kernel("CompositeExplicitAutograd")
 def t_view(self):
-    return views.t(self.shape, self.strides)
+    return views.t(self)
 
 
 @op("aten::t_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
@@ -31,7 +30,7 @@ def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
 
 @t_.kernel("CompositeExplicitAutograd")
 def t_inplace_kernel(self):
-    return become(self, views.t(self.shape, self.strides))
+    return become(self, views.t(view_of(self)))
 
 
 @op("aten::transpose.int", variants="function, method", device_check="NoCheck", device_guard=False)
@@ -42,7 +41,7 @@ def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a
 
 @transpose.view_kernel("CompositeExplicitAutograd")
 def transpose_view(self, dim0, dim1):
-    return views.transpose(self.shape, self.strides, dim0, dim1)
+    return views.transpose(self, dim0, dim1)
 
 
 @op("aten::transpose_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
@@ -53,12 +52,12 @@ def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Te
 
 @transpose_.kernel("CompositeExplicitAutograd")
 def transpose_inplace_kernel(self, dim0, dim1):
-    return become(self, views.transpose(self.shape, self.strides, dim0, dim1))
+    return become(self, views.transpose(view_of(self), dim0, dim1))
 
 
 def become(tensor: Tensor, view: views.View) -> Tensor:
     """Make a tensor show its memory in another way."""
-    shown = take_view(tensor, view)
+    shown = make_view(tensor, *view)
     tensor.array = shown.array
     tensor.geometry = tensor.geometry.replace(shape=view.shape, strides=view.strides)
     return tensor
@@ -72,7 +71,7 @@ def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
 
 @permute.view_kernel("CompositeExplicitAutograd")
 def permute_view(self, dims):
-    return views.permute(self.shape, self.strides, dims)
+    return views.permute(self, dims)
 
 
 # ------------------------------------------------------------------------------------------------------- view, reshape
@@ -86,7 +85,7 @@ def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
 
 @view.view_kernel("CPU", "CUDA", "Meta")
 def view_view(self, size):
-    return views.view(self.shape, self.strides, size)
+    return views.view(self, size)
 
 
 @view.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
@@ -97,17 +96,14 @@ def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
 
 @view_dtype.kernel("CompositeExplicitAutograd")
 def view_dtype_kernel(self, dtype):
-    seen = views.view_as_dtype(self.shape, self.strides, self.storage_offset(), self.dtype, dtype)
-    return make_view(self, seen.shape, seen.strides, seen.offset, dtype)
+    return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
 
 
 @op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
-    wanted, seen = views.reshape(self.shape, self.strides, shape)
-    if seen is None:
-        return clone(self).view(wanted)
-    return self.view(wanted)
+    wanted, seen = views.reshape(view_of(self), shape)
+    return (self.clone(memory_format=MemoryFormat.contiguous_format) if seen is None else self).view(wanted)
 
 
 # ----------------------------------------------------------------------------------------- parts and added dimensions
@@ -124,13 +120,18 @@ def slice_tensor(
 
 @slice_tensor.view_kernel("CompositeExplicitAutograd")
 def slice_view(self, dim, start, end, step):
-    return views.slice(self.shape, self.strides, dim, start, end, step)
+    return views.slice(self, dim, start, end, step)
 
 
 @op("aten::narrow", variants="function, method", device_check="NoCheck", device_guard=False)
 def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
     """``length`` positions of a dimension, beginning with ``start``."""
-    return take_view(self, views.narrow(self.shape, self.strides, dim, start, length))
+    ...
+
+
+@narrow.view_kernel("CompositeImplicitAutograd")
+def narrow_view(self, dim, start, length):
+    return views.narrow(self, dim, start, length)
 
 
 @op("aten::select.int", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
@@ -141,7 +142,7 @@ def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a
 
 @select.view_kernel("CompositeExplicitAutograd")
 def select_view(self, dim, index):
-    return views.select(self.shape, self.strides, dim, index)
+    return views.select(self, dim, index)
 
 
 @op("aten::expand", variants="method", tags="core", device_check="NoCheck", device_guard=False)
@@ -152,7 +153,7 @@ def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = Fal
 
 @expand.view_kernel("CompositeExplicitAutograd")
 def expand_view(self, size, implicit):
-    return views.expand(self.shape, self.strides, size)
+    return views.expand(self, size)
 
 
 @op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
@@ -163,7 +164,7 @@ def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
 
 @unsqueeze.view_kernel("CompositeExplicitAutograd")
 def unsqueeze_view(self, dim):
-    return views.unsqueeze(self.shape, self.strides, dim)
+    return views.unsqueeze(self, dim)
 
 
 @op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)
@@ -174,7 +175,7 @@ def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 @squeeze.view_kernel("CompositeExplicitAutograd")
 def squeeze_view(self):
-    return views.squeeze(self.shape, self.strides)
+    return views.squeeze(self)
 
 
 @squeeze.overload("dim", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
@@ -185,7 +186,7 @@ def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
 
 @squeeze_dim.view_kernel("CompositeExplicitAutograd")
 def squeeze_dim_view(self, dim):
-    return views.squeeze(self.shape, self.strides, dim)
+    return views.squeeze(self, dim)
 
 
 @squeeze.overload("dims", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
@@ -196,7 +197,7 @@ def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]
 
 @squeeze_dims.view_kernel("CompositeExplicitAutograd")
 def squeeze_dims_view(self, dim):
-    return views.squeeze(self.shape, self.strides, dim)
+    return views.squeeze(self, dim)
 
 
 @op("aten::unbind.int", variants="function, method")

@@ -11,7 +11,8 @@ from opdsl.declare.implementations import require_function, require_parameters, 
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DuplicateOperatorError, KernelSignatureError
-from opdsl.kernels import PointwiseDefinition, StructuredDefinition
+from opdsl.kernels import PointwiseDefinition
+from opdsl.kernels.author import StructuredDefinition
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
 
@@ -124,7 +125,7 @@ class Declaration:
         for text in keys:
             key = DispatchKey(text)
             self._claim(f"kernel {key}", kernel)
-            self.library.register(self.main, key, ViewKernel(kernel, self.name))
+            self.library.register(self.main, key, ViewKernel(kernel))
 
     # -------------------------------------------------------------------------------------------- structured kernels
 
@@ -150,7 +151,7 @@ class Declaration:
         if isinstance(self.definition, PointwiseDefinition):
             self._check_with(self.definition, meta)
             return
-        self.definition = StructuredDefinition(self.main.schema, self.name, meta)
+        self.definition = StructuredDefinition(self.main.schema, meta, self.name)
         self._register_structured(META_KEY)
 
     def _check_with(self, definition: PointwiseDefinition, meta: FunctionType) -> None:

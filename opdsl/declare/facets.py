@@ -11,6 +11,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current
 from opdsl.errors import DispatchKeyError, MissingKernelError
+from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
 
 
@@ -157,7 +158,7 @@ def _names(given: str | Iterable[str]) -> tuple[str, ...]:
 def _on_meta(value: object) -> object:
     """An argument with its tensors replaced by tensors of the same geometry without memory."""
     if isinstance(value, Tensor):
-        return value.on_meta()
+        return new_tensor(value.geometry.replace(device=Device("meta"), is_view=False))
     return tuple(_on_meta(each) for each in value) if isinstance(value, tuple) else value
 
 
@@ -181,7 +182,6 @@ _METHODS = (
     "out_kernel",
     "kernel",
     "view_kernel",
-    "reduction",
     "overload",
     "inplace_variant",
     "out_variant",

@@ -137,7 +137,9 @@ class Library:
                 f"{location(checked)}: {declaration.name} has an {variant} variant already: it is declared or derived "
                 f"at {location(declaration.function)}. Keep one: drop {variant}= there, or this declaration."
             )
-        schema = schema_of(checked, self._name(checked, name or self._variant_name(declaration, variant)), names)
+        relative = name or self._variant_name(declaration, variant)
+        full = relative if "::" in relative else f"{declaration.name.partition('::')[0]}::{relative}"
+        schema = schema_of(checked, self._name(checked, full), names)
         if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
             raise DeclarationError(
                 f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments and "
@@ -154,8 +156,8 @@ class Library:
     def _variant_name(declaration: Declaration, variant: str) -> str:
         schema = declaration.main.schema
         if variant == "inplace":
-            return str(attrs.evolve(schema.name, base=inplace_base(schema.name.base)))
-        return str(attrs.evolve(schema.name, overload=out_overload(schema.name.overload)))
+            return str(attrs.evolve(schema.name, namespace=None, base=inplace_base(schema.name.base)))
+        return str(attrs.evolve(schema.name, namespace=None, overload=out_overload(schema.name.overload)))
 
     def _name(self, function: FunctionType, given: str | None) -> OperatorName:
         try:

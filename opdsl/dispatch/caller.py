@@ -57,6 +57,8 @@ class Slot:
         if self.kinds <= {Kind.TENSOR, Kind.NUMBER} and self.numbers:
             if Kind.TENSOR not in self.kinds:
                 return f"type({name})"
+            if name == "self":
+                return "self.geometry"  # a number before the tensor is rare enough for the slow road
             return f"({name}.geometry if type({name}) is Tensor else type({name}))"
         if self.kinds == {Kind.TENSORS}:
             return f"tuple([each.geometry for each in {name}])"
@@ -280,7 +282,8 @@ def _slow_call(caller: Caller) -> str:
         positional = f"({', '.join([*before, '*' + spread_name])},)"
         rest = [slot for slot in caller.slots if slot.keyword_only]
     else:
-        positional = f"({''.join(slot.name + ', ' for slot in caller.slots if not slot.keyword_only)})"
+        names = [slot.name for slot in caller.slots if not slot.keyword_only]
+        positional = f"({', '.join(names)}{',' * (len(names) == 1)})"
         rest = [slot for slot in caller.slots if slot.keyword_only]
     named = ", ".join(f"{slot.name!r}: {slot.name}" for slot in rest)
     if caller.required_out:
@@ -322,7 +325,14 @@ def _write(caller: Caller) -> str:
         ]
     else:
         lines.append(f"        plan = {direct}")
-    lines += ["    except (KeyError, AttributeError, TypeError):", f"        return {slow}", f"    return plan({passed})"]
+    # The slow road lies outside the handler, so that its errors do not show a KeyError as their context.
+    lines += [
+        "    except (KeyError, AttributeError, TypeError):",
+        "        pass",
+        "    else:",
+        f"        return plan({passed})",
+        f"    return {slow}",
+    ]
     tuple_of = [", ".join(_keys(caller, with_options=each)) for each in (False, True)]
     lines += ["", "", f"def path({parameters}):"]
     if options:

@@ -8,7 +8,7 @@ from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, compute
 from opdsl.errors import MissingKernelError
-from opdsl.runtime import Device, Tensor
+from opdsl.runtime import Device, Tensor, backends
 from opdsl.schema import FunctionSchema, ListType
 
 Kernel = Callable[..., object]
@@ -95,7 +95,7 @@ class Operator:
 
     def _factory_keys(self, arguments: Iterable[object]) -> KeySet:
         device = next((each for each in arguments if isinstance(each, Device)), Device("cpu"))
-        return backend_key_set(device.backend)
+        return backend_key_set(backends.key_of(device.type))
 
     def find(self, arguments: Iterable[object], state: State) -> Kernel:
         """The kernel that a call with these arguments reaches.

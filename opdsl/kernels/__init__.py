@@ -9,7 +9,7 @@ from opdsl.kernels.author import StructuredDefinition
 from opdsl.kernels.checks import check
 from opdsl.kernels.dtypes import OutputCast
 from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.outputs import new_tensor, resize
+from opdsl.kernels.outputs import new_tensor, resize, resize_output
 from opdsl.kernels.pointwise import PointwiseDefinition
 from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
 from opdsl.kernels.structured import Definition, StructuredKernel
@@ -29,5 +29,7 @@ __all__ = [
     "fill_",
     "new_tensor",
     "resize",
+    "resize_output",
+    "resize_output",
     "write_out",
 ]

@@ -5,9 +5,12 @@ TensorIterator makes them, the compilers of ``opdsl.backends`` read them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.runtime.dtype import DType
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import TypedGraph
 
 
 class OperandSpec(NamedTuple):
@@ -43,10 +46,28 @@ class PointwiseCall(NamedTuple):
     allocate: tuple[NewArray | None, ...]
 
 
+class Folding(NamedTuple):
+    """What a reduction computes: a monoid of accumulators, and the way into it and out of it.
+
+    init: the accumulators of no elements, the identity of ``combine``; Python numbers.
+    lift: an element -> accumulators. A second parameter, of type int64, is the element's index: its row-major position
+        among the reduced dimensions.
+    combine: the accumulators of some elements, then those of later ones -> those of all. It is associative, so the
+        compiler chooses the tree; sums of floating-point numbers want a balanced one.
+    finish: accumulators, the number of elements (int64), then the numbers of the call -> results.
+    """
+
+    init: tuple[bool | int | float, ...]
+    lift: TypedGraph
+    combine: TypedGraph
+    finish: TypedGraph
+
+
 class ReductionCall(NamedTuple):
     """A reduction of one input into outputs.
 
-    kept, reduced: coalesced sizes of the dimensions that stay and of those that are folded, innermost last.
+    kept, reduced: coalesced sizes of the dimensions that stay and of those that are folded, innermost last; ``()`` is
+        a single one. With no elements to fold, results come from ``init``.
     input: strides for ``kept`` then ``reduced``; outputs: strides for ``kept``.
     numbers: for each Python number that follows the input as an argument, the dtype that it is computed in.
     """

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from opdsl.runtime.device import backends
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, PointwiseCall, ReductionCall
-    from opdsl.kernels.reduction import Folding
+    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall
     from opdsl.scalar.graph import TypedGraph
 
 Compiled = Callable[..., Any]
@@ -28,7 +27,7 @@ class Compiler(Protocol):
         """A loop around a scalar graph: arrays and numbers, then given outputs -> the output, or a tuple of several."""
 
     def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
-        """A reduction: the input array, then given outputs -> the output, or a tuple of several."""
+        """A reduction: the input array, numbers, then given outputs -> the output, or a tuple of several."""
 
     def author(self, function: FunctionType, call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""

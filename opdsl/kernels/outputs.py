@@ -5,6 +5,8 @@ Everything is checked before anything is changed, so a call that raises leaves i
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +19,9 @@ from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.tensor import Tensor, bump_version
 from opdsl.runtime.viewing import make_view
 from opdsl.runtime.views import required_storage
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 class Promise(NamedTuple):
@@ -106,11 +111,32 @@ class Target(NamedTuple):
     def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
         """The result, after the kernel has run."""
         if self.given is None:
+            working._version = 0
             return working
         if self.uses_proxy:
             copy(self.given, working)
         bump_version(self.given)
         return self.given
+
+
+def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    """Gives an ``out=`` the shape of the result, with PyTorch's warning where elements are lost (``resize_output``)."""
+    if tensor.geometry.shape != shape:
+        _warn_of_resize(tensor, shape)
+        resize(tensor, shape)
+
+
+def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:
+    """Gives an ``out=`` the shape of the result; a tensor with elements warns (``at::native::resize_output``).
+
+    Returns:
+        Whether it had another shape.
+    """
+    if tensor.geometry.shape == shape:
+        return False
+    _warn_of_resize(tensor, shape)
+    resize(tensor, shape)
+    return True
 
 
 def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
@@ -122,8 +148,16 @@ def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
         "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
         "by resizing it, inplace, to zero elements with t.resize_(0).",
         UserWarning,
-        stacklevel=2,
+        stacklevel=_outside(),
     )
+
+
+def _outside() -> int:
+    """The ``stacklevel`` at which a warning of the caller shows the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<opdsl ")):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:

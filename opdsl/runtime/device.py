@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Layout(enum.Enum):
     """How the elements of a tensor are addressed."""
 
-    __schema_type__ = enum.nonmember("Layout")
+    __schema_type__ = "Layout"
 
     strided = 0
     sparse_coo = 1
@@ -35,7 +35,7 @@ class Layout(enum.Enum):
 class MemoryFormat(enum.Enum):
     """The order in which the dimensions of a strided tensor lie in memory."""
 
-    __schema_type__ = enum.nonmember("MemoryFormat")
+    __schema_type__ = "MemoryFormat"
 
     contiguous_format = 0
     preserve_format = 1

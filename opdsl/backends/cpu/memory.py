@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy
 
 if TYPE_CHECKING:
-    from opdsl.runtime.dtype import DType
+    from opdsl.runtime.device import Device
+from opdsl.runtime.dtype import DType
 
 NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -31,13 +32,16 @@ _SMALLEST_STEP = 4096
 _MOST_CACHED = 1 << 30
 
 
-def empty(shape: tuple[int, ...], dtype: DType, strides: tuple[int, ...] | None = None) -> NDArray:
+def empty(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+) -> NDArray:
     """A new array with undefined contents.
 
     Args:
         shape: sizes.
-        dtype: the element type; the array has the NumPy dtype that stores it.
         strides: in elements; None for contiguous. Strides that leave gaps get memory for the gaps.
+        dtype: the element type; the array has the NumPy dtype that stores it.
+        device: the CPU; there is no other here.
 
     Returns:
         The array; from 1 MiB on in a cached block, aligned to 64 bytes.
@@ -59,7 +63,7 @@ def allocator(
     owner_type = _owner_type(rounded)
 
     def allocate() -> NDArray:
-        return numpy.ndarray(shape, dtype, _blocks.take(rounded, owner_type), 0, strides)
+        return numpy.ndarray(shape, dtype, _blocks.take(rounded, owner_type), 0, strides)  # type: ignore[arg-type]
 
     return allocate
 
@@ -145,7 +149,7 @@ class _Blocks:
                 self._hits += 1
         if block is None:
             block = self._new(size)
-        owner = owner_type.from_buffer(block, -block.ctypes.data % _ALIGNMENT)
+        owner = owner_type.from_buffer(block, -block.ctypes.data % _ALIGNMENT)  # type: ignore[arg-type]
         owner._block = block
         owner._return = self.put_back
         return owner

@@ -1,0 +1,174 @@
+"""opdsl: declare a tensor operator once, in typed Python.
+
+The language (``op``, ``Library``, ``Tensor``, annotations, ``check``) is here at once. The operator library and
+everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from opdsl.declare import Inplace, Library, Operator, Out, op
+from opdsl.dispatch import (
+    DispatchKey,
+    DispatchTable,
+    Operators,
+    enable_grad,
+    get_default_dtype,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    registry,
+    set_default_dtype,
+)
+from opdsl.dispatch import KeySet as DispatchKeySet
+from opdsl.kernels.checks import check
+from opdsl.runtime import (
+    Array,
+    CPUTensor,
+    CUDATensor,
+    Device,
+    DType,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from opdsl.runtime import bool_ as bool  # noqa: A004  as PyTorch names it: opdsl.bool
+from opdsl.schema import Alias, parse_schema
+from opdsl.schema.vocabulary import (
+    Bools,
+    DeviceIndex,
+    Generator,
+    GraphModule,
+    IntList,
+    Ints,
+    Name,
+    QScheme,
+    Reduction,
+    Scalar,
+    Size,
+    Storage,
+    Stream,
+    SymBool,
+    SymInt,
+    SymInts,
+    TensorOptions,
+)
+
+if TYPE_CHECKING:
+    from opdsl import native, testing
+    from opdsl.runtime.interchange import from_dlpack, from_numpy, tensor
+
+__version__ = "0.1.0"
+
+
+def _load_aten() -> None:
+    importlib.import_module("opdsl.aten").load()
+
+
+ops = Operators(registry, {"aten": _load_aten})
+
+# What is found elsewhere on first use. Making a tensor loads the operators, since they are its methods.
+_SUBMODULES = frozenset(("native", "testing", "cuda", "interop"))
+_TENSOR_MAKERS = frozenset(("tensor", "from_numpy", "from_dlpack"))
+
+
+def __getattr__(name: str) -> Any:
+    """Operators of the aten namespace by their name, tensor factories, and submodules, on first use."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"opdsl.{name}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
+    _load_aten()
+    if name in _TENSOR_MAKERS:
+        value: Any = getattr(importlib.import_module("opdsl.runtime.interchange"), name)
+    else:
+        value = _function(name)
+    globals()[name] = value
+    return value
+
+
+def _function(name: str) -> Any:
+    packet = registry.packets.get(f"aten::{name}")
+    variants = [] if packet is None else [str(each.properties["variants"]) for each in packet.overloads.values()]
+    if packet is None or not any("function" in each for each in variants):
+        raise AttributeError(f"module 'opdsl' has no attribute {name!r}; `opdsl list` shows every operator")
+    return packet.main.build()
+
+
+def __dir__() -> list[str]:
+    _load_aten()
+    functions = {name.removeprefix("aten::") for name in registry.packets if name.startswith("aten::")}
+    return sorted(globals().keys() | _SUBMODULES | _TENSOR_MAKERS | functions)
+
+
+__all__ = [
+    "Alias",
+    "Array",
+    "Bools",
+    "CPUTensor",
+    "CUDATensor",
+    "DType",
+    "Device",
+    "DeviceIndex",
+    "DispatchKey",
+    "DispatchKeySet",
+    "DispatchTable",
+    "Generator",
+    "GraphModule",
+    "Inplace",
+    "IntList",
+    "Ints",
+    "Layout",
+    "Library",
+    "MemoryFormat",
+    "Name",
+    "Operator",
+    "Out",
+    "QScheme",
+    "Reduction",
+    "Scalar",
+    "Size",
+    "Storage",
+    "Stream",
+    "SymBool",
+    "SymInt",
+    "SymInts",
+    "Tensor",
+    "TensorOptions",
+    "bfloat16",
+    "bool",
+    "check",
+    "complex64",
+    "complex128",
+    "enable_grad",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "inference_mode",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "no_grad",
+    "op",
+    "ops",
+    "parse_schema",
+    "registry",
+    "set_default_dtype",
+    "uint8",
+]
