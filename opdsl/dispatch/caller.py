@@ -285,11 +285,12 @@ def _slow_call(caller: Caller) -> str:
         names = [slot.name for slot in caller.slots if not slot.keyword_only]
         positional = f"({', '.join(names)}{',' * (len(names) == 1)})"
         rest = [slot for slot in caller.slots if slot.keyword_only]
-    named = ", ".join(f"{slot.name!r}: {slot.name}" for slot in rest)
+    named = [f"{slot.name!r}: {slot.name}" for slot in rest]
     if caller.required_out:
-        named = f"{named}, 'out': out" if named else "'out': out"
-    more = ", **named" if caller.spread is not None else ""
-    return f"slow({positional}, {{{named}{more}}})"
+        named.append("'out': out")
+    if caller.spread is not None:
+        named.append("**named")
+    return f"slow({positional}, {{{', '.join(named)}}})"
 
 
 def _write(caller: Caller) -> str:

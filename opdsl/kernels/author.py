@@ -26,7 +26,7 @@ class OutKernel(NamedTuple):
     """What fills the outputs on one backend.
 
     function: takes the arguments, the precomputed values, the outputs.
-    compiled: whether the backend compiles it; otherwise Python runs it on the arrays.
+    compiled: whether the backend compiles it; otherwise Python runs it on tensors.
     """
 
     function: FunctionType
@@ -141,10 +141,11 @@ class StructuredDefinition(Definition):
                 f"there is no {key} out-kernel (have {have}). "
                 f'Register one with @{self.schema.name.base}.out_kernel("{key}").'
             )
-        function: Compiled = kernel.function
         if kernel.compiled:
             call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
             function = compiler_for(device.type).author(kernel.function, call)
+        else:
+            function = _on_tensors(kernel.function, (*map(_forms, values), *outputs))
         return self._guarded(function, kernel.function)
 
     def _guarded(self, compute: Compiled, function: FunctionType) -> Compiled:
@@ -232,6 +233,33 @@ def _allocating(compute: Compiled, geometries: Sequence[Geometry]) -> Compiled:
         return made[0] if len(made) == 1 else made
 
     return allocating
+
+
+def _forms(value: Any) -> Any:
+    """The geometries of the tensors in an argument, in its structure."""
+    if isinstance(value, Tensor):
+        return value.geometry
+    return tuple(map(_forms, value)) if isinstance(value, (tuple, list)) else None
+
+
+def _on_tensors(function: Callable[..., object], forms: Sequence[Any]) -> Compiled:
+    """A kernel that takes tensors as one that takes arrays of known geometries."""
+
+    def on_tensors(*values: Any) -> object:
+        return function(*map(_with_form, values, forms))
+
+    return on_tensors
+
+
+def _with_form(value: Any, form: Any) -> Any:
+    if isinstance(form, Geometry):
+        made = Tensor()
+        made.array = value
+        made.geometry = form
+        made._version = 0
+        made._base = None
+        return made
+    return tuple(map(_with_form, value, form)) if isinstance(form, tuple) and form else value
 
 
 def _same_strides(form: Geometry, strides: tuple[int, ...]) -> bool:
