@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opdsl.scalar.mathematics import arithmetic
+from opdsl.scalar.mathematics import arithmetic, error_function, exponential, logarithm
 from opdsl.scalar.mathematics.expression import Expression
 
 __all__ = ["FLOATING", "INTEGERS"]
@@ -14,4 +14,7 @@ INTEGERS: Final[dict[str, Callable[..., Expression]]] = arithmetic.INTEGERS
 
 FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **arithmetic.FLOATING,
+    **exponential.FLOATING,
+    **logarithm.FLOATING,
+    **error_function.FLOATING,
 }

@@ -1,0 +1,60 @@
+"""erf and erfc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from opdsl.scalar.mathematics.coefficients import TABLES
+from opdsl.scalar.mathematics.exponential import scaled_exp, simple_exp, table
+from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
+
+__all__ = ["FLOATING"]
+
+
+def _near_zero(x: Expression) -> Expression:
+    """erf(x) for magnitudes up to 0.93."""
+    return fma(polynomial(x * x, table("erf", x)), x, x)
+
+
+def erf(x: Expression) -> Expression:
+    """An odd polynomial near 0; beyond, one less the exponential of a polynomial."""
+    a = abs(x)
+    end, name = (5.95, "erf_tail_double") if x.is_double else (3.95, "erf_tail")
+    bounded = select(a < end, a, end)
+    p = polynomial(bounded, next(iter(TABLES[name].values())))
+    large = 1.0 - simple_exp(fma(p, bounded, -bounded))
+    return select(a >= 0.93, large, _near_zero(x)).copysign(x)
+
+
+def erfc(x: Expression) -> Expression:
+    """1 - erf(x) near 0; e**(-x*x) times a polynomial of (a - c)/(a + c), over 1 + 2*a, beyond."""
+    a = abs(x)
+    end, center, name = (27.3, 4.0, "erfc_double") if x.is_double else (10.1, 2.0, "erfc")
+    bounded = select(a < end, a, end)
+    p = polynomial(_quotient(bounded, center), next(iter(TABLES[name].values())))
+    scaled = _divide_next(p, bounded)
+    square = bounded * bounded
+    rest = fma(bounded, bounded, -square)
+    far = scaled_exp(-square, fma(-rest, scaled, scaled))
+    far = select(x < 0.0, 2.0 - far, far)
+    return select(a >= 0.35, far, 1.0 - _near_zero(x))
+
+
+def _quotient(a: Expression, center: float) -> Expression:
+    """``(a - center) / (a + center)``, corrected by what division lost."""
+    inverse = 1.0 / (a + center)
+    t = (a - center) * inverse
+    error = fma(t, -a, fma(t + 1.0, -center, a))
+    return fma(inverse, error, t)
+
+
+def _divide_next(p: Expression, a: Expression) -> Expression:
+    """``(1 + p) / (1 + 2*a)``, corrected."""
+    inverse = 0.5 / (a + 0.5)
+    q = fma(p, inverse, inverse)
+    error = (p - q) + fma(q + q, -a, 1.0)
+    return fma(error, inverse, q)
+
+
+FLOATING: Final[dict[str, Callable[..., Expression]]] = {"erf": erf, "erfc": erfc}

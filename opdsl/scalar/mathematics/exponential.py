@@ -1,0 +1,151 @@
+"""exp, exp2, expm1, tanh, sinh, cosh: reduction to a short interval, a polynomial, and a power of two put together from bits.
+
+Largest errors, measured by the tests in units in the last place (float32, float64): see ``formulas.ACCURACY``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Final, NamedTuple
+
+from opdsl.scalar.mathematics.coefficients import TABLES
+from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
+
+__all__ = ["FLOATING"]
+
+LOG2_E: Final = 1.4426950408889634
+
+
+class Layout(NamedTuple):
+    """How floats of a type are made.
+
+    mantissa: stored bits; bias: of the exponent.
+    magic: 1.5 * 2**mantissa; adding it rounds to an integer, which then stands in the lowest bits.
+    log2_high, log2_low: log(2) in two parts, the first with trailing zeros, so that small multiples are exact.
+    """
+
+    mantissa: int
+    bias: int
+    magic: float
+    log2_high: float
+    log2_low: float
+
+
+SINGLE: Final = Layout(23, 127, 12582912.0, 0.693145751953125, 1.4286068203094173e-06)
+DOUBLE: Final = Layout(52, 1023, 6755399441055744.0, 0.6931471803691238, 1.9082149292705877e-10)
+
+
+def layout(x: Expression) -> Layout:
+    """The layout of an expression's type."""
+    return DOUBLE if x.is_double else SINGLE
+
+
+def table(name: str, x: Expression) -> tuple[float, ...]:
+    """Coefficients for an expression's type."""
+    return TABLES[name]["float64" if x.is_double else "float32"]
+
+
+def shifted_power(t: Expression) -> Expression:
+    """2**n from a sum ``magic + bias + n``: its lowest bits, moved into the exponent."""
+    return (t.bits() << layout(t).mantissa).from_bits()
+
+
+def _reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expression]:
+    """``magic + n`` and ``n``, the integer nearest to ``x * factor``."""
+    magic = layout(x).magic
+    t = fma(x, factor, magic)
+    return t, t - magic
+
+
+def _scale(value: Expression, t: Expression, small: Expression) -> Expression:
+    """``value * 2**n``; where ``small``, by way of 64 (double: 512) binades above, so that denormals are rounded once."""
+    form = layout(value)
+    rise = 512 if value.is_double else 64
+    lift = select(small, t.bits().constant(rise << form.mantissa), 0)
+    lifted = (value.bits() + (t.bits() << form.mantissa) + lift).from_bits()
+    return lifted * select(small, value.constant(2.0**-rise), 1.0)
+
+
+def exp(x: Expression) -> Expression:
+    """e**x."""
+    low, high = (-746.0, 709.782712893384) if x.is_double else (-104.0, 88.72283172607422)
+    y = scaled_exp(select(x > low, x, low), None)
+    return select(x <= high, y, x + inf)
+
+
+def scaled_exp(x: Expression, factor: Expression | None) -> Expression:
+    """``factor * e**x``, rounded once where it is denormal; x is bounded, so that 2**n exists or nearly so.
+
+    factor: between 0.25 and 1, or None for 1.
+    """
+    form = layout(x)
+    t, n = _reduce(x)
+    r = fma(n, -form.log2_high, x)
+    r = fma(n, -form.log2_low, r)
+    p = fma(polynomial(r, table("exp", x)), r * r, r)
+    p = p + 1.0 if factor is None else fma(p, factor, factor)
+    return _scale(p, t, x < (-700.0 if x.is_double else -80.0))
+
+
+def simple_exp(x: Expression) -> Expression:
+    """e**x where neither denormals nor infinities can come, and NaN does not matter."""
+    form = layout(x)
+    magic = form.magic + form.bias
+    t = fma(x, LOG2_E, magic)
+    n = t - magic
+    r = fma(n, -form.log2_high, x)
+    r = fma(n, -form.log2_low, r)
+    return (fma(polynomial(r, table("exp", x)), r * r, r) + 1.0) * shifted_power(t)
+
+
+def exp2(x: Expression) -> Expression:
+    """2**x."""
+    low, high, denormal = (-1076.0, 1024.0, -1000.0) if x.is_double else (-151.0, 128.0, -120.0)
+    bounded = select(x > low, x, low)
+    t, n = _reduce(bounded, 1.0)
+    r = bounded - n
+    p = fma(polynomial(r, table("exp2", x)), r, 1.0)
+    return select(x < high, _scale(p, t, bounded < denormal), x + inf)
+
+
+def _expm1_parts(x: Expression) -> tuple[Expression, Expression, Expression, Expression]:
+    """(t, r, c, q): x = n*log(2) + r + c, e**(r + c) - 1 = r + (c + q)."""
+    form = layout(x)
+    t, n = _reduce(x)
+    high = fma(n, -form.log2_high, x)
+    r = fma(n, -form.log2_low, high)
+    c = fma(n, -form.log2_low, high - r)
+    q = polynomial(r, table("expm1", x)) * (r * r)
+    return t, r, c, q
+
+
+def expm1(x: Expression) -> Expression:
+    """e**x - 1, exact near 0."""
+    form = layout(x)
+    low, high = (-40.0, 709.782712893384) if x.is_double else (-20.0, 88.72283172607422)
+    bounded = select(x > low, x, low)
+    t, r, c, q = _expm1_parts(bounded)
+    half = shifted_power(t + (form.bias - 1.0))  # half of 2**n, which may be too large itself
+    y = fma(half, q + c, fma(half, r, half - 0.5))
+    return select(x <= high, y + y, x + inf).copysign(x)
+
+
+def tanh(x: Expression) -> Expression:
+    """An odd polynomial near 0, ``1 - 2 / (e**(2*a) + 1)`` beyond."""
+    form = layout(x)
+    a = abs(x)
+    bounded = select(a < (22.0 if x.is_double else 9.25), a, 22.0 if x.is_double else 9.25)
+    magic = form.magic + form.bias
+    t = fma(bounded, 2 * LOG2_E, magic)
+    n = t - magic
+    r = fma(n, -form.log2_high / 2, bounded)
+    r = fma(n, -form.log2_low / 2, r)
+    p = fma(polynomial(r, table("exp_twice", x)), r * r, r + r) + 1.0
+    large = 1.0 - 2.0 / fma(p, shifted_power(t), 1.0)
+    u = x * x
+    small = fma(x * u, polynomial(u, table("tanh", x)), x)
+    return select(a >= 0.8, large, small).copysign(x)
+
+
+FLOATING: Final[dict[str, Callable[..., Expression]]] = {"exp": exp, "exp2": exp2, "expm1": expm1, "tanh": tanh}
