@@ -295,7 +295,7 @@ def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int,
     step = 1
     for dim in order:
         strides[dim] = step
-        step *= shape[dim] or 1
+        step *= shape[dim]
     return tuple(strides)
 
 

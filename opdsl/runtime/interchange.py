@@ -227,9 +227,7 @@ def _checked_number(value: object) -> object:
         return value
     if isinstance(value, (str, bytes)):
         raise ConversionError(f"too many dimensions {type(value).__name__!r}: a tensor is made of numbers")
-    raise ConversionError(
-        f"Could not infer dtype of {type(value).__name__} at dim {depth}: a tensor is made of numbers"
-    )
+    raise ConversionError(f"Could not infer dtype of {type(value).__name__}: a tensor is made of numbers")
 
 
 def _dtype_of_numbers(numbers: Sequence[Any], default_dtype: DType) -> DType:

@@ -402,7 +402,10 @@ def bump_version(tensor: Tensor) -> None:
     storage_root(tensor)._version += 1
 
 
-_INSTALLED: set[str] = set()
+_ABSENT = object()
+
+# What stood in the class under the name of each installed method.
+_INSTALLED: dict[str, object] = {}
 
 
 def install_method(name: str, function: Callable[..., object], *, replace: bool = False) -> None:
@@ -419,15 +422,19 @@ def install_method(name: str, function: Callable[..., object], *, replace: bool 
     taken = name in _INSTALLED or Tensor.__dict__.get(name) is not None
     if taken and not replace:
         raise DuplicateOperatorError(f"Tensor.{name} is taken; give the operator another name or variants='function'")
-    _INSTALLED.add(name)
+    _INSTALLED.setdefault(name, Tensor.__dict__.get(name, _ABSENT))
     setattr(Tensor, name, function)
 
 
 def remove_method(name: str) -> None:
-    """Takes back a method that ``install_method`` installed; others stay."""
-    if name in _INSTALLED:
-        _INSTALLED.discard(name)
+    """Takes back a method that ``install_method`` installed, and brings back what it replaced; others stay."""
+    if name not in _INSTALLED:
+        return
+    before = _INSTALLED.pop(name)
+    if before is _ABSENT:
         delattr(Tensor, name)
+    else:
+        setattr(Tensor, name, before)
 
 
 # -------------------------------------------------------------------------------------------------------- helpers

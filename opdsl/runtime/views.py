@@ -141,19 +141,24 @@ def view_as_dtype(source: View, dtype: DType, new_dtype: DType) -> View:
     clause = f"to view {dtype.scalar_type} as {new_dtype.scalar_type} (different element sizes)"
     if not shape:
         raise ShapeError(f"self.dim() cannot be 0 {clause}")
-    if strides[-1] != 1:
-        raise ShapeError(f"self.stride(-1) must be 1 {clause}, but got {strides[-1]}")
     if old_size > new_size:
+        _require_adjacent(strides, clause)
         ratio = old_size // new_size
         wider = tuple(stride * ratio for stride in strides[:-1])
         return View((*shape[:-1], shape[-1] * ratio), (*wider, 1), offset * ratio)
     ratio = new_size // old_size
     _require_divisible(shape[-1], ratio, "size(-1)", clause)
     _require_divisible(offset, ratio, "storage_offset()", clause)
+    _require_adjacent(strides, clause)
     for dim, stride in enumerate(strides[:-1]):
         _require_divisible(stride, ratio, f"stride({dim})", clause)
     narrower = tuple(stride // ratio for stride in strides[:-1])
     return View((*shape[:-1], shape[-1] // ratio), (*narrower, 1), offset // ratio)
+
+
+def _require_adjacent(strides: Sizes, clause: str) -> None:
+    if strides[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {clause}, but got {strides[-1]}")
 
 
 def _require_divisible(value: int, ratio: int, name: str, clause: str) -> None:

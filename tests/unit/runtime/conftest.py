@@ -1,0 +1,29 @@
+"""Tensors of PyTorch as ours, over the same memory."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+from hypothesis import settings
+
+from opdsl.runtime import to_dtype, wrap
+
+# The first call into a corner of PyTorch imports it, which takes longer than hypothesis allows.
+settings.register_profile("opdsl", deadline=None)
+settings.load_profile("opdsl")
+
+
+def share(tensor: torch.Tensor):
+    """Our tensor over the memory of a PyTorch CPU tensor."""
+    dtype = to_dtype(str(tensor.dtype))
+    if tensor.numel() == 0:  # PyTorch forgets the strides of an empty tensor on the way to NumPy.
+        steps = [stride * dtype.itemsize for stride in tensor.stride()]
+        return wrap(numpy.ndarray(tuple(tensor.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
+    array = tensor.view(torch.int16).numpy().view("u2") if tensor.dtype is torch.bfloat16 else tensor.numpy()
+    return wrap(array, dtype)
+
+
+@pytest.fixture
+def ours():
+    return share
