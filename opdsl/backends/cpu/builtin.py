@@ -61,6 +61,7 @@ Output: TypeAlias = Given | New | Made
 ARRAY = Input(CONSTANTS["ARRAY"])
 FLOAT = Input(CONSTANTS["FLOAT"])
 TRUTH = Input(CONSTANTS["TRUTH"])
+COMPLEX = Input(CONSTANTS["COMPLEX"])
 
 
 def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
@@ -126,12 +127,24 @@ def builtin(
     if work.grain:
         native.share_threads()
     arguments = len(inputs) + sum(isinstance(output, Given) for output in outputs)
-    header = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
+    header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
-    block = _layout([*header, *tables, work.unit, *work.details])
+    header += [*tables, work.unit, *work.details]
+    return builtin_over(name, "kernel_call", header, [*outputs, *owned])
+
+
+def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:
+    """Make a built-in function from an entry of the shared code and the words of a plan.
+
+    Args:
+        entry: a symbol of ``native.code()``.
+        header: what the entry reads; a table becomes its address.
+        owned: what has to live as long as the function.
+    """
+    block = _layout(header)
     plan = block.view(_Plan)
-    definition = _MethodDefinition(name.encode(), native.code().address("kernel_call"), _METH_FASTCALL, None)
-    plan.owned = (block, definition, tuple(outputs), tuple(owned))
+    definition = _MethodDefinition(name.encode(), native.code().address(entry), _METH_FASTCALL, None)
+    plan.owned = (block, definition, *owned)
     function: Kernel = _new_function(ctypes.addressof(definition), plan, None)
     return function
 

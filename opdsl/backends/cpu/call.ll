@@ -2,7 +2,8 @@
 ;
 ; It takes the operands' addresses and numbers into a frame, makes the outputs, and runs the plan's loop over the frame.
 ; The plan is the data of an ndarray (opdsl.backends.cpu.builtin writes it), so that `self` owns everything that the
-; call uses. A frame is the plan's address, then 16 bytes for each operand: an address, or a number as double or i64.
+; call uses. A frame is the plan's address, then 16 bytes for each operand: an address, or a number as double, i64, or two
+; doubles.
 
 %plan = type {
   ptr,    ;  0 the loop: void (frame, begin, end)
@@ -16,7 +17,7 @@
   i64     ;  8 every piece but the last is a multiple of so many elements
 }
 %input = type {
-  i64,    ;  kind: ARRAY, FLOAT, INTEGER or TRUTH
+  i64,    ;  kind: ARRAY, FLOAT, INTEGER, TRUTH or COMPLEX
   i64,    ;  smallest integer allowed
   i64     ;  largest
 }
@@ -39,6 +40,8 @@ declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare i32 @PyType_IsSubtype(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
+declare double @PyComplex_RealAsDouble(ptr)
+declare double @PyComplex_ImagAsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyErr_Occurred()
@@ -80,7 +83,15 @@ bad:
 ; A Python number into a frame's slot; false with an exception when it does not fit.
 define internal i1 @take_number(ptr %object, ptr %input, i64 %kind, ptr %slot) noinline {
   switch i64 %kind, label %truth [ i64 FLOAT, label %float
-                                   i64 INTEGER, label %integer ]
+                                   i64 INTEGER, label %integer
+                                   i64 COMPLEX, label %complex ]
+complex:
+  %imaginary = call double @PyComplex_ImagAsDouble(ptr %object)
+  %second = getelementptr i8, ptr %slot, i64 8
+  store double %imaginary, ptr %second
+  %real_part = call double @PyComplex_RealAsDouble(ptr %object)
+  store double %real_part, ptr %slot
+  br label %ask
 float:
   %real = call double @PyFloat_AsDouble(ptr %object)
   store double %real, ptr %slot

@@ -1,4 +1,4 @@
-"""The compiler protocol of ``opdsl.kernels``, as the CPU backend implements it."""
+"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions and author kernels for the CPU."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ import numpy
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
-from opdsl.runtime.dtype import DType
+    from opdsl.runtime.dtype import DType
 
 NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -48,6 +48,47 @@ def empty(
     """
     in_bytes = None if strides is None else tuple(step * dtype.itemsize for step in strides)
     return allocator(shape, dtype.numpy, in_bytes)()
+
+
+def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> NDArray:
+    """Another array over the same memory; strides and offset are in elements of ``dtype``.
+
+    Raises:
+        KernelError: it would leave the memory of ``array``.
+    """
+    from opdsl.runtime.viewing import view_array
+
+    steps = tuple(step * dtype.itemsize for step in strides)
+    return view_array(array, shape, steps, offset * dtype.itemsize, dtype.numpy)
+
+
+def address(array: NDArray) -> int:
+    """The address of the first element, 0 where there is none."""
+    return array.ctypes.data if array.size else 0
+
+
+def copy(source: NDArray, target: NDArray) -> None:
+    """Copies into an array of the same shape and dtype."""
+    numpy.copyto(target, source, casting="no")
+
+
+def to_host(array: NDArray) -> NDArray:
+    """The array itself."""
+    return array
+
+
+def from_host(array: NDArray, device: Device) -> NDArray:
+    """A copy of the array."""
+    return array.copy()
+
+
+def current_stream(device: Device) -> int:
+    """0: kernels have run when their call returns."""
+    return 0
+
+
+def synchronize(device: Device) -> None:
+    """Nothing to wait for."""
 
 
 def allocator(

@@ -27,14 +27,20 @@ CONSTANTS = MappingProxyType(
     {
         "TYPE_OFFSET": object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p),
         "DATA_OFFSET": object.__basicsize__,
+        "DIMENSIONS_OFFSET": object.__basicsize__ + 8,
+        "SHAPE_OFFSET": object.__basicsize__ + 16,
+        "STRIDES_OFFSET": object.__basicsize__ + 24,
         "ARRAY": 0,
         "FLOAT": 1,
         "INTEGER": 2,
         "TRUTH": 3,
+        "COMPLEX": 4,
+        "NOTHING": 5,
         "GIVEN": 0,
         "NEW": 1,
         "CALL": 2,
         "PIECES_FOR_EACH_THREAD": 4,
+        "AUTHOR_LEAVES_GIL_FROM": 16_384,
         "LARGEST_POOL": LARGEST_POOL,
         "IDLE": 0,
         "ASLEEP": 1,
@@ -45,13 +51,26 @@ CONSTANTS = MappingProxyType(
     }
 )
 
-_SYMBOLS = ("kernel_call", "walk", "pool_run", "pool_set_threads", "pool_get_threads", "pool_use_openmp", "pool_reset")
+_SYMBOLS = (
+    "kernel_call",
+    "author_call",
+    "walk",
+    "pool_run",
+    "pool_set_threads",
+    "pool_get_threads",
+    "pool_use_openmp",
+    "pool_reset",
+)
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef",
     "Py_DecRef",
     "PyType_IsSubtype",
     "PyFloat_AsDouble",
+    "PyComplex_RealAsDouble",
+    "PyComplex_ImagAsDouble",
+    "PyLong_FromVoidPtr",
+    "PyObject_CallFunctionObjArgs",
     "PyLong_AsLongLong",
     "PyObject_IsTrue",
     "PyErr_Occurred",
@@ -130,7 +149,9 @@ def _text() -> str:
     }
     pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")
     folder = Path(__file__).parent
-    lines = "\n".join((folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll")).splitlines()
+    lines = "\n".join(
+        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "author.ll")
+    ).splitlines()
     # Comments name the constants too, and "%helper, ptr %helper" must stay: only bare words are replaced.
     return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)
 
@@ -140,6 +161,7 @@ def _addresses() -> dict[str, int]:
     addresses = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
     for name in _PYTHON_EXCEPTIONS:
         addresses[name] = ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
+    addresses["_Py_NoneStruct"] = id(None)
     table = _numpy_table()
     addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
     addresses["PyArray_NewFromDescr"] = table[_NUMPY_NEW_FROM_DESCR]

@@ -1,0 +1,258 @@
+"""Author kernels: Python functions over arrays and numbers, compiled by numba, loaded later without it.
+
+Inside the kernel arrays are numba arrays (indexing in any number of dimensions, ``.shape``, slices), with layout ``C``
+where the call says that they are contiguous. Numbers are int64, float64, bool or complex128, lists are tuples, None is
+None. Arrays of float16 and bfloat16 are seen as float32: they are copied into temporary arrays before the call, and the
+outputs back afterwards, rounding to the nearest. Division by zero gives what IEEE and NumPy say (numba's
+``error_model="numpy"``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from opdsl.backends.cpu import builtin, cache, engine, native
+from opdsl.backends.cpu.builtin import Input, Kernel, Table
+from opdsl.backends.cpu.fingerprint import fingerprint
+from opdsl.errors import KernelError, MissingDependencyError, NumberError
+from opdsl.kernels.calls import ArraySpec
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import AuthorCall
+
+_NOTHING = Input(native.CONSTANTS["NOTHING"])
+_NUMBERS: dict[Any, Input] = {
+    bool: builtin.TRUTH,
+    int: builtin.integer(),
+    float: builtin.FLOAT,
+    complex: builtin.COMPLEX,
+    None: _NOTHING,
+    type(None): _NOTHING,
+}
+_HALVES = ("float16", "bfloat16")
+
+
+class Compiled(NamedTuple):
+    """What the compiler makes of an author's kernel, as it stands on disk.
+
+    content: object code.
+    symbol: the function in it.
+    needs: names of numba's own helpers that it calls.
+    environments: variables in it that have to be filled before it makes Python objects, for an exception.
+    """
+
+    content: bytes
+    symbol: str
+    needs: tuple[str, ...]
+    environments: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """As bytes: a line of JSON, then the object code."""
+        return json.dumps([self.symbol, self.needs, self.environments]).encode() + b"\n" + self.content
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> Compiled:
+        """The inverse of ``pack``."""
+        head, _, content = packed.partition(b"\n")
+        symbol, needs, environments = json.loads(head)
+        return cls(content, symbol, tuple(needs), tuple(environments))
+
+
+class Loaded(NamedTuple):
+    """An author's kernel in memory: its code, the address to call, and those of its environment variables."""
+
+    code: engine.Code
+    entry: int
+    environments: tuple[int, ...]
+
+
+def author(function: FunctionType, call: AuthorCall) -> Kernel:
+    """Compile (or find) an author's kernel for the types of a call.
+
+    Args:
+        function: the kernel; a function that ``numba.njit`` has wrapped is taken for the function inside.
+        call: the types of its arguments.
+
+    Returns:
+        A function of the call's inputs and outputs that returns None. It trusts that arrays have the dtypes, numbers
+        of dimensions and layouts of the call. What the kernel raises is raised as KernelError, with the author's
+        exception as its cause.
+
+    Raises:
+        KernelCompileError: numba refuses the kernel; its error is the cause.
+    """
+    function = getattr(function, "py_func", function)
+    return _author(function, call)
+
+
+@functools.lru_cache(maxsize=1024)
+def _author(function: FunctionType, call: AuthorCall) -> Kernel:
+    arguments = (*call.inputs, *call.outputs)
+    loaded = _load_or_compile(function, arguments)
+    leaves = list(_leaves(arguments))
+    kernel = _builtin(function, loaded, [_input(leaf) for leaf in leaves])
+    if any(isinstance(leaf, ArraySpec) and leaf.dtype.name in _HALVES for leaf in leaves):
+        written = {len(leaves) - 1 - k for k in range(len(call.outputs))}
+        kernel = _with_temporaries(kernel, leaves, written)
+    if any(type(each) in (tuple, list) or each is str for each in arguments):
+        return _with_flat_arguments(kernel, function)
+    return kernel
+
+
+def _load_or_compile(function: FunctionType, arguments: Sequence[Any]) -> Loaded:
+    stamp = fingerprint(function)
+    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor {stamp} {signature_text(arguments)}"
+    packed = None if stamp is None else cache.load(key)
+    if packed is not None:
+        engine.Statistics.loaded += 1
+        return _load(Compiled.unpack(packed))
+    from opdsl.backends.cpu.author_compiler import compile_author
+
+    engine.Statistics.compiled += 1
+    compiled, is_portable = compile_author(function, arguments)
+    if stamp is not None and is_portable:
+        cache.store(key, compiled.pack())
+    return _load(compiled)
+
+
+def _load(compiled: Compiled) -> Loaded:
+    imports = {}
+    if compiled.needs:
+        from opdsl.backends.cpu.author_compiler import helper_addresses
+
+        imports = helper_addresses(compiled.needs)
+    code = engine.load_object(compiled.content, [compiled.symbol, *compiled.environments], imports)
+    return Loaded(code, code.address(compiled.symbol), tuple(code.address(each) for each in compiled.environments))
+
+
+def signature_text(arguments: Sequence[Any]) -> str:
+    """The types of a call, for keys and messages."""
+    return ", ".join(_type_text(each) for each in arguments)
+
+
+def _type_text(argument: Any) -> str:
+    if isinstance(argument, ArraySpec):
+        return f"{argument.dtype.name}[{argument.ndim}{argument.layout}]"
+    if isinstance(argument, tuple):
+        return f"({signature_text(argument)})"
+    return "None" if argument is None else str(argument.__name__)
+
+
+@functools.cache
+def _numba_stamp() -> str:
+    """The version of numba, without importing it."""
+    found = importlib.util.find_spec("numba")
+    if found is None or found.origin is None:
+        raise MissingDependencyError("CPU kernels in Python need numba: pip install numba")
+    return (Path(found.origin).parent / "_version.py").read_text()
+
+
+def _leaves(arguments: Sequence[Any]) -> Iterator[Any]:
+    """The types with tuples flattened, one for each slot of a frame."""
+    for each in arguments:
+        if type(each) is tuple:
+            yield from _leaves(each)
+        elif each is str:
+            yield from (int, int)
+        else:
+            yield each
+
+
+def _input(leaf: Any) -> Input:
+    return builtin.ARRAY if isinstance(leaf, ArraySpec) else _NUMBERS[leaf]
+
+
+def _builtin(function: FunctionType, loaded: Loaded, inputs: Sequence[Input]) -> Kernel:
+    name = f"{function.__module__}.{function.__qualname__}"
+    report = functools.partial(_raise, name, loaded.environments)
+    table = Table([word for each in inputs for word in each])
+    header: list[int | Table] = [loaded.entry, len(inputs), table, id(report)]
+    return builtin.builtin_over(function.__qualname__, "author_call", header, [loaded.code, report])
+
+
+def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
+    """Raise what the kernel raised, from the description that it left."""
+    if not address:
+        raise KernelError(f"{name}: the kernel failed without saying why.")
+    from opdsl.backends.cpu.author_compiler import exception_at
+
+    error = exception_at(address, environments)
+    raise KernelError(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _with_flat_arguments(kernel: Kernel, function: FunctionType) -> Kernel:
+    """A kernel that takes tuples, lists and strings, and hands their parts on."""
+
+    def call(*arguments: Any) -> None:
+        flat: list[Any] = []
+        held: list[object] = []
+        _flatten(arguments, flat, held, function)
+        kernel(*flat)
+
+    return call
+
+
+def _flatten(arguments: Sequence[Any], flat: list[Any], held: list[object], function: FunctionType) -> None:
+    for each in arguments:
+        if isinstance(each, tuple | list):
+            _flatten(each, flat, held, function)
+        elif isinstance(each, str):
+            if not each.isascii():
+                raise NumberError(
+                    f"{function.__qualname__}: a string argument of a kernel must be ASCII, got {each!r}."
+                )
+            buffer = ctypes.create_string_buffer(each.encode())
+            held.append(buffer)
+            flat += (ctypes.addressof(buffer), len(each))
+        else:
+            flat.append(each)
+
+
+def _with_temporaries(kernel: Kernel, leaves: Sequence[Any], written: set[int]) -> Kernel:
+    """A kernel whose 16-bit arrays are copied to float32 before, and the written ones back after it."""
+    dtypes = {k: leaf.dtype.name for k, leaf in enumerate(leaves) if isinstance(leaf, ArraySpec)}
+    halves = {k: name for k, name in dtypes.items() if name in _HALVES}
+
+    def call(*arguments: Any) -> None:
+        replaced = list(arguments)
+        for k, name in halves.items():
+            replaced[k] = _WIDEN[name](arguments[k])
+        kernel(*replaced)
+        for k in written & halves.keys():
+            _NARROW[halves[k]](replaced[k], arguments[k])
+
+    return call
+
+
+def _widen_float16(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    return array.astype(numpy.float32, order="C")
+
+
+def _narrow_float16(values: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
+    with numpy.errstate(all="ignore"):
+        target[...] = values
+
+
+def _widen_bfloat16(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    from opdsl.runtime.bfloat16_values import widen
+
+    return numpy.ascontiguousarray(widen(array)).reshape(array.shape)
+
+
+def _narrow_bfloat16(values: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
+    from opdsl.runtime.bfloat16_values import narrow
+
+    target[...] = narrow(values)
+
+
+_WIDEN: dict[str, Callable[..., Any]] = {"float16": _widen_float16, "bfloat16": _widen_bfloat16}
+_NARROW: dict[str, Callable[..., Any]] = {"float16": _narrow_float16, "bfloat16": _narrow_bfloat16}

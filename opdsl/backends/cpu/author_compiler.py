@@ -1,0 +1,245 @@
+"""The part of ``author`` that needs numba: compiling a kernel, and reading what went wrong in one.
+
+numba compiles an entry of one integer, the address of a frame. The entry builds the kernel's arguments from the frame
+and calls the kernel; the frame holds what ``author.ll`` stores: addresses of ndarray objects, and numbers.
+"""
+# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+# numba's extension interface has no types.
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.environment import Environment
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from opdsl.backends.cpu.author import Compiled, signature_text
+from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.errors import KernelCompileError
+from opdsl.kernels.calls import ArraySpec
+
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+_SLOT_SIZE = 16
+_POINTER = ir.IntType(8).as_pointer()
+_INT64 = ir.IntType(64)
+_HELPERS = ("NRT_", "numba_", "_numba", "Numba")
+_ENVIRONMENT = "_ZN08NumbaEnv"
+_SEEN_AS = {"float16": "float32", "bfloat16": "float32", "bool": "boolean"}
+_NUMBERS = {
+    bool: types.boolean,
+    int: types.int64,
+    float: types.float64,
+    complex: types.complex128,
+    str: types.unicode_type,
+}
+
+
+def compile_author(function: FunctionType, arguments: Sequence[Any]) -> tuple[Compiled, bool]:
+    """Compile a kernel for the types of its arguments.
+
+    Returns:
+        The code, and whether another process may use it (it may not when addresses of this one are in it).
+
+    Raises:
+        KernelCompileError: numba refuses the kernel; numba's error is the cause.
+    """
+    entry = numba.njit(**_OPTIONS)(_entry(function, [_numba_type(each) for each in arguments]))
+    try:
+        entry.compile((types.intp,))
+    except NumbaError as error:
+        raise KernelCompileError(_refusal(function, arguments, error)) from error
+    (result,) = entry.overloads.values()
+    library = result.library
+    content = library._get_compiled_object()
+    compiled = Compiled(content, result.fndesc.llvm_func_name, _needs(library), _environments(library))
+    return compiled, not library.has_dynamic_globals
+
+
+def helper_addresses(names: Sequence[str]) -> dict[str, int]:
+    """Where the helpers lie that numba's code calls."""
+    from numba.core.registry import cpu_target
+    from numba.core.runtime.nrt import rtsys
+
+    rtsys.initialize(cpu_target.target_context)
+    cpu_target.target_context.refresh()
+    return {name: int(llvm.address_of_symbol(name)) for name in names}
+
+
+def exception_at(address: int, environments: Sequence[int]) -> BaseException:
+    """The exception that compiled code describes at an address.
+
+    environments: where the code looks for an object of numba's when it makes Python objects of native values.
+
+
+    numba's description is ``{pickled, its size, values, function from values to a tuple, number of values}``; the last
+    three are there when arguments of the exception are only known when it is raised.
+    """
+    from numba.core.serialize import loads, runtime_build_excinfo_struct
+
+    description = _ExceptionDescription.from_address(address)
+    pickled = ctypes.string_at(description.pickled, description.size)
+    if description.count:
+        for place in environments:
+            ctypes.c_void_p.from_address(place).value = id(_environment())
+        unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(description.unwrap)
+        kind, arguments, _ = runtime_build_excinfo_struct(pickled, unwrap(description.values))
+    else:
+        kind, arguments, _ = loads(pickled)
+    error = kind(*arguments) if kind is not None else RuntimeError("re-raised without an exception")
+    assert isinstance(error, BaseException)
+    return error
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment({})
+
+
+class _ExceptionDescription(ctypes.Structure):
+    _fields_ = [
+        ("pickled", ctypes.c_void_p),
+        ("size", ctypes.c_int32),
+        ("values", ctypes.c_void_p),
+        ("unwrap", ctypes.c_void_p),
+        ("count", ctypes.c_int32),
+    ]
+    pickled: int
+    size: int
+    values: int
+    unwrap: int
+    count: int
+
+
+def _refusal(function: FunctionType, arguments: Sequence[Any], error: NumbaError) -> str:
+    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+    reason = " ".join(str(error).split("\n\n")[0].split())
+    return (
+        f"{function.__module__}.{function.__qualname__} ({place}): numba cannot compile the kernel for "
+        f"({signature_text(arguments)}): {reason}"
+    )
+
+
+def _needs(library: Any) -> tuple[str, ...]:
+    """The helpers of numba that the code calls."""
+    module = library._final_module
+    names = {each.name for each in (*module.functions, *module.global_variables) if each.is_declaration}
+    return tuple(sorted(name for name in names if name.startswith(_HELPERS)))
+
+
+def _environments(library: Any) -> tuple[str, ...]:
+    """The variables in which the code expects an environment; numba's own loader would fill them."""
+    variables = library._final_module.global_variables
+    return tuple(sorted(each.name for each in variables if each.name.startswith(_ENVIRONMENT)))
+
+
+def _numba_type(argument: Any) -> Any:
+    if isinstance(argument, ArraySpec):
+        name = argument.dtype.name
+        return types.Array(getattr(types, _SEEN_AS.get(name, name)), argument.ndim, argument.layout)  # type: ignore[call-overload]
+    if isinstance(argument, tuple):
+        return types.Tuple([_numba_type(each) for each in argument])
+    return types.none if argument is None else _NUMBERS.get(argument, types.none)
+
+
+def _entry(function: FunctionType, argument_types: Sequence[Any]) -> Any:
+    unpack = _unpacker(types.Tuple(list(argument_types)))
+    kernel = numba.njit(**_OPTIONS)(function)
+
+    def entry(frame):
+        kernel(*unpack(frame))
+        return 0
+
+    return entry
+
+
+def _unpacker(tuple_type: Any) -> Any:
+    """An intrinsic from a frame's address to the tuple of the kernel's arguments."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        frame = builder.inttoptr(arguments[0], _POINTER)
+        slots = (cgutils.pointer_add(builder, frame, _SLOT_SIZE * k) for k in range(1 << 20))
+        return _build(context, builder, tuple_type, slots)
+
+    @intrinsic
+    def unpack(typing_context, frame):
+        return tuple_type(types.intp), generate
+
+    return unpack
+
+
+def _build(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
+    """A value of a numba type from the next slots of the frame."""
+    if isinstance(kind, types.BaseTuple):
+        parts = [_build(context, builder, each, slots) for each in kind.types]
+        return context.make_tuple(builder, kind, parts)
+    if kind == types.unicode_type:
+        return _text(context, builder, next(slots), next(slots))
+    slot = next(slots)
+    if isinstance(kind, types.Array):
+        return _array(context, builder, kind, _load(builder, slot, _POINTER))
+    if kind == types.none:
+        return context.get_dummy_value()
+    if kind == types.boolean:
+        return builder.trunc(_load(builder, slot, _INT64), ir.IntType(1))
+    if kind == types.complex128:
+        return _load(builder, slot, context.get_value_type(kind))
+    return _load(builder, slot, context.get_value_type(kind))
+
+
+def _load(builder: Any, address: Any, kind: ir.Type) -> Any:
+    return builder.load(builder.bitcast(address, kind.as_pointer()))
+
+
+def _array(context: Any, builder: Any, kind: Any, item: Any) -> Any:
+    """An array over the memory of an ndarray object, whose fields are part of NumPy's stable binary interface."""
+
+    def field(offset: str, llvm_type: ir.Type) -> Any:
+        return _load(builder, cgutils.pointer_add(builder, item, CONSTANTS[offset]), llvm_type)
+
+    shape = field("SHAPE_OFFSET", _INT64.as_pointer())
+    strides = field("STRIDES_OFFSET", _INT64.as_pointer())
+
+    def dimension(k: int, of: Any) -> Any:
+        return builder.load(builder.gep(of, [_INT64(k)]))
+
+    array = arrayobj.make_array(kind)(context, builder)
+    element = context.get_data_type(kind.dtype)
+    arrayobj.populate_array(
+        array,
+        data=field("DATA_OFFSET", element.as_pointer()),
+        shape=[dimension(k, shape) for k in range(kind.ndim)],
+        strides=[dimension(k, strides) for k in range(kind.ndim)],
+        itemsize=context.get_constant(types.intp, context.get_abi_sizeof(element)),
+        meminfo=None,
+        parent=None,
+    )
+    return array._getvalue()
+
+
+def _text(context: Any, builder: Any, address: Any, length: Any) -> Any:
+    """A numba string over ASCII bytes."""
+    text = cgutils.create_struct_proxy(types.unicode_type)(context, builder)
+    text.data = _load(builder, address, _POINTER)
+    text.length = _load(builder, length, _INT64)
+    text.kind = ir.Constant(ir.IntType(32), 1)
+    text.is_ascii = ir.Constant(ir.IntType(32), 1)
+    text.hash = context.get_constant(types.intp, -1)
+    text.meminfo = cgutils.get_null_value(text.meminfo.type)
+    text.parent = cgutils.get_null_value(text.parent.type)
+    return text._getvalue()
