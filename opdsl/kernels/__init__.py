@@ -30,6 +30,5 @@ __all__ = [
     "new_tensor",
     "resize",
     "resize_output",
-    "resize_output",
     "write_out",
 ]

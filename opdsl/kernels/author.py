@@ -11,11 +11,19 @@ from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.outputs import Promise, array_of
+from opdsl.kernels.outputs import Promise, array_of, new_tensor
 from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
-from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards, tensors_in
-from opdsl.runtime.device import Device, backends, cpu
+from opdsl.kernels.structured import (
+    Arguments,
+    Definition,
+    PlannedCall,
+    Prepared,
+    overlap_guards,
+    tensors_in,
+    views_among,
+)
+from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
@@ -26,11 +34,15 @@ class OutKernel(NamedTuple):
     """What fills the outputs on one backend.
 
     function: takes the arguments, the precomputed values, the outputs.
-    compiled: whether the backend compiles it; otherwise Python runs it on tensors.
+    compiled: whether the backend compiles it for arrays and numbers; otherwise Python runs it on the tensors.
     """
 
     function: FunctionType
     compiled: bool
+
+    def handed(self, value: Any) -> Any:
+        """What the function gets for an argument or output."""
+        return _handed(value) if self.compiled else value
 
 
 class StructuredDefinition(Definition):
@@ -128,12 +140,12 @@ class StructuredDefinition(Definition):
 
     def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
         """See ``Definition.run``."""
+        kernel = self._kernel(key)
         values = (*arguments, *prepared.state)
-        compute = self._compute(values, [each.geometry for each in outputs], prepared.promises[0].device, key)
-        compute(*map(_handed, values), *(array_of(each) for each in outputs))
+        compute = _compute(kernel, values, [each.geometry for each in outputs])
+        compute(*map(kernel.handed, values), *map(kernel.handed, outputs))
 
-    def _compute(self, values: Arguments, outputs: Sequence[Geometry], device: Device, key: str) -> Compiled:
-        """The kernel for these types, its faults as errors of ours."""
+    def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)
         if kernel is None:
             have = ", ".join(self.kernels) or "none"
@@ -141,32 +153,7 @@ class StructuredDefinition(Definition):
                 f"there is no {key} out-kernel (have {have}). "
                 f'Register one with @{self.schema.name.base}.out_kernel("{key}").'
             )
-        if kernel.compiled:
-            call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
-            function = compiler_for(device.type).author(kernel.function, call)
-        else:
-            function = _on_tensors(kernel.function, (*map(_forms, values), *outputs))
-        return self._guarded(function, kernel.function)
-
-    def _guarded(self, compute: Compiled, function: FunctionType) -> Compiled:
-        def guarded(*values: Any) -> None:
-            try:
-                result = compute(*values)
-            except OpdslError:
-                raise
-            except Exception as error:
-                code = function.__code__
-                raise KernelError(
-                    f"the out-kernel {function.__name__} ({code.co_filename}:{code.co_firstlineno}) raised "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            if result is not None:
-                raise KernelError(
-                    f"the out-kernel {function.__name__} returned {type(result).__name__}, but it has to fill its "
-                    "outputs and return nothing. Write into the output: out[...] = ..."
-                )
-
-        return guarded
+        return kernel
 
     # ------------------------------------------------------------------------------------------------------ a plan
 
@@ -174,32 +161,32 @@ class StructuredDefinition(Definition):
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
         """See ``Definition.plan``."""
-        lists = any(each.role is Role.TENSORS for each in self.parameters)
-        device = prepared.promises[0].device
-        if lists or (outputs and not self.alias_safe and call.targets[0] in {each.name for each in self.parameters}):
+        if any(each.role is Role.TENSORS for each in self.parameters):
             return None
         geometries = [each.geometry for each in outputs or prepared.promises]
+        runs = geometries[0].device.type != "meta"
+        kernel = self._kernel(call.key) if runs else _NO_KERNEL
+        values = (*arguments, *prepared.state)
         constants: list[object] = []
-        expressions, guards = self._expressions((*arguments, *prepared.state), constants)
+        expressions, guards = self._expressions(kernel, values, constants)
+        array = ".array" if kernel.compiled else ""
         source = PlanSource(
             call.name,
             call.parameters,
-            None if device.type == "meta" else (*expressions, *(f"{name}.array" for name in call.targets)),
-            (
-                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=self.alias_safe),
-                *guards,
-            ),
+            (*expressions, *(f"{name}{array}" for name in call.targets)) if runs else None,
+            (*overlap_guards(self.parameters, arguments, call, outputs, elementwise=self.alias_safe), *guards),
             call.targets,
-            frozenset(name for name, each in zip(call.targets, outputs, strict=True) if each.geometry.is_view),
+            views_among(call.targets, outputs),
             self.results,
         )
-        compute = None
-        if device.type != "meta":
-            compute = self._compute((*arguments, *prepared.state), geometries, device, call.key)
-            compute = compute if outputs else _allocating(compute, geometries)
+        compute = _compute(kernel, values, geometries) if runs else None
+        if compute is not None and not outputs:
+            compute = _allocating(compute, geometries, compiled=kernel.compiled)
         return make_plan(source, compute, geometries, call.slow, constants)
 
-    def _expressions(self, values: Arguments, constants: list[object]) -> tuple[list[str], list[str]]:
+    def _expressions(
+        self, kernel: OutKernel, values: Arguments, constants: list[object]
+    ) -> tuple[list[str], list[str]]:
         """What stands for the kernel's inputs in a plan, and the tests that numbers are still the same.
 
         The shape function has seen all numbers, so the plan holds for these values only.
@@ -214,52 +201,62 @@ class StructuredDefinition(Definition):
         for place, value in enumerate(values):
             parameter = self.parameters[place] if place < len(self.parameters) else None
             if isinstance(value, Tensor) and parameter is not None:
-                expressions.append(f"{parameter.name}.array")
+                expressions.append(f"{parameter.name}.array" if kernel.compiled else parameter.name)
                 continue
-            expressions.append(constant(_handed(value)))
+            expressions.append(constant(kernel.handed(value)))
             if parameter is not None and parameter.is_dynamic and value is not None:
                 guards.append(f"{parameter.name} != {expressions[-1]}")
         return expressions, guards
 
 
-def _allocating(compute: Compiled, geometries: Sequence[Geometry]) -> Compiled:
+def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[Geometry]) -> Compiled:
+    """The kernel for these types, its faults as errors of ours."""
+    if not kernel.compiled:
+        return _guarded(kernel.function)
+    call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
+    return compiler_for(outputs[0].device.type).author(kernel.function, call)
+
+
+def _guarded(function: FunctionType) -> Compiled:
+    """A Python kernel whose exceptions, and whose results, are errors of ours."""
+
+    def guarded(*values: Any) -> None:
+        try:
+            result = function(*values)
+        except OpdslError:
+            raise
+        except Exception as error:
+            raise KernelError(f"{_described(function)} raised {type(error).__name__}: {error}") from error
+        if result is not None:
+            raise KernelError(
+                f"{_described(function)} returned {type(result).__name__}, but it has to fill its outputs. "
+                "Write into them, and return nothing."
+            )
+
+    return guarded
+
+
+def _described(function: FunctionType) -> str:
+    code = function.__code__
+    return f"the out-kernel {function.__name__} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _nothing() -> None:
+    """Stands for the kernel where none runs."""
+
+
+_NO_KERNEL = OutKernel(_nothing, compiled=True)
+
+
+def _allocating(compute: Compiled, geometries: Sequence[Geometry], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
-    empty = backends.memory(geometries[0].device).empty
-    parts = [(each.shape, each.strides, each.dtype, each.device) for each in geometries]
 
     def allocating(*values: Any) -> Any:
-        made = [empty(*each) for each in parts]
-        compute(*values, *made)
-        return made[0] if len(made) == 1 else made
+        made = [new_tensor(each) for each in geometries]
+        compute(*values, *([each.array for each in made] if compiled else made))
+        return made[0].array if len(made) == 1 else [each.array for each in made]
 
     return allocating
-
-
-def _forms(value: Any) -> Any:
-    """The geometries of the tensors in an argument, in its structure."""
-    if isinstance(value, Tensor):
-        return value.geometry
-    return tuple(map(_forms, value)) if isinstance(value, (tuple, list)) else None
-
-
-def _on_tensors(function: Callable[..., object], forms: Sequence[Any]) -> Compiled:
-    """A kernel that takes tensors as one that takes arrays of known geometries."""
-
-    def on_tensors(*values: Any) -> object:
-        return function(*map(_with_form, values, forms))
-
-    return on_tensors
-
-
-def _with_form(value: Any, form: Any) -> Any:
-    if isinstance(form, Geometry):
-        made = Tensor()
-        made.array = value
-        made.geometry = form
-        made._version = 0
-        made._base = None
-        return made
-    return tuple(map(_with_form, value, form)) if isinstance(form, tuple) and form else value
 
 
 def _same_strides(form: Geometry, strides: tuple[int, ...]) -> bool:

@@ -20,7 +20,6 @@ from opdsl.runtime.tensor import Tensor, bump_version
 from opdsl.runtime.viewing import make_view
 from opdsl.runtime.views import required_storage
 
-
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
@@ -117,13 +116,6 @@ class Target(NamedTuple):
             copy(self.given, working)
         bump_version(self.given)
         return self.given
-
-
-def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    """Gives an ``out=`` the shape of the result, with PyTorch's warning where elements are lost (``resize_output``)."""
-    if tensor.geometry.shape != shape:
-        _warn_of_resize(tensor, shape)
-        resize(tensor, shape)
 
 
 def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:

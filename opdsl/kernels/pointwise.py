@@ -15,7 +15,7 @@ from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
 from opdsl.kernels.parameters import NUMBERS, Parameter, Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
-from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards
+from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards, views_among
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
@@ -271,7 +271,7 @@ class PointwiseDefinition(Definition):
                 *self._number_guards(state, arguments, constants),
             ),
             call.targets,
-            frozenset(name for name, each in zip(call.targets, outputs, strict=True) if each.geometry.is_view),
+            views_among(call.targets, outputs),
             self.results,
             any(not isinstance(each, Tensor) for each in values),
         )

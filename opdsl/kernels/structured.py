@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from opdsl.errors import KernelError, OpdslError
+from opdsl.errors import OpdslError
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written
-from opdsl.kernels.parameters import Parameter, Role, dynamic_names, parameters_of
+from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
@@ -280,23 +280,10 @@ def overlap_guards(
     return tuple(guards)
 
 
+def views_among(targets: Sequence[str], outputs: Sequence[Tensor]) -> frozenset[str]:
+    """The names of the outputs that are views."""
+    return frozenset(name for name, each in zip(targets, outputs, strict=True) if each.geometry.is_view)
+
+
 def _root(name: str, tensor: Tensor) -> str:
     return f"{name}._base" if tensor.geometry.is_view else name
-
-
-def check_result(name: str, function: str, result: object) -> None:
-    """Refuse what an out-kernel returns.
-
-    Raises:
-        KernelError: it is not None.
-    """
-    if result is not None:
-        raise KernelError(
-            f"{name}: the out-kernel {function} returned {type(result).__name__}, but it has to fill its outputs and "
-            "return nothing. Write into the output: out[...] = ..."
-        )
-
-
-def tensor_places(parameters: Sequence[Parameter]) -> tuple[int, ...]:
-    """The places of the parameters that are single tensors."""
-    return tuple(place for place, each in enumerate(parameters) if each.role is Role.TENSOR)

@@ -156,12 +156,20 @@ def _float_parameter(common: DType, default: DType) -> DType:
     return default if common.category <= Category.INT else precision_of(common)
 
 
+def _precise_parameter(common: DType, default: DType) -> DType:
+    return precision_of(common)
+
+
+def _bool_parameter(common: DType, default: DType) -> DType:
+    return bool_
+
+
 _NUMBER_RULES = {
-    NumberRole.WRAPPED: lambda common, default: precision_of(common),
-    NumberRole.SCALAR: lambda common, default: precision_of(common),
+    NumberRole.WRAPPED: _precise_parameter,
+    NumberRole.SCALAR: _precise_parameter,
     NumberRole.FLOAT: _float_parameter,
     NumberRole.INT: _int_parameter,
-    NumberRole.BOOL: lambda common, default: bool_,
+    NumberRole.BOOL: _bool_parameter,
 }
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from opdsl.kernels.compiler import Compiled
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, PointwiseCall, ReductionCall
-    from opdsl.kernels.reduction import Folding
+    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall
     from opdsl.scalar.graph import TypedGraph
 
 
