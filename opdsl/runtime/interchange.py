@@ -82,7 +82,7 @@ def from_dlpack(source: object) -> Tensor:
 
 def tensor(
     data: object,
-    dtype: DType | None = None,
+    dtype: DType | str | type | None = None,
     device: Device | str | None = None,
     *,
     default_dtype: DType = float32,
@@ -98,12 +98,13 @@ def tensor(
 
     Raises:
         ConversionError: the data is ragged, is no numbers, or does not fit the dtype.
+        DTypeError, DeviceError: there is no such dtype or device.
 
     >>> tensor([[1, 2.5], [3, 4]])
     tensor([[1.0000, 2.5000],
             [3.0000, 4.0000]])
     """
-    array, found = _copied(data, dtype, default_dtype)
+    array, found = _copied(data, None if dtype is None else to_dtype(dtype), default_dtype)
     place = cpu if device is None else Device(device)
     if place is cpu:
         return wrap(array, found)
@@ -130,7 +131,7 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
     if hasattr(data, "__dlpack__"):
         taken = from_dlpack(data)
         return _copied_array(host_array(taken), taken.geometry.dtype, dtype)
-    if hasattr(data, "__array__") or isinstance(data, (memoryview, bytearray)):
+    if hasattr(data, "__array__"):
         return _copied_array(*_stored(_native(numpy.asarray(data))), dtype)
     if not _is_sequence(data):
         raise ConversionError(f"Could not infer dtype of {type(data).__name__}: a tensor is made of numbers")
@@ -178,7 +179,7 @@ def _is_sequence(value: object) -> bool:
         return True
     if isinstance(value, (str, bytes, dict)):
         return False
-    return isinstance(value, Sequence) or (isinstance(value, (numpy.ndarray, Tensor)) and value.ndim > 0)
+    return isinstance(value, Sequence) or (isinstance(value, numpy.ndarray) and value.ndim > 0)
 
 
 # As many as NumPy's arrays can have.
@@ -202,14 +203,23 @@ def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> Non
         numbers.extend(data)
         return
     for each in data:
-        if isinstance(each, Tensor) and each.geometry.numel == 1:
-            each = _Element(each.item(), each.geometry.dtype)
+        if isinstance(each, Tensor):
+            each = _Element(_only_item(each), each.geometry.dtype)
         if _is_sequence(each):
             _collect(each, depth + 1, shape, numbers)
         elif len(shape) > depth + 1:
             raise ConversionError(f"expected a sequence of length {shape[depth + 1]} at dim {depth + 1} (got {each!r})")
         else:
             numbers.append(_checked_number(each))
+
+
+def _only_item(each: Tensor) -> complex:
+    if each.geometry.numel != 1:
+        raise ConversionError(
+            "only one element tensors can be converted to Python scalars "
+            f"(got one of shape {each.geometry.shape}; stack tensors instead)"
+        )
+    return each.item()
 
 
 class _Element:
