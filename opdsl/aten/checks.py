@@ -25,9 +25,7 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex)
         ShapeError: a bool for numbers, a float for integers, a complex number for real ones.
     """
     category = max(_category(self), _category(other))
-    check(
-        not isinstance(alpha, bool) or category is Category.BOOL, "Boolean alpha only supported for Boolean results."
-    )
+    check(not isinstance(alpha, bool) or category is Category.BOOL, "Boolean alpha only supported for Boolean results.")
     check(
         category >= Category.FLOAT or isinstance(alpha, int),
         "For integral input tensors, argument alpha must not be a floating point number.",

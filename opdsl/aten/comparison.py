@@ -181,7 +181,7 @@ def maximum_scalar_function(self, other):
     variants="function, method",
     tags=("core", "pointwise"),
     structured=False,
-    out=Out("where.self_out", tags=()),
+    out=Out("where.self_out", explicit=True, tags=()),
 )
 def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``self`` where the condition holds, ``other`` elsewhere."""
@@ -225,9 +225,7 @@ def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     """``where`` of two numbers."""
     dtype: DType = result_type((self, other), get_default_dtype())
     device = condition.device
-    return where(
-        condition, full((), self, dtype=dtype, device=device), full((), other, dtype=dtype, device=device)
-    )
+    return where(condition, full((), self, dtype=dtype, device=device), full((), other, dtype=dtype, device=device))
 
 
 @where.overload("", device_check="NoCheck")

@@ -100,7 +100,9 @@ def bmm_cpu(self, mat2, out):
 @op("aten::matmul", variants="function, method")
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
-    check(self.ndim > 0 and other.ndim > 0, "both arguments to matmul need to be at least 1D", got=(self.ndim, other.ndim))
+    check(
+        self.ndim > 0 and other.ndim > 0, "both arguments to matmul need to be at least 1D", got=(self.ndim, other.ndim)
+    )
     first = self.unsqueeze(0) if self.ndim == 1 else self
     second = other.unsqueeze(-1) if other.ndim == 1 else other
     product = _matrix_product(first, second)
@@ -118,15 +120,11 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
         return rows.mm(second).view((*first.shape[:-1], second.shape[-1]))
     batch = numpy.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     count = math.prod(batch)
-    flat = [
-        each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)
-    ]
+    flat = [each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))
 
 
 @matmul.out_variant()
-def matmul_out(
-    self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
+def matmul_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``matmul`` into a given tensor."""
     return write_out("aten::matmul.out", out, matmul(self, other))

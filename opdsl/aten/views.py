@@ -109,8 +109,14 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
 # ----------------------------------------------------------------------------------------- parts and added dimensions
 
 
-@op("aten::slice.Tensor", variants="function, method", tags="core", device_check="NoCheck", device_guard=False,
-    is_bound=False)
+@op(
+    "aten::slice.Tensor",
+    variants="function, method",
+    tags="core",
+    device_check="NoCheck",
+    device_guard=False,
+    is_bound=False,
+)
 def slice_tensor(
     self: Tensor[Alias("a")], dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
 ) -> Tensor[Alias("a")]:

@@ -33,19 +33,37 @@ class Declaration:
     function: the declared function.
     operators: by variant: ``functional``, ``inplace``, ``out``.
     structured: whether what is derived is exported as a structured group.
+    out_is_explicit: whether a derived ``out=`` is exported as an entry even where torchgen could generate it.
     definition: the shape function with its out-kernels, or the pointwise definitions; None for plain kernels.
     functions: what calls each variant, hand-written ones among them.
     """
 
-    __slots__ = ("attached", "definition", "function", "functions", "library", "meta_reads_numbers", "operators", "structured")
+    __slots__ = (
+        "attached",
+        "definition",
+        "function",
+        "functions",
+        "library",
+        "meta_reads_numbers",
+        "operators",
+        "out_is_explicit",
+        "structured",
+    )
 
     def __init__(
-        self, library: Library, function: FunctionType, operators: dict[str, Operator], *, structured: bool
+        self,
+        library: Library,
+        function: FunctionType,
+        operators: dict[str, Operator],
+        *,
+        structured: bool,
+        out_is_explicit: bool,
     ) -> None:
         self.library = library
         self.function = function
         self.operators = operators
         self.structured = structured
+        self.out_is_explicit = out_is_explicit
         self.definition: StructuredDefinition | PointwiseDefinition | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
@@ -55,6 +73,11 @@ class Declaration:
     def main(self) -> Operator:
         """The operator that the function itself declares: the functional one where there is one."""
         return next(iter(self.operators.values()))
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether the declared function's body is its kernel."""
+        return "body" in self.attached
 
     @property
     def name(self) -> str:
@@ -80,7 +103,9 @@ class Declaration:
         kernel = require_function(function, decorator)
         parsed = [DispatchKey(each) for each in keys]
         if not parsed:
-            raise KernelSignatureError(f'{location(kernel)}: @{decorator} names no dispatch key. Write @{decorator}("CPU").')
+            raise KernelSignatureError(
+                f'{location(kernel)}: @{decorator} names no dispatch key. Write @{decorator}("CPU").'
+            )
         wanted = [each.name for each in self.main.schema.arguments]
         if wants_key_set(kernel):
             wanted.insert(0, kernel.__code__.co_varnames[0])
@@ -252,4 +277,3 @@ class Declaration:
                 f"{location(present)}. Remove one of them."
             )
         self.attached[what] = function
-

@@ -141,7 +141,9 @@ class Facets:
 
         return decorate
 
-    def _attach_variant(self, variant: str, name: str | None, options: Mapping[str, Any]) -> Callable[[FunctionType], Any]:
+    def _attach_variant(
+        self, variant: str, name: str | None, options: Mapping[str, Any]
+    ) -> Callable[[FunctionType], Any]:
         declaration = self.declaration
         names = caller_names(2)
 
@@ -170,7 +172,8 @@ def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tupl
     """The arguments of a factory, its device replaced by meta."""
     schema = operator.schema.arguments
     return tuple(
-        Device("meta") if argument.name == "device" else value for argument, value in zip(schema, arguments, strict=True)
+        Device("meta") if argument.name == "device" else value
+        for argument, value in zip(schema, arguments, strict=True)
     )
 
 
@@ -199,4 +202,3 @@ def dress_function(function: FunctionType, facets: Facets) -> FunctionType:
     for name in _METHODS:
         attributes[name] = getattr(facets, name)
     return function
-

@@ -52,7 +52,7 @@ class Library:
         self.namespace = _namespace_of(sys._getframe(1).f_globals) if namespace is None else namespace
         if not self.namespace.isidentifier():
             raise DeclarationError(
-                f"Library({namespace!r}): a namespace is a Python identifier. Write Library(\"mylib\")."
+                f'Library({namespace!r}): a namespace is a Python identifier. Write Library("mylib").'
             )
         self.registry = registry
         self._undo: list[Callable[[], object]] = []
@@ -143,7 +143,7 @@ class Library:
         if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
             raise DeclarationError(
                 f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments and "
-                "returns must be the same, but for what is written: Tensor[Alias(\"a\", write=True)]."
+                'returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
             )
         with self._all_or_nothing():
             own = self._declaration_of(checked, schema, options)
@@ -200,7 +200,8 @@ class Library:
             )
             for variant, (each, properties) in schemas.items()
         }
-        declaration = Declaration(self, function, operators, structured=structured)
+        explicit = isinstance(out, Out) and out.explicit
+        declaration = Declaration(self, function, operators, structured=structured, out_is_explicit=explicit)
         self._define_all(declaration)
         return declaration
 

@@ -74,6 +74,7 @@ class Out:
 
     name: ``"add.out"``; None follows the rule.
     args: names of the out arguments; None follows the rule.
+    explicit: whether it is exported as an entry of its own where torchgen could generate it (``autogen``).
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -82,11 +83,19 @@ class Out:
 
     name: str | None
     args: tuple[str, ...] | None
+    explicit: bool
     options: Mapping[str, object]
 
-    def __init__(self, name: str | None = None, *, args: Iterable[str] | None = None, **options: object) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        args: Iterable[str] | None = None,
+        explicit: bool = False,
+        **options: object,
+    ) -> None:
         _check_options("Out", options)
-        self.__attrs_init__(name, None if args is None else tuple(args), options)  # type: ignore[attr-defined]
+        self.__attrs_init__(name, None if args is None else tuple(args), explicit, options)  # type: ignore[attr-defined]
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:
@@ -109,7 +118,7 @@ def normalised(options: Mapping[str, object], where: str) -> dict[str, object]:
     names = [each.strip() for each in variants.split(",")] if isinstance(variants, str) else []
     if not names or any(each not in ("function", "method") for each in names):
         raise DeclarationError(
-            f"{where}: variants={variants!r} is neither function nor method. Write variants=\"function, method\"."
+            f'{where}: variants={variants!r} is neither function nor method. Write variants="function, method".'
         )
     result["variants"] = ", ".join(names)
     return result

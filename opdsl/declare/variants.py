@@ -40,9 +40,7 @@ def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
     alias = Alias("a", write=True)
     positional = tuple(attrs.evolve(each, alias=alias) if each is first else each for each in schema.positional)
     name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
-    return attrs.evolve(
-        schema, name=name, positional=positional, returns=(Return(None, BaseType.Tensor, alias),)
-    )
+    return attrs.evolve(schema, name=name, positional=positional, returns=(Return(None, BaseType.Tensor, alias),))
 
 
 def inplace_base(base: str) -> str:
@@ -63,12 +61,8 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
     if len(names) != count:
         raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")
     aliases = [Alias(letter, write=True) for letter in ascii_lowercase[:count]]
-    out = tuple(
-        Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True)
-    )
-    returns = tuple(
-        attrs.evolve(each, alias=alias) for each, alias in zip(schema.returns, aliases, strict=True)
-    )
+    out = tuple(Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True))
+    returns = tuple(attrs.evolve(each, alias=alias) for each, alias in zip(schema.returns, aliases, strict=True))
     overload = out_overload(schema.name.overload)
     return attrs.evolve(
         schema,

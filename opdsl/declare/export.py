@@ -1,0 +1,188 @@
+"""From declarations to entries of native_functions.yaml.
+
+What is exported follows from what was attached: ``.pointwise`` and ``.meta`` give a structured ``out=`` entry with
+delegates, a Python kernel gives ``autogen`` for the derived ``out=``, a composite gives entries of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import Operator, Registry
+from opdsl.native import (
+    Delegate,
+    DeviceCheck,
+    DispatchEntry,
+    Kernel,
+    NativeFunction,
+    Plain,
+    Precomputed,
+    Structured,
+    UfuncInnerLoop,
+    UfuncKey,
+    Variant,
+)
+from opdsl.native.known import COMPOSITE_IMPLICIT, DISPATCH_KEYS, UFUNC_KEYS
+from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_name
+
+# Dispatched by torchgen itself for structured operators, so their entries do not name it (INV-50).
+_META = "Meta"
+
+
+def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[NativeFunction]:
+    """The entries of a registry's operators, in the order of their declaration.
+
+    Args:
+        registry: whose operators.
+        namespaces: which namespaces; None for all.
+
+    Returns:
+        One entry for each operator that torchgen would not generate from another's ``autogen``.
+    """
+    wanted = None if namespaces is None else set(namespaces)
+    return [
+        entry_of(operator)
+        for operator in registry
+        if isinstance(operator.declaration, Declaration)
+        and (wanted is None or operator.name.partition("::")[0] in wanted)
+        and not is_generated(operator)
+    ]
+
+
+def is_generated(operator: Operator) -> bool:
+    """Whether torchgen makes the operator from an ``autogen``: the derived ``out=`` of a Python kernel."""
+    declaration = _declaration(operator)
+    if operator is not declaration.operators.get("out") or operator is declaration.main:
+        return False
+    return not (_is_structured(declaration) or declaration.is_composite or declaration.out_is_explicit)
+
+
+def entry_of(operator: Operator) -> NativeFunction:
+    """The entry of one operator."""
+    properties = operator.properties
+    declaration = _declaration(operator)
+    return NativeFunction(
+        operator.schema,
+        variants=frozenset(Variant(each) for each in str(properties["variants"]).split(", ")),
+        dispatch=_dispatch(operator),
+        tags=operator.tags,
+        structure=_structure(operator),
+        autogen=_autogen(operator, declaration),
+        device_check=DeviceCheck(properties.get("device_check", "ExactSame")),
+        device_guard=bool(properties.get("device_guard", True)),
+        python_module=_text(properties.get("python_module")),
+        cpp_no_default_args=tuple(_listed(properties.get("cpp_no_default_args"))),
+        manual_cpp_binding=bool(properties.get("manual_cpp_binding", False)),
+        manual_kernel_registration=bool(properties.get("manual_kernel_registration", False)),
+        category_override=_text(properties.get("category_override")),
+    )
+
+
+def _declaration(operator: Operator) -> Declaration:
+    assert isinstance(operator.declaration, Declaration), "every exported operator has been declared"
+    return operator.declaration
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _listed(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else [str(each) for each in value]
+
+
+# ---------------------------------------------------------------------------------------------------------- structure
+
+
+def _is_structured(declaration: Declaration) -> bool:
+    """Whether the declaration is a structured group: structured kernels need an ``out=`` entry to stand on."""
+    return declaration.definition is not None and declaration.structured and "out" in declaration.operators
+
+
+def _structure(operator: Operator) -> Plain | Structured | Delegate:
+    declaration = _declaration(operator)
+    if not _is_structured(declaration):
+        return Plain()
+    out = declaration.operators["out"]
+    if operator is not out:
+        return Delegate(out.schema.name)
+    properties = operator.properties
+    inner = properties.get("ufunc_inner_loop", {})
+    assert isinstance(inner, Mapping), "checked by EntryOptions' users"
+    return Structured(
+        _text(properties.get("structured_inherits")),
+        _precomputed(_listed(properties.get("precomputed"))),
+        tuple(_inner_loop(UfuncKey(key), text) for key, text in inner.items()),
+    )
+
+
+def _inner_loop(key: UfuncKey, text: str) -> UfuncInnerLoop:
+    """``add (Bool, Half)``"""
+    name, _, dtypes = text.partition("(")
+    return UfuncInnerLoop(key, name.strip(), tuple(each.strip() for each in dtypes.rstrip(" )").split(",")))
+
+
+def _precomputed(lines: list[str]) -> Precomputed | None:
+    """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
+    if not lines:
+        return None
+    replaced = []
+    added: tuple[Argument, ...] = ()
+    for line in lines:
+        name, arrow, declared = line.partition("->")
+        if arrow:
+            replaced.append((name.strip(), _arguments(declared)))
+        else:
+            added = _arguments(line)
+    return Precomputed(tuple(replaced), added)
+
+
+def _arguments(text: str) -> tuple[Argument, ...]:
+    return tuple(parse_argument(each.strip()) for each in text.split(","))
+
+
+# ----------------------------------------------------------------------------------------------------------- dispatch
+
+
+def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
+    """The kernels by key; None for what is composite by default (INV-28, INV-29) or delegated."""
+    declaration = _declaration(operator)
+    given = operator.properties.get("dispatch")
+    if isinstance(given, Mapping):
+        return tuple(
+            DispatchEntry(tuple(each.strip() for each in keys.split(",")), Kernel(name)) for keys, name in given.items()
+        )
+    keys = [str(key) for key in operator.registrations if str(key) in DISPATCH_KEYS]
+    if _is_structured(declaration):
+        if operator is not declaration.operators["out"]:
+            return None
+        generated = UFUNC_KEYS if operator.properties.get("ufunc_inner_loop") else ()
+        keys = [key for key in keys if key != _META and key not in generated]
+    elif declaration.definition is not None:
+        keys = [key for key in keys if key != _META]
+    if not keys or keys == [COMPOSITE_IMPLICIT]:
+        return None
+    return (DispatchEntry(tuple(keys), Kernel(kernel_name(operator.schema.name))),)
+
+
+def kernel_name(name: OperatorName) -> str:
+    """The C++ name for an operator's kernel: its base and overload."""
+    return f"{name.base}_{name.overload}" if name.overload else name.base
+
+
+def _autogen(operator: Operator, declaration: Declaration) -> tuple[OperatorName, ...]:
+    """The operators that torchgen makes from this entry: as declared, and a derived ``out=`` (INV-43)."""
+    names = [parse_operator_name(each.strip()) for each in _split(operator.properties.get("autogen"))]
+    out = declaration.operators.get("out")
+    base = declaration.operators.get("inplace") or declaration.operators.get("functional")
+    if out is not None and operator is base and is_generated(out):
+        names.append(out.schema.name)
+    return tuple(names)
+
+
+def _split(value: object) -> list[str]:
+    return [] if value is None else str(value).split(",")
