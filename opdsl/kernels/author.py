@@ -37,7 +37,7 @@ class OutKernel(NamedTuple):
     compiled: whether the backend compiles it for arrays and numbers; otherwise Python runs it on the tensors.
     """
 
-    function: FunctionType
+    function: Callable[..., object]
     compiled: bool
 
     def handed(self, value: Any) -> Any:
@@ -217,7 +217,7 @@ def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[Geometry]) 
     return compiler_for(outputs[0].device.type).author(kernel.function, call)
 
 
-def _guarded(function: FunctionType) -> Compiled:
+def _guarded(function: Callable[..., object]) -> Compiled:
     """A Python kernel whose exceptions, and whose results, are errors of ours."""
 
     def guarded(*values: Any) -> None:
@@ -236,9 +236,10 @@ def _guarded(function: FunctionType) -> Compiled:
     return guarded
 
 
-def _described(function: FunctionType) -> str:
-    code = function.__code__
-    return f"the out-kernel {function.__name__} ({code.co_filename}:{code.co_firstlineno})"
+def _described(function: Callable[..., object]) -> str:
+    code = getattr(function, "__code__", None)
+    where = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+    return f"the out-kernel {_name_of(function)}{where}"
 
 
 def _nothing() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from opdsl.runtime.device import backends
@@ -29,7 +28,7 @@ class Compiler(Protocol):
     def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
         """A reduction: the input array, numbers, then given outputs -> the output, or a tuple of several."""
 
-    def author(self, function: FunctionType, call: AuthorCall) -> Compiled:
+    def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""
 
 

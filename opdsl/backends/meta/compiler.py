@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from opdsl.kernels.compiler import Compiled
@@ -22,7 +22,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Compiled:
     return _nothing
 
 
-def author(function: FunctionType, call: AuthorCall) -> Compiled:
+def author(function: Callable[..., object], call: AuthorCall) -> Compiled:
     """A kernel that does nothing."""
     return _nothing
 
