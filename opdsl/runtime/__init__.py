@@ -67,13 +67,13 @@ from opdsl.runtime.tensor import (
     MetaArray,
     Tensor,
     bump_version,
-    host_array,
     install_method,
     remove_method,
     storage_root,
     version_of,
     wrap,
 )
+from opdsl.runtime.values import host_array
 from opdsl.runtime.viewing import make_view, storage_size, view_of, view_plan
 from opdsl.runtime.views import View, infer_size
 

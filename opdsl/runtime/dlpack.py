@@ -103,18 +103,18 @@ def take(source: object) -> Taken:
     if type(source).__name__ == "PyCapsule":
         kind, index = _Capsule(source).device_type, 0
     elif hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
-        kind, index = source.__dlpack_device__()
+        kind, index = _device_of_producer(source)
     else:
         raise InterchangeError(
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a capsule "
             f"(got {type(source).__name__})"
         )
-    if int(kind) == _CUDA:
-        device = Device("cuda", int(index))
+    if kind == _CUDA:
+        device = Device("cuda", index)
         array, dtype = backends.memory(device).take_dlpack(source)
         return Taken(array, dtype, device)
-    if int(kind) not in (_CPU, _CUDA_HOST):
-        raise InterchangeError(f"from_dlpack knows CPU and CUDA memory (got DLPack device type {int(kind)})")
+    if kind not in (_CPU, _CUDA_HOST):
+        raise InterchangeError(f"from_dlpack knows CPU and CUDA memory (got DLPack device type {kind})")
     return _take_from_host(source)
 
 
@@ -138,11 +138,25 @@ def _take_from_host(source: object) -> Taken:
     return Taken(array, dtype, Device("cpu"))
 
 
+def _device_of_producer(producer: Any) -> tuple[int, int]:
+    try:
+        kind, index = producer.__dlpack_device__()
+    except OpdslError:
+        raise
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise InterchangeError(f"{type(producer).__name__} does not share its memory: {error}") from error
+    return int(kind), int(index)
+
+
 def _ask(producer: Any) -> object:
     try:
         return producer.__dlpack__(max_version=(1, 0))
     except TypeError:
-        return producer.__dlpack__()
+        return producer.__dlpack__()  # it is older than DLPack 1.0
+    except OpdslError:
+        raise
+    except (BufferError, RuntimeError, ValueError) as error:
+        raise InterchangeError(f"{type(producer).__name__} does not share its memory: {error}") from error
 
 
 class _Producer:

@@ -14,7 +14,8 @@ from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType, bfloat16, float32, to_dtype
 from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
 from opdsl.runtime.promotion import number_dtype, promote_types
-from opdsl.runtime.tensor import Tensor, host_array, wrap
+from opdsl.runtime.tensor import Tensor, wrap
+from opdsl.runtime.values import host_array
 
 _Array = numpy.ndarray[Any, Any]
 

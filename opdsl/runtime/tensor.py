@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, overload
 
 import numpy
 
 from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
-from opdsl.runtime import bfloat16_values, dlpack, representation
+from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
-from opdsl.runtime.dtype import DType, bfloat16
+from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
     Geometry,
     contiguous_strides,
@@ -31,7 +31,7 @@ else:
 _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
 # Elements in memory order or None, dtype, device, shape, strides, requires_grad.
-_Parts = tuple["_NumpyArray | None", DType, Device, tuple[int, ...], tuple[int, ...], bool]
+_Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]
 
 
 class Tensor:
@@ -155,7 +155,13 @@ class Tensor:
 
     nelement = numel
 
-    def size(self, dim: int | None = None) -> Any:
+    @overload
+    def size(self) -> tuple[int, ...]: ...
+
+    @overload
+    def size(self, dim: int) -> int: ...
+
+    def size(self, dim: int | None = None) -> tuple[int, ...] | int:
         """All sizes as a tuple, or that of one dimension.
 
         Raises:
@@ -164,7 +170,13 @@ class Tensor:
         sizes = self.geometry.shape
         return sizes if dim is None else sizes[_dimension_of_values(dim, sizes)]
 
-    def stride(self, dim: int | None = None) -> Any:
+    @overload
+    def stride(self) -> tuple[int, ...]: ...
+
+    @overload
+    def stride(self, dim: int) -> int: ...
+
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """All strides in elements as a tuple, or that of one dimension.
 
         Raises:
@@ -205,7 +217,7 @@ class Tensor:
         """The address of its first element; 0 where there is none."""
         if self.geometry.numel == 0:
             return 0
-        return _address(self)
+        return values.address(self)
 
     def storage_offset(self) -> int:
         """How many elements lie in its memory before its first one."""
@@ -213,7 +225,7 @@ class Tensor:
             return getattr(self, "array", _NO_OFFSET).offset
         if self._base is None:
             return 0
-        return (_address(self) - _address(self._base)) // self.geometry.dtype.itemsize
+        return (values.address(self) - values.address(self._base)) // self.geometry.dtype.itemsize
 
     # --------------------------------------------------------------------------------------- Python values
 
@@ -225,7 +237,7 @@ class Tensor:
         """
         if self.geometry.numel != 1:
             raise ConversionError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
-        number: bool | int | float | complex = _readable(self, "item").item()
+        number: bool | int | float | complex = values.readable(self, "item").item()
         return number
 
     def tolist(self) -> Any:
@@ -234,7 +246,7 @@ class Tensor:
         Raises:
             ConversionError: it has no data (meta).
         """
-        return _readable(self, "tolist").tolist()
+        return values.readable(self, "tolist").tolist()
 
     def __len__(self) -> int:
         if self.geometry.ndim == 0:
@@ -243,24 +255,24 @@ class Tensor:
 
     def __bool__(self) -> bool:
         if self.geometry.numel == 1:
-            return bool(_readable(self, "item").item())
+            return bool(values.readable(self, "item").item())
         count = "no values" if self.geometry.numel == 0 else "more than one value"
         raise ConversionError(f"Boolean value of Tensor with {count} is ambiguous")
 
     def __int__(self) -> int:
-        return int(_real_item(self, "int"))
+        return int(values.real_item(self, "int"))
 
     def __float__(self) -> float:
-        return float(_real_item(self, "float"))
+        return float(values.real_item(self, "float"))
 
     def __complex__(self) -> complex:
-        return complex(_single_item(self))
+        return complex(values.single_item(self))
 
     def __index__(self) -> int:
         dtype = self.geometry.dtype
         if self.geometry.numel != 1 or dtype.is_floating_point or dtype.is_complex:
             raise ConversionError("only integer tensors of a single element can be converted to an index")
-        return int(_real_item(self, "int"))
+        return int(values.real_item(self, "int"))
 
     # ----------------------------------------------------------------------------------------- interchange
 
@@ -273,10 +285,10 @@ class Tensor:
         Raises:
             InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
-        return _numpy_array(self, force)
+        return values.numpy_array(self, force)
 
     def __array__(self, dtype: _NumpyDType | None = None, copy: bool | None = None) -> _NumpyArray:
-        shared = _numpy_array(self, False)
+        shared = values.numpy_array(self, False)
         if dtype is not None and dtype != shared.dtype:
             if copy is False:
                 raise InterchangeError(
@@ -302,7 +314,7 @@ class Tensor:
         Raises:
             InterchangeError: it cannot be handed out that way; the message says how it can.
         """
-        _refuse_gradient(self, "__dlpack__()")
+        values.refuse_gradient(self, "__dlpack__()")
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     # ----------------------------------------------------------------------------------- printing, copying
@@ -446,90 +458,12 @@ def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int:
     return wrap_dimension(dim, len(values))
 
 
-def _address(tensor: Tensor) -> int:
-    if tensor.geometry.device.type == "cpu":
-        address: int = tensor.array.__array_interface__["data"][0]
-        return address
-    if tensor.geometry.device.type == "meta":
-        return 0
-    return backends.memory(tensor.geometry.device).address(tensor.array)
-
-
-def host_array(tensor: Tensor) -> _NumpyArray:
-    """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
-
-    Raises:
-        ConversionError: a meta tensor has no elements.
-    """
-    if tensor.geometry.device.type == "cpu":
-        array: _NumpyArray = tensor.array
-        return array
-    if tensor.geometry.device.type == "meta":
-        raise ConversionError("Cannot copy out of meta tensor; no data!")
-    return backends.memory(tensor.geometry.device).to_host(tensor.array)
-
-
-def _readable(tensor: Tensor, method: str) -> _NumpyArray:
-    if tensor.is_meta:
-        raise ConversionError(f"Tensor.{method}() cannot be called on meta tensors: they have no data")
-    array = host_array(tensor)
-    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
-
-
-def _single_item(tensor: Tensor) -> bool | int | float | complex:
-    if tensor.geometry.numel != 1:
-        raise ConversionError(
-            f"only one element tensors can be converted to Python scalars (got {tensor.geometry.numel} elements)"
-        )
-    return tensor.item()
-
-
-def _real_item(tensor: Tensor, target: str) -> bool | int | float:
-    value = _single_item(tensor)
-    if isinstance(value, complex):
-        if value.imag != 0:
-            raise ConversionError(f"value {value} cannot be converted to type {target} without overflow")
-        return value.real
-    return value
-
-
-def _refuse_gradient(tensor: Tensor, call: str) -> None:
-    if tensor.geometry.requires_grad:
-        raise InterchangeError(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
-
-
-def _numpy_array(tensor: Tensor, force: bool) -> _NumpyArray:
-    kind = tensor.geometry.device.type
-    if not force:
-        _refuse_gradient(tensor, "numpy()")
-    if kind == "meta" or (kind != "cpu" and not force):
-        raise InterchangeError(
-            f"can't convert {kind} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
-        )
-    array = host_array(tensor)
-    if tensor.geometry.dtype is not bfloat16:
-        return array
-    return array.view(_numpy_bfloat16())
-
-
-def _numpy_bfloat16() -> _NumpyDType:
-    try:
-        import ml_dtypes
-    except ImportError as error:
-        raise InterchangeError(
-            "NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes) or convert with .to(opdsl.float32) first."
-        ) from error
-    found: _NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
-    return found
-
-
 def _parts(tensor: Tensor) -> _Parts:
     """What ``_rebuild`` makes the tensor from: its elements in memory order, without the memory between them."""
     form = tensor.geometry
     if form.device.type == "meta":
         return None, form.dtype, form.device, form.shape, form.strides, form.requires_grad
-    array = host_array(tensor)
+    array = values.host_array(tensor)
     strides = form.strides
     if not is_non_overlapping_and_dense(form.shape, strides):
         strides = contiguous_strides(form.shape)

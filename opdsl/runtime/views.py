@@ -237,7 +237,7 @@ def narrow(source: View, dim: int, start: int, length: int) -> View:
     dim = wrap_dimension(dim, len(shape))
     size = shape[dim]
     if not -size <= start <= size:
-        raise DimensionError(f"start out of range (expected to be in range of [-{size}, {size}], but got {start})")
+        raise DimensionError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     if start < 0:
         start += size
     if start > size - length:

@@ -11,8 +11,6 @@ import ml_dtypes
 import numpy
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from opdsl.errors import ConversionError, DeviceError, DTypeError, InterchangeError
 from opdsl.runtime import (
@@ -26,9 +24,7 @@ from opdsl.runtime import (
     from_numpy,
     int32,
     uint8,
-    wrap,
 )
-from opdsl.runtime.casting import cast_array
 from opdsl.runtime.interchange import tensor
 
 each_dtype = pytest.mark.parametrize("dtype", ALL_DTYPES, ids=repr)
@@ -37,11 +33,6 @@ each_dtype = pytest.mark.parametrize("dtype", ALL_DTYPES, ids=repr)
 def sample(dtype):
     """A PyTorch tensor of a dtype, with strides of its own."""
     return torch.arange(6, dtype=torch.float64).view(2, 3).t().to(getattr(torch, dtype.name))
-
-
-def same_value(expected, actual):
-    """Equal, and NaN in the same places."""
-    return expected == actual or (expected != expected and actual != actual)
 
 
 # ---------------------------------------------------------------------------------------------------- NumPy
@@ -278,6 +269,14 @@ def test_from_dlpack_of_something_else():
         from_dlpack([1])
 
 
+@pytest.mark.parametrize(
+    "source", [torch.zeros(2, requires_grad=True), torch.zeros(2, device="meta")], ids=["requires grad", "meta"]
+)
+def test_what_pytorch_does_not_share(source):
+    with pytest.raises(InterchangeError, match="Tensor does not share its memory"):
+        from_dlpack(source)
+
+
 def test_from_dlpack_of_another_kind_of_device():
     class Elsewhere(Old):
         def __dlpack_device__(self):
@@ -460,36 +459,6 @@ def test_tensor_with_a_dtype_that_is_none():
 
 def test_tensor_with_the_name_of_a_dtype():
     assert tensor([1], dtype="bool").dtype is bool_
-
-
-# --------------------------------------------------------------------------------------------------- casts
-
-
-@pytest.mark.filterwarnings("ignore:Casting complex values")
-@pytest.mark.parametrize("source", ALL_DTYPES, ids=repr)
-def test_cast_is_pytorchs(source, ours):
-    theirs = torch.tensor([0, 1, 3, 100, 127]).to(getattr(torch, source.name))
-    for target in ALL_DTYPES:
-        expected = theirs.to(getattr(torch, target.name))
-        assert torch.equal(
-            expected, torch.from_dlpack(from_stored(cast_array(ours(theirs).array, source, target), target))
-        )
-
-
-def from_stored(array, dtype):
-
-    return wrap(array, dtype)
-
-
-@given(st.lists(st.floats(width=64), min_size=1))
-def test_floats_reach_sixteen_bits_as_in_pytorch(values):
-    theirs = torch.tensor(values, dtype=torch.float64)
-    for source in (torch.float32, torch.float64):
-        given_values = theirs.to(source)
-        for target in (bfloat16, float16):
-            expected = given_values.to(getattr(torch, target.name)).tolist()
-            actual = tensor(given_values.numpy(), dtype=target).tolist()
-            assert all(map(same_value, expected, actual)), (values, target)
 
 
 # --------------------------------------------------------------------------------------------------- imports

@@ -1,0 +1,117 @@
+"""The elements of a tensor as Python numbers and NumPy arrays; behind the methods of ``Tensor``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from opdsl.errors import ConversionError, InterchangeError
+from opdsl.runtime import bfloat16_values
+from opdsl.runtime.device import backends
+from opdsl.runtime.dtype import bfloat16
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+_Array = numpy.ndarray[Any, Any]
+
+
+def address(tensor: Tensor) -> int:
+    """The address of its first element; 0 on meta."""
+    if tensor.geometry.device.type == "cpu":
+        first: int = tensor.array.__array_interface__["data"][0]
+        return first
+    if tensor.geometry.device.type == "meta":
+        return 0
+    return backends.memory(tensor.geometry.device).address(tensor.array)
+
+
+def host_array(tensor: Tensor) -> _Array:
+    """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
+
+    Raises:
+        ConversionError: a meta tensor has no elements.
+    """
+    if tensor.geometry.device.type == "cpu":
+        array: _Array = tensor.array
+        return array
+    if tensor.geometry.device.type == "meta":
+        raise ConversionError("Cannot copy out of meta tensor; no data!")
+    return backends.memory(tensor.geometry.device).to_host(tensor.array)
+
+
+def readable(tensor: Tensor, method: str) -> _Array:
+    """Its elements as an array whose items are their values (bfloat16 as float32), for the method of that name.
+
+    Raises:
+        ConversionError: a meta tensor has no elements.
+    """
+    if tensor.is_meta:
+        raise ConversionError(f"Tensor.{method}() cannot be called on meta tensors: they have no data")
+    array = host_array(tensor)
+    return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
+
+
+def single_item(tensor: Tensor) -> bool | int | float | complex:
+    """Its one element.
+
+    Raises:
+        ConversionError: it has more or fewer than one.
+    """
+    if tensor.geometry.numel != 1:
+        raise ConversionError(
+            f"only one element tensors can be converted to Python scalars (got {tensor.geometry.numel} elements)"
+        )
+    return tensor.item()
+
+
+def real_item(tensor: Tensor, target: str) -> bool | int | float:
+    """Its one element, which must not have an imaginary part.
+
+    Raises:
+        ConversionError: it does not have exactly one element, or one that is not real.
+    """
+    value = single_item(tensor)
+    if isinstance(value, complex):
+        if value.imag != 0:
+            raise ConversionError(f"value {value} cannot be converted to type {target} without overflow")
+        return value.real
+    return value
+
+
+def refuse_gradient(tensor: Tensor, call: str) -> None:
+    """Raises where ``call`` would lose the gradient.
+
+    Raises:
+        InterchangeError: the tensor requires gradients.
+    """
+    if tensor.geometry.requires_grad:
+        raise InterchangeError(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
+
+
+def numpy_array(tensor: Tensor, force: bool) -> _Array:
+    """``Tensor.numpy``; see there."""
+    kind = tensor.geometry.device.type
+    if not force:
+        refuse_gradient(tensor, "numpy()")
+    if kind == "meta" or (kind != "cpu" and not force):
+        raise InterchangeError(
+            f"can't convert {kind} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    array = host_array(tensor)
+    if tensor.geometry.dtype is not bfloat16:
+        return array
+    return array.view(_numpy_bfloat16())
+
+
+def _numpy_bfloat16() -> numpy.dtype[Any]:
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        raise InterchangeError(
+            "NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes) or convert with .to(opdsl.float32) first."
+        ) from error
+    found: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
+    return found
