@@ -7,7 +7,6 @@ taken, a branch on a parameter reads both and selects.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +69,7 @@ def read(
 def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise source.error(source.tree.args, f"it has no parameter {name!r}", f"It has: {', '.join(names)}.")
+            raise source.error(source.tree, f"it has no parameter {name!r}", f"It has: {', '.join(names)}.")
 
 
 def _default(source: FunctionSource, defaults: Mapping[str, object], name: str) -> object:
@@ -83,7 +82,7 @@ def _default(source: FunctionSource, defaults: Mapping[str, object], name: str) 
 
 def _results(graph: Graph, source: FunctionSource, returned: Any) -> tuple[int, ...]:
     values = returned if isinstance(returned, tuple) else (returned,)
-    place = Place(source, source.tree.args if isinstance(source.tree, ast.FunctionDef) else source.tree)
+    place = Place(source, source.tree)
     for value in values:
         if not is_value(value):
             raise source.error(

@@ -147,10 +147,26 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         module = ast.parse("".join(lines))
     except SyntaxError:
         module = ast.Module([], [])
-    places = [place for place in code.co_positions() if None not in place and place[3] != place[2]]
-    for node in ast.walk(module):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            body = (node.body.lineno, node.body.end_lineno, node.body.col_offset, node.body.end_col_offset)
-            if body in places:
-                return node
+    places = [
+        ((place[0], place[2]), (place[1], place[3]))
+        for place in code.co_positions()
+        if None not in place and place[:1] + place[2:3] != place[1:2] + place[3:]
+    ]
+    found = [
+        node
+        for node in ast.walk(module)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and all(_begin(node.body) <= start and end <= _end(node.body) for start, end in places)
+    ]
+    if found:
+        return max(found, key=_begin)  # of nested ones the innermost
     raise ScalarFunctionError(f"{code.co_filename}:{code.co_firstlineno}: this lambda's source text cannot be found")
+
+
+def _begin(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0

@@ -28,7 +28,7 @@ def run_function(graph: Graph, source: FunctionSource, values: Mapping[str, Any]
     Returns: what it returns: a symbol, a number, or a tuple of those.
     """
     if depth > _DEEPEST_CALL:
-        raise source.error(source.tree.args, "it calls itself without end", "A scalar function cannot be recursive.")
+        raise source.error(source.tree, "it calls itself without end", "A scalar function cannot be recursive.")
     try:
         return Frame(graph, source, dict(values), depth).run()
     except RecursionError as error:

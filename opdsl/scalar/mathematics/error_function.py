@@ -35,8 +35,8 @@ def erfc(x: Expression) -> Expression:
     p = polynomial(_quotient(bounded, center), next(iter(TABLES[name].values())))
     scaled = _divide_next(p, bounded)
     square = bounded * bounded
-    rest = fma(bounded, bounded, -square)
-    far = scaled_exp(-square, fma(-rest, scaled, scaled))
+    rest = fma(bounded, -bounded, square)
+    far = scaled_exp(-square, scaled, rest)
     far = select(x < 0.0, 2.0 - far, far)
     return select(a >= 0.35, far, 1.0 - _near_zero(x))
 

@@ -1,7 +1,4 @@
-"""exp, exp2, expm1, tanh, sinh, cosh: reduction to a short interval, a polynomial, and a power of two put together from bits.
-
-Largest errors, measured by the tests in units in the last place (float32, float64): see ``formulas.ACCURACY``.
-"""
+"""exp, exp2, expm1, tanh: reduction to a short interval, a polynomial, and a power of two put together from bits."""
 
 from __future__ import annotations
 
@@ -59,7 +56,7 @@ def _reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expressi
 
 
 def _scale(value: Expression, t: Expression, small: Expression) -> Expression:
-    """``value * 2**n``; where ``small``, by way of 64 (double: 512) binades above, so that denormals are rounded once."""
+    """``value * 2**n``; where ``small``, by way of a power far above, so that denormals are rounded once."""
     form = layout(value)
     rise = 512 if value.is_double else 64
     lift = select(small, t.bits().constant(rise << form.mantissa), 0)
@@ -70,19 +67,20 @@ def _scale(value: Expression, t: Expression, small: Expression) -> Expression:
 def exp(x: Expression) -> Expression:
     """e**x."""
     low, high = (-746.0, 709.782712893384) if x.is_double else (-104.0, 88.72283172607422)
-    y = scaled_exp(select(x > low, x, low), None)
+    y = scaled_exp(select(x > low, x, low))
     return select(x <= high, y, x + inf)
 
 
-def scaled_exp(x: Expression, factor: Expression | None) -> Expression:
-    """``factor * e**x``, rounded once where it is denormal; x is bounded, so that 2**n exists or nearly so.
+def scaled_exp(x: Expression, factor: Expression | None = None, rest: Expression | None = None) -> Expression:
+    """``factor * e**(x + rest)``, rounded once where it is denormal; x is bounded, so that 2**n exists or nearly so.
 
-    factor: between 0.25 and 1, or None for 1.
+    factor: of the order of 1; 1 by default.
+    rest: what x lost when it was rounded.
     """
     form = layout(x)
     t, n = _reduce(x)
     r = fma(n, -form.log2_high, x)
-    r = fma(n, -form.log2_low, r)
+    r = fma(n, -form.log2_low, r if rest is None else r + rest)
     p = fma(polynomial(r, table("exp", x)), r * r, r)
     p = p + 1.0 if factor is None else fma(p, factor, factor)
     return _scale(p, t, x < (-700.0 if x.is_double else -80.0))

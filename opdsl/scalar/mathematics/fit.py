@@ -93,21 +93,25 @@ TARGETS: dict[str, Target] = {
                         lambda u: u + mpf("1e-9"), mpf(0), mpf("0.0296"), 0, 7),
     # tanh(x) = x + x**3*P(x*x)
     "tanh": Target(taylor_safe(lambda u: (tanh(sqrt(u)) / sqrt(u) - 1) / u, -mpf(1) / 3, 2),
-                   lambda u: u / (tanh(sqrt(u)) / sqrt(u)) + mpf("1e-9") if u else mpf("1e-9"), mpf(0), mpf("0.8") ** 2, 6, 13),
+                   lambda u: u / (tanh(sqrt(u)) / sqrt(u)) + mpf("1e-9") if u else mpf("1e-9"),
+                   mpf(0), mpf("0.8") ** 2, 6, 13),
     # e**(2*r) = 1 + 2*r + r*r*P(r), after reduction by log(2)/2
     "exp_twice": Target(taylor_safe(lambda r: (exp(2 * r) - 1 - 2 * r) / r**2, mpf(2), 2),
                         lambda r: r**2 + mpf("1e-9"), -HALF_LOG2 / 2, HALF_LOG2 / 2, 5, 11),
     # erf(x) = x * P(x*x) = x + x*P(x*x) near 0
     "erf": Target(taylor_safe(lambda u: erf(sqrt(u)) / sqrt(u) - 1, 2 / sqrt(pi) - 1, 2),
-                  lambda u: 1 / (erf(sqrt(u)) / sqrt(u)) if u > mpf("1e-12") else mpf(1), mpf(0), mpf("0.9301") ** 2, 6, 13),
+                  lambda u: 1 / (erf(sqrt(u)) / sqrt(u)) if u > mpf("1e-12") else mpf(1),
+                  mpf(0), mpf("0.9301") ** 2, 6, 13),
     # log(1 - erf(a)) = a*P(a) - a beyond
     "erf_tail": Target(lambda a: log(erfc(a)) / a + 1, lambda a: a * erfc(a) / erf(a),
                        mpf("0.9299"), mpf("3.95"), 6, 0),
     "erf_tail_double": Target(lambda a: log(erfc(a)) / a + 1, lambda a: a * erfc(a) / erf(a),
                               mpf("0.9299"), mpf("5.95"), 0, 19),
     # erfc(a) * e**(a*a) * (1 + 2*a) = 1 + P((a - c) / (a + c)), c is 2 or 4
-    "erfc": Target(scaled_erfc(2), lambda t: 1 / (1 + scaled_erfc(2)(t)), mpf("-1.66") / mpf("2.34"), mpf("8.1") / mpf("12.1"), 11, 0),
-    "erfc_double": Target(scaled_erfc(4), lambda t: 1 / (1 + scaled_erfc(4)(t)), mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
+    "erfc": Target(scaled_erfc(2), lambda t: 1 / (1 + scaled_erfc(2)(t)),
+                   mpf("-1.66") / mpf("2.34"), mpf("8.1") / mpf("12.1"), 11, 0),
+    "erfc_double": Target(scaled_erfc(4), lambda t: 1 / (1 + scaled_erfc(4)(t)),
+                          mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
 }  # fmt: skip
 
 
