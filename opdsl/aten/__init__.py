@@ -15,6 +15,7 @@ _TOPICS = (
     "arithmetic",
     "mathematics",
     "comparison",
+    "reductions",
     "linear_algebra",
     "joining",
     "special_methods",

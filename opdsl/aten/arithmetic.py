@@ -111,13 +111,18 @@ def sub_number_kernel(self, other, alpha):
     return sub(self, other, alpha=alpha)
 
 
-@op("aten::rsub.Tensor", variants="function", device_check="NoCheck", tags="pointwise", autogen="rsub.Tensor_out")
+@op(
+    "aten::rsub.Tensor",
+    device_check="NoCheck",
+    dispatch={"CPU, CUDA": "rsub"},
+    autogen="rsub.Tensor_out",
+)
 def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self``"""
     ...
 
 
-@rsub.kernel("CPU", "CUDA", "Meta")
+@rsub.kernel("CompositeExplicitAutograd")
 def rsub_kernel(self, other, alpha):
     return sub(other, self, alpha=alpha)
 

@@ -21,6 +21,17 @@ def copy_tensor_kernel(self, src, non_blocking):
     return copy_(self, src)
 
 
+@op("aten::copy", tags="core")
+def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    ...
+
+
+@copy_functional.kernel("CompositeExplicitAutogradNonFunctional")
+def copy_functional_kernel(self, src, non_blocking):
+    return copy_(clone(self), src)
+
+
 @op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with memory of its own."""

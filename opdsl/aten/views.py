@@ -129,7 +129,12 @@ def slice_view(self, dim, start, end, step):
     return views.slice(self, dim, start, end, step)
 
 
-@op("aten::narrow", variants="function, method", device_check="NoCheck", device_guard=False)
+@op(
+    "aten::narrow",
+    variants="function, method",
+    device_check="NoCheck",
+    device_guard=False,
+)
 def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
     """``length`` positions of a dimension, beginning with ``start``."""
     ...

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.implementations import require_function, require_parameters, wants_key_set
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DuplicateOperatorError, KernelSignatureError
-from opdsl.kernels import PointwiseDefinition
-from opdsl.kernels.author import StructuredDefinition
+from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
 META_KEY = DispatchKey("Meta")
 
-# What a pointwise definition compiles for; Meta runs its shape function alone.
-POINTWISE_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
+# What pointwise operators and reductions are compiled for; Meta runs its shape function alone.
+COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
 
 
 class Declaration:
@@ -34,7 +33,7 @@ class Declaration:
     operators: by variant: ``functional``, ``inplace``, ``out``.
     structured: whether what is derived is exported as a structured group.
     out_is_explicit: whether a derived ``out=`` is exported as an entry even where torchgen could generate it.
-    definition: the shape function with its out-kernels, or the pointwise definitions; None for plain kernels.
+    definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
     functions: what calls each variant, hand-written ones among them.
     """
 
@@ -64,7 +63,7 @@ class Declaration:
         self.operators = operators
         self.structured = structured
         self.out_is_explicit = out_is_explicit
-        self.definition: StructuredDefinition | PointwiseDefinition | None = None
+        self.definition: Definition | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
         self.functions: dict[str, FunctionType] = {}
@@ -207,8 +206,6 @@ class Declaration:
         decorator = f"{self.function.__name__}.pointwise"
         scalar = require_function(function, decorator)
         schema = self.main.schema
-        wanted = [each.name for each in (*schema.positional, *schema.keyword_only) if each.name not in when]
-        require_parameters(scalar, wanted, operator=self.name, decorator=decorator, schema=schema)
         self._claim(f"pointwise {dict(when)}" if when else "pointwise", scalar)
         present = self.definition
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
@@ -219,7 +216,7 @@ class Declaration:
             self._check_with(definition, self.attached["meta"])
         self.definition = definition
         self._infer_entry()
-        for key in POINTWISE_KEYS:
+        for key in COMPILED_KEYS:
             self._register_structured(key)
 
     def _infer_entry(self) -> None:
@@ -228,6 +225,25 @@ class Declaration:
             operator.properties.setdefault("device_check", "NoCheck")
             if variant == "out" and self.structured:
                 operator.properties.setdefault("structured_inherits", "TensorIteratorBase")
+
+    def attach_reduction(self, combine: object, options: Mapping[str, Any]) -> None:
+        """Take the scalar functions of a reduction, for every backend and variant.
+
+        Args:
+            combine: the accumulators of some elements, then those of others -> those of all.
+            options: ``init``, ``lift``, ``finish``, ... as ``opdsl.kernels.ReductionDefinition.define`` has them.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+        """
+        function = require_function(combine, f"{self.function.__name__}.reduction")
+        self._claim("reduction", function)
+        definition = ReductionDefinition(self.main.schema, self.name)
+        definition.define(function, **options)
+        self.definition = definition
+        for key in COMPILED_KEYS:
+            self._register_structured(key)
 
     def attach_out_kernel(self, keys: Iterable[str], function: object, *, compiled: bool) -> None:
         """Take a kernel that fills outputs, for one backend.

@@ -57,3 +57,6 @@ class DerivedKernel:
             assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
             write_out(self.operator, out, value)
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def __repr__(self) -> str:
+        return f"{self.functional!r}, copied"

@@ -109,7 +109,8 @@ def _structure(operator: Operator) -> Plain | Structured | Delegate:
         return Plain()
     out = declaration.operators["out"]
     if operator is not out:
-        return Delegate(out.schema.name)
+        # A delegate is looked up among the entries of its own namespace (INV-31).
+        return Delegate(OperatorName(None, out.schema.name.base, out.schema.name.overload))
     properties = operator.properties
     inner = properties.get("ufunc_inner_loop", {})
     assert isinstance(inner, Mapping), "checked by EntryOptions' users"
@@ -180,7 +181,7 @@ def _autogen(operator: Operator, declaration: Declaration) -> tuple[OperatorName
     out = declaration.operators.get("out")
     base = declaration.operators.get("inplace") or declaration.operators.get("functional")
     if out is not None and operator is base and is_generated(out):
-        names.append(out.schema.name)
+        names.append(OperatorName(None, out.schema.name.base, out.schema.name.overload))
     return tuple(names)
 
 

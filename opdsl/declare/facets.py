@@ -87,6 +87,15 @@ class Facets:
 
         return attach if function is None else attach(function)
 
+    def reduction(self, **options: Any) -> Callable[[Any], Any]:
+        """Attach the scalar functions of a reduction; the decorated one combines accumulators."""
+
+        def attach(decorated: Any) -> Any:
+            self.declaration.attach_reduction(decorated, options)
+            return decorated
+
+        return attach
+
     def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[Any], Any]:
         """Attach a kernel that fills outputs."""
 
@@ -185,6 +194,7 @@ _METHODS = (
     "out_kernel",
     "kernel",
     "view_kernel",
+    "reduction",
     "overload",
     "inplace_variant",
     "out_variant",

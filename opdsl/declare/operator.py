@@ -46,6 +46,8 @@ class Operator(Protocol, Generic[P, R_co]):
     @overload
     def meta(self, function: F, /) -> F: ...
     @overload
+    def meta(self, *, reads_numbers: bool) -> Callable[[F], F]: ...
+    @overload
     def meta(self, *args: object, **kwargs: object) -> object: ...
     def meta(self, *args: object, **kwargs: object) -> object:
         """Attach the shape function (``@f.meta``), or run it: ``f.meta(x)`` gives results without memory."""
@@ -54,10 +56,32 @@ class Operator(Protocol, Generic[P, R_co]):
     def pointwise(self, function: F, /) -> F: ...
     @overload
     def pointwise(
-        self, *, promote: str = "default", keep: str | Iterable[str] = (), when: Mapping[str, object] | None = None
+        self,
+        *,
+        promote: str = "default",
+        keep: str | Iterable[str] = (),
+        wrapped: str | Iterable[str] = (),
+        when: Mapping[str, object] | None = None,
     ) -> Callable[[F], F]: ...
     def pointwise(self, *args: object, **kwargs: object) -> object:
         """Attach a scalar function, from which every kernel and variant is derived."""
+
+    def reduction(
+        self,
+        *,
+        init: object,
+        lift: Callable[..., object] | None = None,
+        finish: Callable[..., object] | None = None,
+        promote: str = "default",
+        accumulators: Iterable[str] = ("value",),
+        results: Iterable[str] | None = None,
+        needs_elements: bool = False,
+        empty_is_all: bool = True,
+    ) -> Callable[[F], F]:
+        """Attach the scalar functions of a reduction: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
+
+    def view_kernel(self, *keys: str) -> Callable[[F], F]:
+        """Attach a function from where a tensor's elements lie to where a view's do."""
 
     def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[F], F]:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set."""
@@ -75,4 +99,3 @@ class Operator(Protocol, Generic[P, R_co]):
         """Declare the ``out=`` variant by hand."""
 
 
-VariantOption = "bool | Inplace | Out"

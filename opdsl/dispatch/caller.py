@@ -50,16 +50,12 @@ class Slot:
     def key(self) -> str:
         """The expression of its part of a plan's key."""
         name = self.name
-        if Kind.TENSOR in self.kinds and not self.required and self.default is MISSING:
-            return f"mixed_key({name})"
-        if self.kinds == {Kind.TENSOR} and not self.numbers:
-            return f"{name}.geometry" if self.required else f"(None if {name} is None else {name}.geometry)"
-        if self.kinds <= {Kind.TENSOR, Kind.NUMBER} and self.numbers:
-            if Kind.TENSOR not in self.kinds:
-                return f"type({name})"
-            if name == "self":
-                return "self.geometry"  # a number before the tensor is rare enough for the slow road
-            return f"({name}.geometry if type({name}) is Tensor else type({name}))"
+        if self.kinds == {Kind.NUMBER}:
+            return f"type({name})"
+        if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
+            # A number before the tensor is rare enough for the slow road.
+            plain = self.required and (name == "self" or not self.numbers)
+            return f"{name}.geometry" if plain else f"({name}.geometry if type({name}) is Tensor else type({name}))"
         if self.kinds == {Kind.TENSORS}:
             return f"tuple([each.geometry for each in {name}])"
         if self.kinds == {Kind.VALUE}:

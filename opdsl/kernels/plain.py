@@ -115,6 +115,10 @@ class PlainKernel:
             f"{type(result).__name__}, but the schema returns {wanted}: {self.schema}. Return that from the kernel."
         )
 
+    def __repr__(self) -> str:
+        code = self.function.__code__
+        return f"{self.function.__name__} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
+
     def plan(self, arguments: tuple[object, ...]) -> Plan | None:
         """The function itself, with what is constant in a plan filled in."""
         if self.bumps_version or self.key_set:

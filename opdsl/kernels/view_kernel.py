@@ -24,6 +24,9 @@ class ViewKernel:
         """The view. What the function raises for shapes that do not fit passes through."""
         return make_view(viewed, *self.function(view_of(viewed), *arguments))
 
+    def __repr__(self) -> str:
+        return f"{self.function.__name__} (view)"
+
     def plan(self, arguments: tuple[object, ...]) -> Callable[[Tensor], Tensor] | None:
         """Makes the same view of every tensor of one geometry."""
         viewed, *rest = arguments

@@ -1,0 +1,107 @@
+"""Sums, means and largest elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from opdsl.declare import Out, op
+from opdsl.runtime import DType, Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import IntList, Size
+
+# ---------------------------------------------------------------------------------------------------------------- sum
+
+
+@op(
+    "aten::sum.dim_IntList",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("sum.IntList_out"),
+)
+def sum_dim(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    ...
+
+
+@sum_dim.reduction(init=0, promote="sum")
+def sum_combine(a, b):
+    return a + b
+
+
+@sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
+def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """The sum of all elements."""
+    ...
+
+
+@sum_all.kernel("CompositeExplicitAutograd")
+def sum_all_kernel(self, dtype):
+    return sum_dim(self, None, dtype=dtype)
+
+
+# --------------------------------------------------------------------------------------------------------------- mean
+
+
+@op(
+    "aten::mean.dim",
+    variants="function, method",
+    tags=("core", "reduction"),
+    device_check="NoCheck",
+    out=Out("mean.out"),
+)
+def mean_dim(
+    self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """The mean along dimensions, along all for ``dim=None``."""
+    ...
+
+
+def mean_finish(total, count):
+    return total / count
+
+
+@mean_dim.reduction(init=0, promote="float", finish=mean_finish)
+def mean_combine(a, b):
+    return a + b
+
+
+@mean_dim.overload("", variants="function, method", tags=("core", "reduction"), device_check="NoCheck")
+def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """The mean of all elements."""
+    ...
+
+
+@mean_all.kernel("CompositeExplicitAutograd")
+def mean_all_kernel(self, dtype):
+    return mean_dim(self, None, dtype=dtype)
+
+
+@mean_all.out_variant("mean.dtype_out", tags="reduction", device_check="NoCheck")
+def mean_all_out(
+    self: Tensor, *, dtype: DType | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """The mean of all elements into a given tensor."""
+    ...
+
+
+@mean_all_out.kernel("CompositeExplicitAutograd")
+def mean_all_out_kernel(self, dtype, out):
+    return mean_dim(self, None, dtype=dtype, out=out)
+
+
+# --------------------------------------------------------------------------------------------------------------- amax
+
+
+@op("aten::amax", variants="function, method", tags=("core", "reduction"), out=True)
+def amax(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = False) -> Tensor:
+    """The largest element along dimensions, along all for none given; NaN where there is one."""
+    ...
+
+
+@amax.reduction(init=-math.inf, needs_elements=True)
+def amax_combine(a, b):
+    return max(a, b)
