@@ -186,7 +186,7 @@ def _unpacker(tuple_type: Any) -> Any:
 def _build(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
     """A value of a numba type from the next slots of the frame."""
     if isinstance(kind, types.BaseTuple):
-        parts = [_build(context, builder, each, slots) for each in kind.types]
+        parts = [_build(context, builder, each, slots) for each in tuple(kind)]  # type: ignore[call-overload]
         return context.make_tuple(builder, kind, parts)
     if kind == types.unicode_type:
         return _text(context, builder, next(slots), next(slots))

@@ -1,0 +1,61 @@
+"""Plans for whole arrays, for the tests of the CPU compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from opdsl.backends.cpu.pointwise import pointwise
+from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+from opdsl.runtime.dtype import DType, to_dtype
+from opdsl.scalar import read
+
+Array = numpy.ndarray[Any, Any]
+
+
+def add(x, y):  # type: ignore[no-untyped-def]
+    return x + y
+
+
+def same(x):  # type: ignore[no-untyped-def]
+    return x
+
+
+def graph_of(function: Callable[..., Any], *kinds: str) -> Any:
+    """The graph of a scalar function for parameter types."""
+    scalar = read(function)
+    return scalar.specialise(dict(zip(scalar.parameters, kinds, strict=True)))
+
+
+def spec(operand: Array | DType, shape: tuple[int, ...], dtype: DType | None = None) -> OperandSpec:
+    """How an array lies when it is broadcast to a shape; a dtype stands for a number."""
+    if isinstance(operand, DType):
+        return OperandSpec(operand, None)
+    return OperandSpec(dtype or to_dtype(operand.dtype), numpy.broadcast_to(operand, shape).strides)
+
+
+def plan(graph: Any, shape: tuple[int, ...], inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Callable[..., Any]:
+    """A kernel over a shape, uncoalesced.
+
+    inputs: arrays, or (array, dtype), or a dtype for a number.
+    outputs: a dtype for a new array, an array or (array, dtype) for a given one.
+    """
+    specs = tuple(_spec(each, shape) for each in inputs)
+    fresh = tuple(NewArray(shape, _contiguous(shape)) if isinstance(each, DType) else None for each in outputs)
+    places = tuple(
+        OperandSpec(each, tuple(step * each.itemsize for step in _contiguous(shape)))
+        if isinstance(each, DType)
+        else _spec(each, shape)
+        for each in outputs
+    )
+    return pointwise(graph, PointwiseCall(shape, specs, places, fresh))
+
+
+def _spec(each: Any, shape: tuple[int, ...]) -> OperandSpec:
+    return spec(each[0], shape, each[1]) if isinstance(each, tuple) else spec(each, shape)
+
+
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(numpy.prod(shape[k + 1 :], dtype=int)) for k in range(len(shape)))

@@ -1,0 +1,81 @@
+"""Fingerprints of author kernels: equal for equal code, different for whatever changes what is computed."""
+
+from __future__ import annotations
+
+import math
+from types import FunctionType
+from typing import Any
+
+import numpy
+import pytest
+
+from opdsl.backends.cpu.fingerprint import fingerprint
+
+
+def function(text: str, **names: Any) -> FunctionType:
+    """A function ``f`` from its text, with given globals."""
+    exec(text, names)
+    made = names["f"]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def closure(value: Any) -> FunctionType:
+    def f(x: Any) -> Any:
+        return x * value
+
+    assert isinstance(f, FunctionType)
+    return f
+
+
+def test_equal_text() -> None:
+    assert fingerprint(function("def f(x): return x + 1")) == fingerprint(function("\n\ndef f(x): return x + 1"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        function("def f(x): return x + 2"),
+        function("def f(x): return x - 1"),
+        function("def f(x, y): return x + 1"),
+        function("def f(x, y=1): return x + y"),
+        function("def f(x): return x + 1.0"),
+        function("def f(x): return x + c", c=1),
+    ],
+)
+def test_different_functions(other: FunctionType) -> None:
+    assert fingerprint(function("def f(x): return x + 1")) != fingerprint(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 2), (1, 1.0), ((1, 2), (2, 1)), (numpy.arange(3), numpy.arange(4))])
+def test_values_of_globals_and_closures(one: Any, other: Any) -> None:
+    assert fingerprint(function("def f(x): return x + c", c=one)) != fingerprint(
+        function("def f(x): return x + c", c=other)
+    )
+    assert fingerprint(closure(one)) != fingerprint(closure(other))
+    assert fingerprint(closure(one)) == fingerprint(closure(one))
+
+
+def test_functions_that_it_calls() -> None:
+    one, other = function("def f(x): return x"), function("def f(x): return -x")
+    outer = "def f(x): return g(x)"
+    assert fingerprint(function(outer, g=one)) != fingerprint(function(outer, g=other))
+
+
+def test_recursion() -> None:
+    assert fingerprint(function("def f(x): return f(x - 1) if x else 0"))
+
+
+def test_modules() -> None:
+    assert fingerprint(function("def f(x): return m.sin(x)", m=math)) != fingerprint(
+        function("def f(x): return m.sin(x)", m=numpy)
+    )
+
+
+def test_inner_functions() -> None:
+    text = "def f(x):\n  def g(y): return y + c\n  return g(x)"
+    assert fingerprint(function(text, c=1)) != fingerprint(function(text, c=2))
+
+
+def test_value_that_text_cannot_stand_for() -> None:
+    assert fingerprint(function("def f(x): return c", c=object())) is None
