@@ -208,9 +208,12 @@ def permute(source: View, dims: Sequence[int]) -> View:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap_dimension(dim, len(shape)) for dim in dims]
-    if len(set(order)) != len(order):
-        raise ShapeError("permute(): duplicate dims are not allowed.")
+    order: list[int] = []
+    for dim in dims:
+        wrapped = wrap_dimension(dim, len(shape))
+        if wrapped in order:
+            raise ShapeError("permute(): duplicate dims are not allowed.")
+        order.append(wrapped)
     return _reordered(source, order)
 
 
