@@ -45,7 +45,7 @@ from opdsl.runtime import (
     int64,
     uint8,
 )
-from opdsl.runtime import bool_ as bool  # noqa: A004  as PyTorch names it: opdsl.bool
+from opdsl.runtime import bool_ as bool
 from opdsl.schema import Alias, parse_schema
 from opdsl.schema.vocabulary import (
     Bools,
@@ -68,8 +68,10 @@ from opdsl.schema.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from opdsl import native, testing
-    from opdsl.runtime.interchange import from_dlpack, from_numpy, tensor
+    from opdsl import native as native
+    from opdsl.runtime.interchange import from_dlpack as from_dlpack
+    from opdsl.runtime.interchange import from_numpy as from_numpy
+    from opdsl.runtime.interchange import tensor as tensor
 
 __version__ = "0.1.0"
 

@@ -13,7 +13,6 @@ from opdsl.runtime import Tensor
 @op("aten::exp", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def exp(self: Tensor) -> Tensor:
     """The exponential of every element."""
-    ...
 
 
 @exp.pointwise(promote="int_to_float")
@@ -24,7 +23,6 @@ def exp_scalar_function(self):
 @op("aten::log", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def log(self: Tensor) -> Tensor:
     """The natural logarithm of every element; NaN below zero."""
-    ...
 
 
 @log.pointwise(promote="int_to_float")
@@ -35,7 +33,6 @@ def log_scalar_function(self):
 @op("aten::tanh", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def tanh(self: Tensor) -> Tensor:
     """The hyperbolic tangent of every element."""
-    ...
 
 
 @tanh.pointwise(promote="int_to_float")
@@ -46,7 +43,6 @@ def tanh_scalar_function(self):
 @op("aten::sigmoid", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
-    ...
 
 
 @sigmoid.pointwise(promote="int_to_float")
@@ -65,7 +61,6 @@ def sigmoid_scalar_function(self):
 )
 def relu(self: Tensor) -> Tensor:
     """``max(self, 0)``"""
-    ...
 
 
 @relu.meta

@@ -55,8 +55,8 @@ def require_parameters(
     else:
         fault = "the parameters stand in another order"
     raise KernelSignatureError(
-        f"{location(function)}: {operator}: @{decorator} {function.__name__}({', '.join(names)}) does not fit: {fault}. "
-        f"The schema is {schema}. Write: def {function.__name__}({', '.join(expected)})."
+        f"{location(function)}: {operator}: @{decorator} {function.__name__}({', '.join(names)}) does not fit: "
+        f"{fault}. The schema is {schema}. Write: def {function.__name__}({', '.join(expected)})."
     )
 
 

@@ -142,8 +142,8 @@ class Library:
         schema = schema_of(checked, self._name(checked, full), names)
         if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
             raise DeclarationError(
-                f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments and "
-                'returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
+                f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments "
+                'and returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
             )
         with self._all_or_nothing():
             own = self._declaration_of(checked, schema, options)
@@ -179,7 +179,7 @@ class Library:
         entry = normalised(rest, where)
         schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}
         # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
-        inherited = {key: value for key, value in entry.items() if key in _INHERITED}
+        inherited: dict[str, Any] = {key: value for key, value in entry.items() if key in _INHERITED}
         inherited["tags"] = tuple(each for each in entry.get("tags", ()) if each != "core")
         if inplace:
             how = inplace if isinstance(inplace, Inplace) else Inplace()

@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
-    from opdsl.declare.options import Inplace, Out
     from opdsl.dispatch import DispatchTable
     from opdsl.schema import FunctionSchema
 
 P = ParamSpec("P")
-R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 F = TypeVar("F", bound=Callable[..., object])
+
+# Of what a method decorates, not of the operator that it belongs to.
+Q = ParamSpec("Q")
+S = TypeVar("S")
 
 
 class Operator(Protocol, Generic[P, R_co]):
@@ -89,13 +91,11 @@ class Operator(Protocol, Generic[P, R_co]):
     def kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a Python kernel under dispatch keys: tensors in, results out."""
 
-    def overload(self, name: str, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+    def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare another overload of this packet."""
 
-    def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+    def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare the in-place variant by hand."""
 
-    def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[P, R]], Operator[P, R]]:
+    def out_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare the ``out=`` variant by hand."""
-
-

@@ -64,7 +64,7 @@ class Inplace:
 
     def __init__(self, name: str | None = None, **options: object) -> None:
         _check_options("Inplace", options)
-        self.__attrs_init__(name, options)  # type: ignore[attr-defined]
+        self.__attrs_init__(name, options)
 
 
 @attrs.frozen(init=False)
@@ -95,7 +95,7 @@ class Out:
         **options: object,
     ) -> None:
         _check_options("Out", options)
-        self.__attrs_init__(name, None if args is None else tuple(args), explicit, options)  # type: ignore[attr-defined]
+        self.__attrs_init__(name, None if args is None else tuple(args), explicit, options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:

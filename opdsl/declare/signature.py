@@ -41,7 +41,7 @@ def caller_names(depth: int) -> dict[str, object]:
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
 
 
-def annotations(function: FunctionType, names: Mapping[str, object]) -> dict[str, object]:
+def evaluated_annotations(function: FunctionType, names: Mapping[str, object]) -> dict[str, object]:
     """The annotations of a function as objects, also under ``from __future__ import annotations``.
 
     Args:
@@ -79,7 +79,7 @@ def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[lis
             f"{location(function)}: {function.__name__} takes *args or **kwargs, but a schema lists every argument. "
             "Name them; a list of tensors is `tensors: list[Tensor]`."
         )
-    evaluated = annotations(function, names)
+    evaluated = evaluated_annotations(function, names)
     found: list[ParameterSpec] = []
     for name, keyword_only, default in _named_parameters(function, code):
         if name not in evaluated:
@@ -127,4 +127,4 @@ def schema_of(function: FunctionType, name: OperatorName, names: Mapping[str, ob
         raise DeclarationError(f"{location(function)}: {function.__name__}: {error}") from error
 
 
-__all__ = ["annotations", "caller_names", "is_declaration", "location", "schema_of"]
+__all__ = ["evaluated_annotations", "caller_names", "is_declaration", "location", "schema_of"]

@@ -379,9 +379,7 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
                 positional.append(value)
             else:
                 rest[slot.name] = value
-        for name, value in named.items():
-            if name not in defaults or value is not defaults[name]:
-                rest[name] = value
+        rest |= {name: value for name, value in named.items() if name not in defaults or value is not defaults[name]}
         arguments = tuple(positional)
         return caller.slow(arguments, rest, caller.path(arguments, rest))
 

@@ -51,7 +51,7 @@ class Operators:
         elif not any(each.startswith(f"{name}::") for each in self._registry.packets):
             raise UnknownOperatorError(
                 f"no namespace {name}. Import the module that declares it, or declare an operator with "
-                f"@op(\"{name}::...\")."
+                f'@op("{name}::...").'
             )
         return Namespace(name, self._registry)
 

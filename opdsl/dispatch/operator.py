@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
+
 from opdsl.dispatch.arguments import Kind, kind_of
+from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, compute
 from opdsl.errors import MissingKernelError
@@ -118,7 +119,9 @@ class Operator:
 
     def _missing(self, keys: KeySet) -> str:
         have = ", ".join(str(each) for each in self.registrations) or "none"
-        wanted = next((str(key) for key in keys.reachable() if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined")
+        wanted = next(
+            (str(key) for key in keys.reachable() if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined"
+        )
         short = self.name.removeprefix("aten::")
         packet, _, overload = short.partition("::")[2].partition(".") if "::" in short else short.partition(".")
         handle = f"{packet}.{overload}" if overload else packet

@@ -121,7 +121,9 @@ class Signature:
         if len(given) > self.maximum and self.spread is None:
             plural = "" if self.maximum == 1 else "s"
             was = "was" if len(given) == 1 else "were"
-            return Mismatch(f"takes {self.maximum} positional argument{plural} but {len(given)} {was} given", general=True)
+            return Mismatch(
+                f"takes {self.maximum} positional argument{plural} but {len(given)} {was} given", general=True
+            )
         values: dict[str, object] = {}
         used = 0
         for position, parameter in enumerate(self.parameters):
@@ -210,9 +212,7 @@ def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
     return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {type(value).__name__}"
 
 
-def bind(
-    name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
-) -> Bound:
+def bind(name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]) -> Bound:
     """The first signature that a call fits.
 
     Raises:

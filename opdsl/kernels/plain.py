@@ -90,9 +90,9 @@ class PlainKernel:
             for argument, value in zip(self.schema.arguments, arguments, strict=True)
             if argument.alias is not None and argument.alias.write
         )
-        if returns and all(each.alias is not None and each.alias.write for each in returns):
-            if result is None and len(written) == len(returns):
-                return written[0] if len(written) == 1 else written
+        returns_written = returns and all(each.alias is not None and each.alias.write for each in returns)
+        if result is None and returns_written and len(written) == len(returns):
+            return written[0] if len(written) == 1 else written
         if not returns:
             return self._expect(result is None, result, "nothing")
         if len(returns) > 1:
@@ -127,9 +127,7 @@ class PlainKernel:
         if tuple(names) == self.dynamic and not self._keywords and _returns_itself(self.schema):
             return self.function
         constants = {
-            f"constant_{name}": value
-            for name, value in zip(names, arguments, strict=True)
-            if name not in self.dynamic
+            f"constant_{name}": value for name, value in zip(names, arguments, strict=True) if name not in self.dynamic
         }
         passed = [
             f"{name}={_source(name, constants)}" if name in self._keywords else _source(name, constants)

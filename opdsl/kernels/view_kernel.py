@@ -1,4 +1,4 @@
-"""Kernels whose result shares memory with ``self`` and depends on geometry alone, so that a plan need not compute it."""
+"""Kernels whose result shares memory with ``self`` and depends on geometry alone: a plan need not compute it."""
 
 from __future__ import annotations
 
