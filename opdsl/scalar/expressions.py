@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from opdsl.scalar.calls import bind, callee, plain_function
-from opdsl.scalar.function import Place
 from opdsl.scalar.functions import FUNCTIONS, STATIC, Fold
 from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.symbols import Graph, Symbol, describe, is_value
+from opdsl.scalar.untyped import Place
 
 __all__ = ["Evaluation", "Unusable"]
 

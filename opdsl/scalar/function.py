@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from opdsl.scalar.graph import Number, TypedGraph
+from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.source import FunctionSource
+from opdsl.scalar.specialise import specialise
 from opdsl.scalar.types import ScalarType
+from opdsl.scalar.untyped import Place, UntypedNode
 
-__all__ = ["Place", "ScalarFunction", "UntypedNode"]
-
-
-class Place(NamedTuple):
-    """Where an untyped node was written: for errors that only types bring to light."""
-
-    source: FunctionSource
-    node: ast.AST
-
-
-class UntypedNode(NamedTuple):
-    """One operation before types: like ``graph.Node``, with literals that have not decided on a type yet."""
-
-    op: str
-    arguments: tuple[int, ...]
-    value: Number | str | None
+__all__ = ["ScalarFunction"]
 
 
 class ScalarFunction:
@@ -69,8 +54,6 @@ class ScalarFunction:
         Returns: the typed, simplified graph; the same one for the same types.
         Raises: ScalarFunctionError when an operation does not exist for the types, or a type is missing.
         """
-        from opdsl.scalar.specialise import specialise
-
         key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float)
         found = self._graphs.get(key)
         if found is None:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opdsl.scalar.calls import parameter_defaults, parameter_names, plain_function
-from opdsl.scalar.function import Place, ScalarFunction
+from opdsl.scalar.function import ScalarFunction
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
 from opdsl.scalar.symbols import Graph, describe, is_value
+from opdsl.scalar.untyped import Place
 
 __all__ = ["read"]
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
-from opdsl.scalar.function import ScalarFunction, UntypedNode
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
+from opdsl.scalar.untyped import UntypedNode
+
+if TYPE_CHECKING:
+    from opdsl.scalar.function import ScalarFunction
 
 __all__ = ["specialise"]
 

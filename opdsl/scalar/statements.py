@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.expressions import Evaluation, Unusable
-from opdsl.scalar.function import Place
 from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.symbols import Graph, Symbol, describe, is_value
+from opdsl.scalar.untyped import Place
 
 __all__ = ["Frame", "run_function"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opdsl.scalar.function import Place, UntypedNode
 from opdsl.scalar.graph import Number, constant_key
+from opdsl.scalar.untyped import Place, UntypedNode
 
 __all__ = ["Graph", "Symbol", "describe", "is_value"]
 
