@@ -26,6 +26,7 @@ from opdsl.schema.vocabulary import Scalar
 )
 def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other``"""
+    ...
 
 
 @add.meta(reads_numbers=False)
@@ -48,6 +49,7 @@ def add_scalar_function(self, other, alpha):
 )
 def add_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+    ...
 
 
 @add_number.kernel("CompositeExplicitAutograd")
@@ -68,6 +70,7 @@ def add_number_kernel(self, other, alpha):
 )
 def sub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other``"""
+    ...
 
 
 @sub.meta(reads_numbers=False)
@@ -100,6 +103,7 @@ def sub_scalar_function(self, other, alpha):
 )
 def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+    ...
 
 
 @sub_number.kernel("CompositeExplicitAutograd")
@@ -115,6 +119,7 @@ def sub_number_kernel(self, other, alpha):
 )
 def rsub(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self``"""
+    ...
 
 
 @rsub.kernel("CompositeExplicitAutograd")
@@ -125,6 +130,7 @@ def rsub_kernel(self, other, alpha):
 @rsub.overload("Scalar", variants="function", device_check="NoCheck", tags="pointwise", autogen="rsub.Scalar_out")
 def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self`` for a number."""
+    ...
 
 
 @rsub_number.kernel("CompositeExplicitAutograd")
@@ -145,6 +151,7 @@ def rsub_number_kernel(self, other, alpha):
 )
 def mul(self: Tensor, other: Tensor) -> Tensor:
     """``self * other``"""
+    ...
 
 
 @mul.pointwise
@@ -162,6 +169,7 @@ def mul_scalar_function(self, other):
 )
 def mul_number(self: Tensor, other: Scalar) -> Tensor:
     """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+    ...
 
 
 @mul_number.kernel("CompositeExplicitAutograd")
@@ -182,6 +190,7 @@ def mul_number_kernel(self, other):
 )
 def div(self: Tensor, other: Tensor) -> Tensor:
     """``self / other``; integers are divided as floating-point numbers."""
+    ...
 
 
 @div.pointwise(promote="int_to_float")
@@ -199,6 +208,7 @@ def div_scalar_function(self, other):
 )
 def div_mode(self: Tensor, other: Tensor, *, rounding_mode: str | None) -> Tensor:
     """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    ...
 
 
 @div_mode.meta
@@ -232,6 +242,7 @@ def div_trunc_scalar_function(self, other):
 )
 def div_number(self: Tensor, other: Scalar) -> Tensor:
     """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    ...
 
 
 @div_number.kernel("CompositeExplicitAutograd")
@@ -248,6 +259,7 @@ def div_number_kernel(self, other):
 )
 def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -> Tensor:
     """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+    ...
 
 
 @div_number_mode.kernel("CompositeExplicitAutograd")
@@ -261,6 +273,7 @@ def div_number_mode_kernel(self, other, rounding_mode):
 @op("aten::neg", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def neg(self: Tensor) -> Tensor:
     """``-self``"""
+    ...
 
 
 @neg.meta
@@ -280,6 +293,7 @@ def neg_scalar_function(self):
 @op("aten::reciprocal", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def reciprocal(self: Tensor) -> Tensor:
     """``1 / self``"""
+    ...
 
 
 @reciprocal.pointwise(promote="int_to_float")

@@ -26,6 +26,7 @@ COMPARISON: dict[str, Any] = {
 @op("aten::eq.Tensor", out=Out("eq.Tensor_out"), **COMPARISON)
 def eq(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is equal to ``other``."""
+    ...
 
 
 @eq.pointwise(promote="bool")
@@ -36,6 +37,7 @@ def eq_scalar_function(self, other):
 @eq.overload("Scalar", out=Out("eq.Scalar_out"), **COMPARISON)
 def eq_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is equal to a number."""
+    ...
 
 
 eq_number.pointwise(promote="bool", wrapped="other")(eq_scalar_function)
@@ -47,6 +49,7 @@ eq_number.pointwise(promote="bool", wrapped="other")(eq_scalar_function)
 @op("aten::ne.Tensor", out=Out("ne.Tensor_out"), **COMPARISON)
 def ne(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is different from ``other``."""
+    ...
 
 
 @ne.pointwise(promote="bool")
@@ -57,6 +60,7 @@ def ne_scalar_function(self, other):
 @ne.overload("Scalar", out=Out("ne.Scalar_out"), **COMPARISON)
 def ne_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is different from a number."""
+    ...
 
 
 ne_number.pointwise(promote="bool", wrapped="other")(ne_scalar_function)
@@ -68,6 +72,7 @@ ne_number.pointwise(promote="bool", wrapped="other")(ne_scalar_function)
 @op("aten::lt.Tensor", out=Out("lt.Tensor_out"), **COMPARISON)
 def lt(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is less than ``other``."""
+    ...
 
 
 @lt.pointwise(promote="bool")
@@ -78,6 +83,7 @@ def lt_scalar_function(self, other):
 @lt.overload("Scalar", out=Out("lt.Scalar_out"), **COMPARISON)
 def lt_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is less than a number."""
+    ...
 
 
 lt_number.pointwise(promote="bool", wrapped="other")(lt_scalar_function)
@@ -89,6 +95,7 @@ lt_number.pointwise(promote="bool", wrapped="other")(lt_scalar_function)
 @op("aten::le.Tensor", out=Out("le.Tensor_out"), **COMPARISON)
 def le(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is at most ``other``."""
+    ...
 
 
 @le.pointwise(promote="bool")
@@ -99,6 +106,7 @@ def le_scalar_function(self, other):
 @le.overload("Scalar", out=Out("le.Scalar_out"), **COMPARISON)
 def le_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is at most a number."""
+    ...
 
 
 le_number.pointwise(promote="bool", wrapped="other")(le_scalar_function)
@@ -110,6 +118,7 @@ le_number.pointwise(promote="bool", wrapped="other")(le_scalar_function)
 @op("aten::gt.Tensor", out=Out("gt.Tensor_out"), **COMPARISON)
 def gt(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is greater than ``other``."""
+    ...
 
 
 @gt.pointwise(promote="bool")
@@ -120,6 +129,7 @@ def gt_scalar_function(self, other):
 @gt.overload("Scalar", out=Out("gt.Scalar_out"), **COMPARISON)
 def gt_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is greater than a number."""
+    ...
 
 
 gt_number.pointwise(promote="bool", wrapped="other")(gt_scalar_function)
@@ -131,6 +141,7 @@ gt_number.pointwise(promote="bool", wrapped="other")(gt_scalar_function)
 @op("aten::ge.Tensor", out=Out("ge.Tensor_out"), **COMPARISON)
 def ge(self: Tensor, other: Tensor) -> Tensor:
     """Where ``self`` is at least ``other``."""
+    ...
 
 
 @ge.pointwise(promote="bool")
@@ -141,6 +152,7 @@ def ge_scalar_function(self, other):
 @ge.overload("Scalar", out=Out("ge.Scalar_out"), **COMPARISON)
 def ge_number(self: Tensor, other: Scalar) -> Tensor:
     """Where ``self`` is at least a number."""
+    ...
 
 
 ge_number.pointwise(promote="bool", wrapped="other")(ge_scalar_function)
@@ -152,6 +164,7 @@ ge_number.pointwise(promote="bool", wrapped="other")(ge_scalar_function)
 @op("aten::maximum", variants="method, function", tags=("core", "pointwise"), out=True)
 def maximum(self: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements; NaN if either is NaN."""
+    ...
 
 
 @maximum.pointwise
@@ -172,6 +185,7 @@ def maximum_scalar_function(self, other):
 )
 def where(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``self`` where the condition holds, ``other`` elsewhere."""
+    ...
 
 
 @where.meta

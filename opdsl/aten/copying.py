@@ -13,6 +13,7 @@ def copy_tensor_(
     self: Tensor[Alias("a", write=True)], src: Tensor, non_blocking: bool = False
 ) -> Tensor[Alias("a", write=True)]:
     """Writes another tensor's elements, broadcast and converted, into this one."""
+    ...
 
 
 @copy_tensor_.kernel("CompositeExplicitAutograd")
@@ -23,6 +24,7 @@ def copy_tensor_kernel(self, src, non_blocking):
 @op("aten::copy", tags="core")
 def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    ...
 
 
 @copy_functional.kernel("CompositeExplicitAutogradNonFunctional")
@@ -33,6 +35,7 @@ def copy_functional_kernel(self, src, non_blocking):
 @op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with memory of its own."""
+    ...
 
 
 @clone_tensor.kernel("CompositeExplicitAutograd")

@@ -36,6 +36,7 @@ def empty(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor whose elements are not set."""
+    ...
 
 
 @empty.kernel("CPU", "CUDA", "Meta")
@@ -79,6 +80,7 @@ def full(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """A tensor with every element the same."""
+    ...
 
 
 @full.kernel("CompositeExplicitAutograd")
@@ -104,6 +106,7 @@ def full_out(
     size: list[SymInt], fill_value: Scalar, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size and sets every element."""
+    ...
 
 
 @full_out.kernel("CompositeExplicitAutograd")
@@ -126,6 +129,7 @@ def zeros(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """A tensor of zeros."""
+    ...
 
 
 @zeros.kernel("CompositeExplicitAutograd")
@@ -144,6 +148,7 @@ def ones(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """A tensor of ones."""
+    ...
 
 
 @ones.kernel("CompositeExplicitAutograd")

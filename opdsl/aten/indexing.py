@@ -11,6 +11,7 @@ from opdsl.runtime import Tensor, from_numpy
 @op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"))
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one row for each."""
+    ...
 
 
 @nonzero.kernel("CPU")

@@ -48,6 +48,7 @@ def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
 @op("aten::mm", variants="function, method", tags="core", out=True)
 def mm(self: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
+    ...
 
 
 @mm.meta
@@ -71,6 +72,7 @@ def mm_cpu(self, mat2, out):
 @op("aten::bmm", variants="function, method", tags="core", out=True)
 def bmm(self: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices."""
+    ...
 
 
 @bmm.meta

@@ -13,6 +13,7 @@ from opdsl.runtime import Tensor
 @op("aten::exp", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def exp(self: Tensor) -> Tensor:
     """The exponential of every element."""
+    ...
 
 
 @exp.pointwise(promote="int_to_float")
@@ -23,6 +24,7 @@ def exp_scalar_function(self):
 @op("aten::log", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def log(self: Tensor) -> Tensor:
     """The natural logarithm of every element; NaN below zero."""
+    ...
 
 
 @log.pointwise(promote="int_to_float")
@@ -33,6 +35,7 @@ def log_scalar_function(self):
 @op("aten::tanh", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def tanh(self: Tensor) -> Tensor:
     """The hyperbolic tangent of every element."""
+    ...
 
 
 @tanh.pointwise(promote="int_to_float")
@@ -43,6 +46,7 @@ def tanh_scalar_function(self):
 @op("aten::sigmoid", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
 def sigmoid(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-self))``"""
+    ...
 
 
 @sigmoid.pointwise(promote="int_to_float")
@@ -61,6 +65,7 @@ def sigmoid_scalar_function(self):
 )
 def relu(self: Tensor) -> Tensor:
     """``max(self, 0)``"""
+    ...
 
 
 @relu.meta

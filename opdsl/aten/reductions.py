@@ -24,6 +24,7 @@ def sum_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    ...
 
 
 @sum_dim.reduction(init=0, promote="sum")
@@ -34,6 +35,7 @@ def sum_combine(a, b):
 @sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The sum of all elements."""
+    ...
 
 
 @sum_all.kernel("CompositeExplicitAutograd")
@@ -55,6 +57,7 @@ def mean_dim(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
     """The mean along dimensions, along all for ``dim=None``."""
+    ...
 
 
 def mean_finish(total, count):
@@ -69,6 +72,7 @@ def mean_combine(a, b):
 @mean_dim.overload("", variants="function, method", tags=("core", "reduction"), device_check="NoCheck")
 def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The mean of all elements."""
+    ...
 
 
 @mean_all.kernel("CompositeExplicitAutograd")
@@ -81,6 +85,7 @@ def mean_all_out(
     self: Tensor, *, dtype: DType | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """The mean of all elements into a given tensor."""
+    ...
 
 
 @mean_all_out.kernel("CompositeExplicitAutograd")
@@ -94,6 +99,7 @@ def mean_all_out_kernel(self, dtype, out):
 @op("aten::amax", variants="function, method", tags=("core", "reduction"), out=True)
 def amax(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = False) -> Tensor:
     """The largest element along dimensions, along all for none given; NaN where there is one."""
+    ...
 
 
 @amax.reduction(init=-math.inf, needs_elements=True)

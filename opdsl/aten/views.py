@@ -14,6 +14,7 @@ from opdsl.schema.vocabulary import SymInt
 @op("aten::t", variants="function, method", device_check="NoCheck", device_guard=False)
 def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The transpose of a matrix; vectors and numbers stay as they are."""
+    ...
 
 
 @t.view_kernel("CompositeExplicitAutograd")
@@ -24,6 +25,7 @@ def t_view(self):
 @op("aten::t_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
 def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Transposes a matrix by changing its strides."""
+    ...
 
 
 @t_.kernel("CompositeExplicitAutograd")
@@ -34,6 +36,7 @@ def t_inplace_kernel(self):
 @op("aten::transpose.int", variants="function, method", device_check="NoCheck", device_guard=False)
 def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """Two dimensions change places."""
+    ...
 
 
 @transpose.view_kernel("CompositeExplicitAutograd")
@@ -44,6 +47,7 @@ def transpose_view(self, dim0, dim1):
 @op("aten::transpose_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
 def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
     """Two dimensions change places, by changing the strides."""
+    ...
 
 
 @transpose_.kernel("CompositeExplicitAutograd")
@@ -62,6 +66,7 @@ def become(tensor: Tensor, view: views.View) -> Tensor:
 @op("aten::permute", variants="function, method", tags="core")
 def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
     """The dimensions in another order."""
+    ...
 
 
 @permute.view_kernel("CompositeExplicitAutograd")
@@ -75,6 +80,7 @@ def permute_view(self, dims):
 @op("aten::view", variants="method", tags="core", device_check="NoCheck", device_guard=False)
 def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements, where strides can show it."""
+    ...
 
 
 @view.view_kernel("CPU", "CUDA", "Meta")
@@ -85,6 +91,7 @@ def view_view(self, size):
 @view.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
 def view_dtype(self: Tensor[Alias("a")], dtype: DType) -> Tensor[Alias("a")]:
     """The same bytes as elements of another dtype."""
+    ...
 
 
 @view_dtype.kernel("CompositeExplicitAutograd")
@@ -114,6 +121,7 @@ def slice_tensor(
     self: Tensor[Alias("a")], dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
 ) -> Tensor[Alias("a")]:
     """The positions ``start:end:step`` of a dimension."""
+    ...
 
 
 @slice_tensor.view_kernel("CompositeExplicitAutograd")
@@ -129,6 +137,7 @@ def slice_view(self, dim, start, end, step):
 )
 def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
     """``length`` positions of a dimension, beginning with ``start``."""
+    ...
 
 
 @narrow.view_kernel("CompositeImplicitAutograd")
@@ -139,6 +148,7 @@ def narrow_view(self, dim, start, length):
 @op("aten::select.int", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
 def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a")]:
     """One position of a dimension, which disappears."""
+    ...
 
 
 @select.view_kernel("CompositeExplicitAutograd")
@@ -149,6 +159,7 @@ def select_view(self, dim, index):
 @op("aten::expand", variants="method", tags="core", device_check="NoCheck", device_guard=False)
 def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = False) -> Tensor[Alias("a")]:
     """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    ...
 
 
 @expand.view_kernel("CompositeExplicitAutograd")
@@ -159,6 +170,7 @@ def expand_view(self, size, implicit):
 @op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
 def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """A dimension of size 1 more."""
+    ...
 
 
 @unsqueeze.view_kernel("CompositeExplicitAutograd")
@@ -169,6 +181,7 @@ def unsqueeze_view(self, dim):
 @op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)
 def squeeze(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Without the dimensions of size 1."""
+    ...
 
 
 @squeeze.view_kernel("CompositeExplicitAutograd")
@@ -179,6 +192,7 @@ def squeeze_view(self):
 @squeeze.overload("dim", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
 def squeeze_dim(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
     """Without a dimension, if its size is 1."""
+    ...
 
 
 @squeeze_dim.view_kernel("CompositeExplicitAutograd")
@@ -189,6 +203,7 @@ def squeeze_dim_view(self, dim):
 @squeeze.overload("dims", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
 def squeeze_dims(self: Tensor[Alias("a")], dim: list[int]) -> Tensor[Alias("a")]:
     """Without those of the dimensions whose size is 1."""
+    ...
 
 
 @squeeze_dims.view_kernel("CompositeExplicitAutograd")
@@ -199,6 +214,7 @@ def squeeze_dims_view(self, dim):
 @op("aten::unbind.int", variants="function, method")
 def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
     """Every position of a dimension as a tensor of its own."""
+    ...
 
 
 @unbind.kernel("CompositeExplicitAutograd")

@@ -176,11 +176,11 @@ class Library:
         inplace, out = rest.pop("inplace", False), rest.pop("out", False)
         structured = rest.pop("structured", True)
         accepts_numbers, is_bound = rest.pop("accepts_numbers", False), rest.pop("is_bound", True)
-        entry = normalised(rest, where)
+        entry: dict[str, Any] = normalised({"tags": (), **rest}, where)
         schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}
         # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
         inherited: dict[str, Any] = {key: value for key, value in entry.items() if key in _INHERITED}
-        inherited["tags"] = tuple(each for each in entry.get("tags", ()) if each != "core")
+        inherited["tags"] = tuple(each for each in entry["tags"] if each != "core")
         if inplace:
             how = inplace if isinstance(inplace, Inplace) else Inplace()
             more = {**inherited, "variants": entry["variants"], **how.options}
