@@ -11,7 +11,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import c_name, precision_of
 from opdsl.kernels.numbers import Number, convert
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor
-from opdsl.kernels.strides import output_strides
+from opdsl.kernels.strides import dense_strides
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import MemoryFormat, backends, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
@@ -67,7 +67,7 @@ def fill_(target: Tensor, value: Number) -> Tensor:
 
 def cast(source: Tensor, dtype: DType) -> Tensor:
     """A new tensor with the elements of ``source`` in another dtype, in the same memory order."""
-    made = new_tensor(geometry(dtype, source.device, source.shape, output_strides(source.shape, [source.geometry])))
+    made = new_tensor(geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
     copy_elements(made, source)
     return made
 
@@ -78,12 +78,10 @@ def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_fo
     Args:
         memory_format: the order of the dimensions; ``preserve_format`` keeps that of a dense source.
     """
-    if memory_format is not MemoryFormat.preserve_format:
-        strides = strides_for(source.shape, memory_format)
-    elif source.geometry.is_non_overlapping_and_dense():
-        strides = source.strides
+    if memory_format is MemoryFormat.preserve_format:
+        strides = dense_strides(source.geometry)
     else:
-        strides = output_strides(source.shape, [source.geometry])
+        strides = strides_for(source.shape, memory_format)
     made = new_tensor(geometry(source.dtype, source.device, source.shape, strides))
     copy_elements(made, source)
     return made

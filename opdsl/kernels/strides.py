@@ -63,7 +63,7 @@ def _compare(shape: Shape, operands: Sequence[Strides], first: int, second: int)
     return 0
 
 
-def strides_in_order(shape: Shape, order: Sequence[int]) -> Strides:
+def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> Strides:
     """The strides, in elements, of a new dense array whose dimensions lie in ``order``, innermost first.
 
     >>> strides_in_order((2, 3), (0, 1))
@@ -77,6 +77,17 @@ def strides_in_order(shape: Shape, order: Sequence[int]) -> Strides:
         strides[dim] = step
         step *= shape[dim]
     return tuple(strides)
+
+
+def dense_strides(geometry: Geometry) -> Strides:
+    """The strides, in elements, of a copy that preserves the layout (``at::infer_dense_strides``).
+
+    They are the tensor's own where it is dense.
+    """
+    if geometry.is_non_overlapping_and_dense():
+        return geometry.strides
+    shape = geometry.shape
+    return strides_in_order([size or 1 for size in shape], loop_order(shape, [geometry.strides]))
 
 
 def output_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides:

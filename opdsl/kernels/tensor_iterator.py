@@ -15,7 +15,7 @@ from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
 from opdsl.kernels.coalescing import coalesce
 from opdsl.kernels.dtypes import PRECISION, OutputCast, Promotion, precision_of
-from opdsl.kernels.strides import loop_order, output_strides, steps
+from opdsl.kernels.strides import dense_strides, loop_order, output_strides, steps
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import Category, DType, bool_, int64
 from opdsl.runtime.geometry import Geometry, geometry
@@ -97,8 +97,12 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
     shape = broadcast_all(each.shape for each in tensors)
     promoting = [each for place, each in enumerate(operands) if place not in configuration.exempt and _promotes(each)]
     common = configuration.promotion.common(common_dtype(promoting, default), default)
-    layout = [each if isinstance(each, Geometry) else _ZERO_DIM for each in operands if _promotes(each)]
     exempt = [place in configuration.exempt for place in range(len(operands))]
+    layout = [
+        _layout(operand, None if keeps else common)
+        for operand, keeps in zip(operands, exempt, strict=True)
+        if _promotes(operand)
+    ]
     return Iteration(
         shape,
         common,
@@ -115,6 +119,15 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
 
 
 _ZERO_DIM = geometry(int64, cpu, ())
+
+
+def _layout(operand: Operand, common: DType | None) -> Geometry:
+    """What of an operand decides strides: its own, or where it is promoted those of the copy that PyTorch makes."""
+    if isinstance(operand, Number):
+        return _ZERO_DIM
+    if common is None or operand.dtype is common or operand.is_non_overlapping_and_dense():
+        return operand
+    return operand.replace(strides=dense_strides(operand))
 
 
 def _promotes(operand: Operand) -> bool:

@@ -1,0 +1,98 @@
+"""Small operators made of definitions alone, and the passage from PyTorch's tensors to ours and back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+import torch
+
+from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
+from opdsl.runtime import Tensor, bfloat16, to_dtype, wrap
+from opdsl.schema import FunctionSchema, parse_schema
+
+
+class Operator(NamedTuple):
+    """What a kernel asks of an operator."""
+
+    schema: FunctionSchema
+
+    @property
+    def name(self) -> str:
+        return self.schema.name.qualified
+
+
+class Kernels(NamedTuple):
+    """The three kernels of a definition."""
+
+    definition: Definition
+    functional: object
+    inplace: object
+    out: object
+
+
+def kernels(definition, inplace=None, out=None, key="CPU") -> Kernels:
+    """The kernels of a definition, variants by their schema texts."""
+
+    def make(variant, schema):
+        return None if schema is None else definition.kernel(variant, Operator(schema), key)
+
+    return Kernels(
+        definition,
+        make("functional", definition.schema),
+        make("inplace", inplace and parse_schema(inplace)),
+        make("out", out and parse_schema(out)),
+    )
+
+
+def pointwise(text, function, inplace=None, out=None, **options) -> Kernels:
+    """A pointwise operator."""
+    schema = parse_schema(text)
+    definition = PointwiseDefinition(schema, schema.name.qualified)
+    definition.add(function, **options)
+    return kernels(definition, inplace, out)
+
+
+def structured(text, meta, kernel, inplace=None, out=None, compiled=False, **options) -> Kernels:
+    """A structured operator with a kernel for the CPU."""
+    schema = parse_schema(text)
+    definition = StructuredDefinition(schema, meta, **options)
+    definition.add_kernel("CPU", kernel, compiled=compiled)
+    return kernels(definition, inplace, out)
+
+
+def reduction(text, combine, out=None, **options) -> Kernels:
+    """A reduction."""
+    schema = parse_schema(text)
+    definition = ReductionDefinition(schema, schema.name.qualified)
+    definition.define(combine, **options)
+    return kernels(definition, None, out)
+
+
+def ours(value):
+    """Our tensor over the memory of a PyTorch tensor; other values as they are."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    dtype = to_dtype(str(value.dtype))
+    if value.numel() == 0:  # PyTorch forgets the strides of an empty tensor on the way to NumPy.
+        steps = [stride * dtype.itemsize for stride in value.stride()]
+        return wrap(numpy.ndarray(tuple(value.shape), dtype.numpy, numpy.empty(0), 0, steps), dtype)
+    array = value.view(torch.int16).numpy().view("u2") if value.dtype is torch.bfloat16 else value.numpy()
+    return wrap(array, dtype)
+
+
+def theirs(tensor: Tensor) -> torch.Tensor:
+    """The PyTorch tensor over the memory of ours."""
+    if tensor.geometry.numel == 0:
+        return torch.empty(0, dtype=getattr(torch, tensor.dtype.name)).as_strided(tensor.shape, tensor.strides)
+    if tensor.dtype is bfloat16:
+        return torch.from_numpy(tensor.array.view("i2")).view(torch.bfloat16)
+    return torch.from_numpy(tensor.array)
+
+
+def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> None:
+    """Equal in dtype, shape, strides and values, NaN where NaN."""
+    assert f"torch.{actual.dtype.name}" == str(expected.dtype)
+    assert actual.shape == tuple(expected.shape)
+    assert actual.strides == expected.stride()
+    torch.testing.assert_close(theirs(actual), expected, equal_nan=True, **(tolerances or {"rtol": 0, "atol": 0}))
