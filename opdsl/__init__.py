@@ -33,12 +33,15 @@ from opdsl.runtime import (
     Layout,
     MemoryFormat,
     Tensor,
+    before_first_tensor,
     bfloat16,
     complex64,
     complex128,
     float16,
     float32,
     float64,
+    from_dlpack,
+    from_numpy,
     int8,
     int16,
     int32,
@@ -69,9 +72,7 @@ from opdsl.schema.vocabulary import (
 
 if TYPE_CHECKING:
     from opdsl import native as native
-    from opdsl.runtime.interchange import from_dlpack as from_dlpack
-    from opdsl.runtime.interchange import from_numpy as from_numpy
-    from opdsl.runtime.interchange import tensor as tensor
+    from opdsl.aten.construction import tensor as tensor
 
 __version__ = "0.1.0"
 
@@ -82,22 +83,20 @@ def _load_aten() -> None:
 
 ops = Operators(registry, {"aten": _load_aten})
 
-# What is found elsewhere on first use. Making a tensor loads the operators, since they are its methods.
-_SUBMODULES = frozenset(("native", "testing", "cuda", "interop"))
-_TENSOR_MAKERS = frozenset(("tensor", "from_numpy", "from_dlpack"))
+# The operators are a tensor's methods.
+before_first_tensor(_load_aten)
+
+_SUBMODULES = frozenset(("native", "testing"))
 
 
 def __getattr__(name: str) -> Any:
-    """Operators of the aten namespace by their name, tensor factories, and submodules, on first use."""
+    """Operators of the aten namespace by their name, and submodules, on first use."""
     if name in _SUBMODULES:
         return importlib.import_module(f"opdsl.{name}")
     if name.startswith("__"):
         raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
     _load_aten()
-    if name in _TENSOR_MAKERS:
-        value: Any = getattr(importlib.import_module("opdsl.runtime.interchange"), name)
-    else:
-        value = _function(name)
+    value: Any = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
     globals()[name] = value
     return value
 
@@ -113,7 +112,7 @@ def _function(name: str) -> Any:
 def __dir__() -> list[str]:
     _load_aten()
     functions = {name.removeprefix("aten::") for name in registry.packets if name.startswith("aten::")}
-    return sorted(globals().keys() | _SUBMODULES | _TENSOR_MAKERS | functions)
+    return sorted(globals().keys() | _SUBMODULES | {"tensor"} | functions)
 
 
 __all__ = [
@@ -159,6 +158,8 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
+    "from_numpy",
     "get_default_dtype",
     "inference_mode",
     "int8",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Operator, get_default_dtype, registry
 from opdsl.runtime import Tensor, install_method
+from opdsl.runtime.representation import representation
 
 # Special methods that are a packet's function with the tensor first.
 DIRECT = {
@@ -45,11 +46,17 @@ def install() -> None:
         facade = registry.packets[f"aten::{packet}"].facade(select, is_method=True, name=name, not_implemented=True)
         install_method(name, facade.function, replace=True)
     install_method("__rtruediv__", divide_number, replace=True)
+    install_method("__repr__", represent, replace=True)
 
 
 def divide_number(self: Tensor, other: object) -> Tensor:
     """``other / self``, as PyTorch computes it: the reciprocal times the number."""
     return self.reciprocal() * other
+
+
+def represent(self: Tensor) -> str:
+    """The tensor's text, which names the dtype where it is not the default one."""
+    return representation(self, get_default_dtype())
 
 
 install()

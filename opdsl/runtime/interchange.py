@@ -14,7 +14,7 @@ from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType, bfloat16, float32, to_dtype
 from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
 from opdsl.runtime.promotion import number_dtype, promote_types
-from opdsl.runtime.tensor import Tensor, wrap
+from opdsl.runtime.tensor import Tensor, prepare, wrap
 from opdsl.runtime.values import host_array
 
 _Array = numpy.ndarray[Any, Any]
@@ -72,6 +72,7 @@ def from_dlpack(source: object) -> Tensor:
     array, dtype, device = dlpack.take(source)
     if device is cpu:
         return wrap(array, dtype)
+    prepare()
     made = Tensor()
     made.array = array
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
@@ -109,6 +110,7 @@ def tensor(
     place = cpu if device is None else Device(device)
     if place is cpu:
         return wrap(array, found)
+    prepare()
     made = Tensor()
     strides = tuple(step // found.itemsize for step in array.strides)
     made.geometry = geometry(found, place, array.shape, strides)

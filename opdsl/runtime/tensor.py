@@ -67,6 +67,24 @@ class Tensor:
 
     __hash__ = object.__hash__
 
+    if TYPE_CHECKING:
+        # The operator library installs methods; what they take is in the operators' schemas.
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: object) -> Tensor: ...
+        def __radd__(self, other: object) -> Tensor: ...
+        def __sub__(self, other: object) -> Tensor: ...
+        def __rsub__(self, other: object) -> Tensor: ...
+        def __mul__(self, other: object) -> Tensor: ...
+        def __rmul__(self, other: object) -> Tensor: ...
+        def __truediv__(self, other: object) -> Tensor: ...
+        def __rtruediv__(self, other: object) -> Tensor: ...
+        def __matmul__(self, other: Tensor) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __lt__(self, other: object) -> Tensor: ...
+        def __le__(self, other: object) -> Tensor: ...
+        def __gt__(self, other: object) -> Tensor: ...
+        def __ge__(self, other: object) -> Tensor: ...
+
     def __class_getitem__(cls, item: object) -> object:
         """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
         return Annotated[cls, item]
@@ -384,12 +402,27 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
 # --------------------------------------------------------------------------------------------- making and marking
 
 
+_before_first: list[Callable[[], None]] = []
+
+
+def before_first_tensor(action: Callable[[], None]) -> None:
+    """Have something done before the first tensor is made: the operators are its methods, and they load late."""
+    _before_first.append(action)
+
+
+def prepare() -> None:
+    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside."""
+    while _before_first:
+        _before_first.pop()()
+
+
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
     """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
 
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
+    prepare()
     made = Tensor()
     made.array = array
     made.geometry = geometry_of(array, dtype)
@@ -481,6 +514,7 @@ def _rebuild(
     strides: tuple[int, ...],
     requires_grad: bool,
 ) -> Tensor:
+    prepare()
     made = Tensor()
     made._version = 0
     made._base = None
