@@ -1,0 +1,45 @@
+"""The ``opdsl`` command: its subcommands, and what becomes of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from opdsl.cli.doctor import doctor
+from opdsl.cli.exporting import export
+from opdsl.cli.listing import list_operators
+from opdsl.cli.showing import show
+from opdsl.errors import OpdslError
+
+
+class Application(click.Group):
+    """A group of commands in which a user's mistake ends as a message on stderr and exit code 1.
+
+    Any other exception is a bug of ours and keeps its traceback.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for.
+
+        Raises:
+            click.ClickException: the command raised an error of ``opdsl.errors``.
+        """
+        try:
+            return super().invoke(ctx)
+        except OpdslError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Application, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="opdsl")
+def main() -> None:
+    """Look at tensor operators declared in typed Python, and export them.
+
+    Exit code 0: done. 1: nothing was found, or something is wrong; stderr says what. 2: the command line itself is
+    wrong.
+    """
+
+
+for command in (list_operators, show, export, doctor):
+    main.add_command(command)

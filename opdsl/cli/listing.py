@@ -1,0 +1,67 @@
+"""``opdsl list``: every operator, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+import click
+
+from opdsl.cli.kernels import registered_keys
+from opdsl.cli.modules import module_option
+from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces
+from opdsl.cli.output import Row, is_decorated, print_rows
+from opdsl.dispatch import Operator, registry
+from opdsl.errors import UnknownOperatorError
+
+_HEADER = ("operator", "kind", "kernels", "tags")
+_STYLES = ("bold", "green", "cyan", "")
+_WILDCARDS = frozenset("*?[")
+_NOTHING = "-"
+
+
+@click.command("list", short_help="List operators.")
+@click.argument("pattern", default="")
+@click.option("--namespace", "namespaces", multiple=True, metavar="NS", help="Only operators of this namespace.")
+@module_option
+def list_operators(pattern: str, namespaces: tuple[str, ...], modules: tuple[str, ...]) -> None:
+    """List operators: name, kind, dispatch keys that have kernels, tags.
+
+    PATTERN is a part of the name, or has wildcards: `opdsl list '*.out'`. Without --namespace, the operators of aten
+    are listed; with --module, those of the namespaces in which the module declares some.
+    """
+    loaded = load(modules)
+    require_namespaces(namespaces)
+    wanted = namespaces or loaded
+    found = [each for each in registry if namespace_of(each) in wanted and matches(each.name, pattern)]
+    if not found:
+        raise UnknownOperatorError(_nothing_found(pattern, wanted))
+    found.sort(key=lambda operator: (operator.packet_name, operator.name))
+    print_rows([row(each) for each in found], header=_HEADER, styles=_STYLES)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a qualified name matches a pattern, with or without its namespace.
+
+    >>> matches("aten::add.Tensor", "add"), matches("aten::add.Tensor", "*.out")
+    (True, False)
+    """
+    if not _WILDCARDS.isdisjoint(pattern):
+        return fnmatchcase(name, pattern) or fnmatchcase(name.partition("::")[2], pattern)
+    return pattern in name
+
+
+def row(operator: Operator) -> Row:
+    """The cells of an operator's line. In a pipe none has blanks inside, so that the line can be cut at them."""
+    keys = map(str, registered_keys(operator))
+    return operator.name, operator.schema.kind.value, _joined(keys), _joined(operator.tags)
+
+
+def _joined(names: Iterable[str]) -> str:
+    return (", " if is_decorated() else ",").join(names) or _NOTHING
+
+
+def _nothing_found(pattern: str, namespaces: Iterable[str]) -> str:
+    close = close_names(pattern)
+    hint = f" Did you mean {' or '.join(close)}?" if close else " `opdsl list` shows all that there are."
+    return f"no operator of {', '.join(namespaces)} matches {pattern!r}.{hint}"

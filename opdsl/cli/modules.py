@@ -1,0 +1,183 @@
+"""Loading the modules of users, which declare operators when they are imported."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType, TracebackType
+from typing import ParamSpec, TypeVar
+
+import click
+
+from opdsl.dispatch import Operator, registry
+from opdsl.errors import OpdslError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ModuleError(click.ClickException):
+    """A user's module is not there, or raised an error when it was imported."""
+
+
+def module_option(command: Callable[P, R]) -> Callable[P, R]:
+    """The option ``--module``, which may be given several times."""
+    return click.option(
+        "--module",
+        "modules",
+        multiple=True,
+        metavar="FILE_OR_MODULE",
+        help="Load the operators that a file or module declares: my_ops.py, or mylib.ops.",
+    )(command)
+
+
+def load_modules(given: Iterable[str]) -> list[Operator]:
+    """Import modules.
+
+    Args:
+        given: files, package folders, or dotted names.
+
+    Returns:
+        The operators that they declare, directly or in what they import.
+
+    Raises:
+        ModuleError: a module is not there, raises an error, or declares no operator.
+    """
+    declared: list[Operator] = []
+    for each in given:
+        before = set(registry)
+        module = _load(each)
+        own = [operator for operator in registry if operator not in before or _declared_in(operator, module)]
+        if not own:
+            raise ModuleError(f"{each} declares no operator. Write @opdsl.op above a function in it.")
+        declared += own
+    return declared
+
+
+def _declared_in(operator: Operator, module: ModuleType) -> bool:
+    """Whether a module that had been imported before declares an operator, itself or in a submodule."""
+    function = getattr(operator.declaration, "function", None)
+    return f"{getattr(function, '__module__', '')}.".startswith(f"{module.__name__}.")
+
+
+def _load(given: str) -> ModuleType:
+    path = Path(given)
+    if path.suffix == ".py" or path.exists() or os.sep in given:
+        return _load_path(path)
+    _search(Path.cwd())
+    if not _is_there(given):
+        raise ModuleError(f"there is no module {given!r} in {Path.cwd()} or on Python's path. Give a file: {given}.py")
+    return _import(given, given, lambda: importlib.import_module(given))
+
+
+def _is_there(name: str) -> bool:
+    """Whether the outermost package of a dotted name can be found; nothing is imported."""
+    parts = name.split(".")
+    try:
+        return all(parts) and importlib.util.find_spec(parts[0]) is not None
+    except ValueError:  # a module without a specification, __main__ for one
+        return False
+
+
+def _load_path(path: Path) -> ModuleType:
+    """Import a file under the name that it has for the packages around it."""
+    file = (path / "__init__.py" if path.is_dir() else path).absolute()
+    if not file.is_file():
+        raise ModuleError(f"there is no file {file}")
+    root = file.parent
+    parts = [] if file.name == "__init__.py" else [file.name.removesuffix(".py")]
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    name = ".".join(parts)
+    present = sys.modules.get(parts[0])
+    if present is not None and not _is_within(present, root, parts[0]):
+        raise ModuleError(f"{path}: Python has another module {parts[0]!r} loaded; give the file another name.")
+    _search(root)
+    if len(parts) > 1 or file.name == "__init__.py":
+        return _import(str(path), name, lambda: importlib.import_module(name))
+    return _import(str(path), name, lambda: _execute(file, name))
+
+
+def _is_within(module: ModuleType, root: Path, top: str) -> bool:
+    """Whether a loaded module is the one that a folder has."""
+    origin = getattr(module, "__file__", None)
+    if origin is None:
+        return False
+    place = Path(origin).resolve()
+    return place in ((root / f"{top}.py").resolve(), (root / top / "__init__.py").resolve())
+
+
+def _execute(file: Path, name: str) -> ModuleType:
+    """Import a file that may have any name, also one that no import statement could spell."""
+    present = sys.modules.get(name)
+    if present is not None:
+        return present
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ModuleError(f"{file} is no Python file; its name has to end in .py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _search(folder: Path) -> None:
+    """Let imports find what lies in a folder, as for a script that is run there."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _import(given: str, name: str, load: Callable[[], ModuleType]) -> ModuleType:
+    """Import a module; whatever it raises becomes one message.
+
+    Raises:
+        ModuleError: with the place in the user's code.
+    """
+    try:
+        with redirect_stdout(sys.stderr):  # what a module prints is no part of this command's output
+            return load()
+    except (KeyboardInterrupt, click.ClickException):
+        raise
+    except BaseException as error:  # sys.exit() in a module ends its import, not this process
+        raise ModuleError(_message(given, error)) from error
+
+
+def _message(given: str, error: BaseException) -> str:
+    """``file:line: what is wrong``"""
+    place = _place(error, error.__traceback__) or given
+    text = str(error)
+    if isinstance(error, SyntaxError):
+        return f"{place}: {type(error).__name__}: {error.msg}"
+    if not isinstance(error, OpdslError):
+        return f"{place}: {type(error).__name__}: {text}" if text else f"{place}: {type(error).__name__}"
+    return text if _leads_with_place(text) else f"{place}: {text}"
+
+
+def _leads_with_place(text: str) -> bool:
+    """Whether a message begins with a file and a line already."""
+    file, colon, rest = text.partition(".py:")
+    return bool(colon) and " " not in Path(file).name and rest[:1].isdigit()
+
+
+_INSTALLED = tuple(Path(each).resolve() for each in (os.path.dirname(os.__file__), Path(__file__).parents[1]))
+
+
+def _place(error: BaseException, traceback: TracebackType | None) -> str | None:
+    """The innermost line that is neither Python's, nor an installed package's, nor ours."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    for frame in reversed(extract_tb(traceback)):
+        path = Path(frame.filename)
+        if path.is_file() and not any(path.resolve().is_relative_to(each) for each in _INSTALLED):
+            return f"{frame.filename}:{frame.lineno}"
+    return None

@@ -1,0 +1,97 @@
+"""Finding operators and packets by the names that users write."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+
+from opdsl.cli.modules import load_modules
+from opdsl.dispatch import Operator, Packet, registry
+from opdsl.errors import UnknownOperatorError
+
+_MOST_MATCHES = 3
+_LEAST_LIKENESS = 0.7
+
+
+def load(modules: Iterable[str]) -> tuple[str, ...]:
+    """Load the operator library, and users' modules.
+
+    Args:
+        modules: files or dotted names.
+
+    Returns:
+        The namespaces that are meant when none is named: those that the modules declare operators in, and ``aten``
+        where there are no modules.
+    """
+    importlib.import_module("opdsl.aten").load()
+    declared = load_modules(modules)
+    return tuple(dict.fromkeys(namespace_of(each) for each in declared)) or ("aten",)
+
+
+def namespace_of(operator: Operator) -> str:
+    """``aten``, of ``aten::add.Tensor``."""
+    return operator.name.partition("::")[0]
+
+
+def require_namespaces(names: Iterable[str]) -> None:
+    """See that every namespace has operators.
+
+    Raises:
+        UnknownOperatorError: one has none.
+    """
+    have = sorted({namespace_of(each) for each in registry})
+    for name in names:
+        if name not in have:
+            raise UnknownOperatorError(
+                f"no operator has the namespace {name!r} (have {', '.join(have)}). Load the module that declares it "
+                "with --module."
+            )
+
+
+def find(name: str) -> Operator | Packet:
+    """The operator of a name, or the packet where a packet's name is no operator's.
+
+    Args:
+        name: ``add.Tensor``, ``aten::add.Tensor``, ``add``; ``default`` stands for the empty overload name. Without a
+            namespace, ``aten`` comes first.
+
+    Raises:
+        UnknownOperatorError: there is none; the message has the closest names that there are.
+    """
+    qualified = _qualify(name.removesuffix(".default"))
+    found = registry.operators.get(qualified) or registry.packets.get(qualified)
+    if found is not None:
+        return found
+    try:
+        return registry.operator(qualified)
+    except UnknownOperatorError as error:
+        close = close_names(name)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise UnknownOperatorError(f"{error}{hint}") from None
+
+
+def _qualify(name: str) -> str:
+    """A name with its namespace.
+
+    Raises:
+        UnknownOperatorError: several namespaces other than aten have it.
+    """
+    if "::" in name:
+        return name
+    known = dict.fromkeys((*registry.operators, *registry.packets))
+    matches = [each for each in known if each.partition("::")[2] == name]
+    if f"aten::{name}" in matches or not matches:
+        return f"aten::{name}"
+    if len(matches) > 1:
+        raise UnknownOperatorError(f"{name!r} may be {' or '.join(matches)}. Write which one.")
+    return matches[0]
+
+
+def close_names(name: str) -> list[str]:
+    """The names of operators and packets that are spelled like a name, in the form in which it was written."""
+    from difflib import get_close_matches
+
+    known = dict.fromkeys((*registry.operators, *registry.packets))
+    if "::" not in name:
+        known = dict.fromkeys(each.partition("::")[2] for each in known)
+    return get_close_matches(name, known, n=_MOST_MATCHES, cutoff=_LEAST_LIKENESS)

@@ -1,0 +1,126 @@
+"""Writing for a terminal (colours, folded to its width) or for a pipe (plain text, every line whole)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+Row = tuple[str, ...]
+
+_INDENT = 4
+_GAP = 2
+
+# Columns of cells up to this length are not folded on a narrow terminal; the longer ones beside them are.
+_SHORT = 12
+
+# Cells that have a colour of their own on terminals.
+_MARKS = {"OK": "green", "missing": "red", "off": "yellow"}
+
+
+@attrs.frozen
+class Section:
+    """A titled part of a page.
+
+    title: what stands above it.
+    content: a text, or the rows of a table.
+    language: what to highlight a text as, by its name in Pygments; None for plain text.
+    """
+
+    title: str
+    content: str | tuple[Row, ...]
+    language: str | None = None
+
+
+def is_decorated() -> bool:
+    """Whether stdout is a terminal, or ``FORCE_COLOR`` says that it is to be taken for one."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def align(rows: Iterable[Row]) -> list[str]:
+    """Rows as lines with columns of one width each, no blanks at the ends.
+
+    >>> align([("add", "functional"), ("add_", "inplace")])
+    ['add   functional', 'add_  inplace']
+    """
+    kept = list(rows)
+    widths = [max(map(len, column)) + _GAP for column in zip(*kept, strict=True)]
+    return ["".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in kept]
+
+
+def print_sections(sections: Sequence[Section]) -> None:
+    """Write a page to stdout: each title, its content indented beneath it."""
+    if is_decorated():
+        _print_decorated(sections)
+        return
+    click.echo("\n\n".join(_plain(each) for each in sections))
+
+
+def _plain(section: Section) -> str:
+    lines = section.content.splitlines() if isinstance(section.content, str) else align(section.content)
+    return "\n".join([section.title, *(f"{' ' * _INDENT}{line}".rstrip() for line in lines)])
+
+
+def print_rows(rows: Sequence[Row], *, header: Row, styles: Row) -> None:
+    """Write a table to stdout; a pipe gets the rows alone, one line each.
+
+    Args:
+        rows: the cells.
+        header: a title for each column, for terminals.
+        styles: a rich style for each column, for terminals.
+    """
+    if not is_decorated():
+        click.echo("\n".join(align(rows)))
+        return
+    _console().print(_table(rows, styles, header))
+
+
+# --------------------------------------------------------------------------------------------------------- terminals
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _print_decorated(sections: Sequence[Section]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = _console()
+    for place, section in enumerate(sections):
+        console.print(Text(section.title, "bold"))
+        console.print(Padding(_decorated(section), (0, 0, int(place < len(sections) - 1), _INDENT)))
+
+
+def _decorated(section: Section) -> RenderableType:
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    if not isinstance(section.content, str):
+        return _table(section.content, ("cyan",) + ("",) * (len(section.content[0]) - 1))
+    if section.language is None:
+        return Text(section.content)
+    return Syntax(section.content, section.language, theme="ansi_dark", background_color="default", word_wrap=True)
+
+
+def _table(rows: Iterable[Row], styles: Row, header: Row | None = None) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    kept = [*rows]
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=header is not None)
+    for place, style in enumerate(styles):
+        is_short = max(len(row[place]) for row in kept) <= _SHORT
+        table.add_column(header[place] if header else "", style=style, overflow="fold", no_wrap=place == 0 or is_short)
+    for row in kept:
+        table.add_row(*(Text(cell, _MARKS.get(cell, "")) for cell in row))
+    return table

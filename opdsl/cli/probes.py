@@ -1,0 +1,242 @@
+"""What ``opdsl doctor`` looks at. Nothing is imported to see whether it is there, unless only its code can tell."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import attrs
+
+_NEEDED = ("attrs", "numpy", "numba", "llvmlite", "typeguard", "PyYAML", "click", "rich")
+
+# Package -> the extra of opdsl that installs it, and what it is for.
+_OPTIONAL = {
+    "torch": ("torch", "registration into PyTorch, torch tensors without a copy"),
+    "ml_dtypes": ("dev", "bfloat16 arrays in NumPy"),
+    "dask": ("dask", "operators on chunked arrays"),
+}
+_CUDA = {
+    "cuda-core": ("cuda", "compiling and launching on a GPU"),
+    "cuda-bindings": ("cuda", "the CUDA driver's functions"),
+    "nvidia-cuda-nvrtc": ("cuda", "the CUDA C++ compiler"),
+}
+
+# Of LLVM's feature names those that decide how wide and in which formats a kernel computes.
+_TELLING_FEATURES = (
+    "sse4.2", "avx2", "fma", "f16c", "avx512f", "avx512vl", "avx512bf16", "avx512fp16", "amx-bf16",
+    "neon", "sve", "sve2", "bf16", "fullfp16",
+)  # fmt: skip
+
+_MYPY_PLUGIN = "opdsl.typing.mypy_plugin"
+_MYPY_FILES = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
+
+
+class Mark(Enum):
+    """What was found, as it is printed."""
+
+    OK = "OK"
+    MISSING = "missing"
+    OFF = "off"
+
+
+@attrs.frozen
+class Finding:
+    """One thing that was looked at.
+
+    subject: its name.
+    mark: whether it is there.
+    detail: its version, or what it is for.
+    remedy: the sentence that mends it; empty when all is well.
+    is_needed: whether opdsl does not work without it.
+    """
+
+    subject: str
+    mark: Mark
+    detail: str
+    remedy: str = ""
+    is_needed: bool = False
+
+
+def findings() -> dict[str, list[Finding]]:
+    """Everything that is looked at, by groups."""
+    return {
+        f"opdsl {package_version('opdsl') or 'of unknown version'}": [_python(), *map(_needed, _NEEDED)],
+        "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
+        "CUDA": [*_optional(_CUDA), cuda_driver()],
+        "beside": [*_optional(_OPTIONAL), mypy_plugin()],
+    }
+
+
+def package_version(package: str) -> str | None:
+    """The version of an installed package, or None; nothing is imported."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------------------ packages
+
+
+def _python() -> Finding:
+    detail = f"{platform.python_version()}, {sys.executable}, {platform.system()} {platform.machine()}"
+    return Finding("Python", Mark.OK, detail, is_needed=True)
+
+
+def _needed(package: str) -> Finding:
+    found = package_version(package)
+    if found is None:
+        return Finding(package, Mark.MISSING, "not installed", f"Install it: pip install {package}", is_needed=True)
+    return Finding(package, Mark.OK, found, is_needed=True)
+
+
+def _optional(packages: Mapping[str, tuple[str, str]]) -> list[Finding]:
+    return [_extra(package, *details) for package, details in packages.items()]
+
+
+def _extra(package: str, extra: str, purpose: str) -> Finding:
+    found = package_version(package)
+    if found is None:
+        command = f'pip install "opdsl[{extra}]"' if extra != "dev" else f"pip install {package}"
+        return Finding(package, Mark.MISSING, f"optional, for {purpose}", f"Install it: {command}")
+    return Finding(package, Mark.OK, found)
+
+
+# ----------------------------------------------------------------------------------------------------------------- CPU
+
+
+def _guarded(probe: Callable[[str], Finding], subject: str) -> Finding:
+    """What a probe finds, or that it cannot look: the compiler is missing, or its library does not load."""
+    try:
+        return probe(subject)
+    except (ImportError, OSError) as error:
+        detail = f"cannot be loaded ({type(error).__name__}: {error})"
+        return Finding(subject, Mark.MISSING, detail, "Install it anew: pip install --force-reinstall numba llvmlite")
+
+
+def _llvm(subject: str) -> Finding:
+    import llvmlite.binding as llvm
+
+    from opdsl.backends.cpu import engine
+
+    number = ".".join(map(str, llvm.llvm_version_info))
+    features = " ".join(each for each in _TELLING_FEATURES if engine.has_feature(each))
+    return Finding(subject, Mark.OK, f"{number}, for {llvm.get_host_cpu_name()}: {features or 'no vector features'}")
+
+
+def _threads(subject: str) -> Finding:
+    from opdsl.backends.cpu import pool
+
+    return Finding(subject, Mark.OK, f"{pool.get_num_threads()}, for large arrays")
+
+
+def _kernel_cache(subject: str) -> Finding:
+    from opdsl.backends.cpu import cache
+
+    problem = cache.problem()
+    if problem is not None:
+        remedy = (
+            "Use a directory of your own: export OPDSL_CACHE_DIR=..."
+            if cache.is_enabled()
+            else "Turn it on: unset OPDSL_CACHE"
+        )
+        return Finding(subject, Mark.OFF, problem.removesuffix("."), remedy)
+    place = cache.location()
+    count = sum(1 for each in place.iterdir() if each.is_file())
+    return Finding(subject, Mark.OK, f"{count} files, {size_text(cache.size())}, in {place}")
+
+
+def _block_cache(subject: str) -> Finding:
+    from opdsl.backends.cpu import memory
+
+    limit = size_text(memory.memory_stats()["limit"])
+    return Finding(subject, Mark.OK, f"arrays from {size_text(memory.LARGE)} on; keeps up to {limit} for the next ones")
+
+
+_CPU_PROBES: Mapping[str, Callable[[str], Finding]] = {
+    "LLVM": _llvm,
+    "threads": _threads,
+    "kernel cache": _kernel_cache,
+    "block cache": _block_cache,
+}
+
+
+def size_text(count: int) -> str:
+    """Bytes for readers.
+
+    >>> size_text(512), size_text(1536), size_text(1 << 30)
+    ('512 B', '1.5 KiB', '1.0 GiB')
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+# ---------------------------------------------------------------------------------------------------------------- CUDA
+
+
+def cuda_driver() -> Finding:
+    """Whether the CUDA driver's library is there.
+
+    Only ``cuda.pathfinder`` is asked, and the driver for its version. Without a driver some members of cuda.core take a
+    lock and never give it back, so that module is not imported here.
+    """
+    if not _is_importable("cuda.pathfinder"):
+        return Finding(
+            "CUDA driver",
+            Mark.MISSING,
+            "not looked for without the package cuda-pathfinder",
+            'Install it: pip install "opdsl[cuda]"',
+        )
+    pathfinder = importlib.import_module("cuda.pathfinder")
+    try:
+        loaded = pathfinder.load_nvidia_dynamic_lib("cuda")
+    except RuntimeError:  # DynamicLibNotFoundError
+        remedy = "Install NVIDIA's driver, or go to a machine that has a GPU"
+        return Finding("CUDA driver", Mark.MISSING, "no driver library on this machine", remedy)
+    return Finding("CUDA driver", Mark.OK, f"CUDA {_driver_version(loaded.abs_path)}, {loaded.abs_path}")
+
+
+def _is_importable(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):  # its parent package is not there, or is no package
+        return False
+
+
+def _driver_version(library: str) -> str:
+    """The newest CUDA that a driver serves; asking for it initialises nothing."""
+    number = ctypes.c_int()
+    ctypes.CDLL(library).cuDriverGetVersion(ctypes.byref(number))
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- mypy
+
+
+def mypy_plugin() -> Finding:
+    """Whether mypy is there and, in this directory, told of the plugin."""
+    found = package_version("mypy")
+    if found is None:
+        return Finding(
+            "mypy plugin", Mark.MISSING, "optional, for checking declarations", "Install it: pip install mypy"
+        )
+    configured = next((name for name in _MYPY_FILES if _names_plugin(Path(name))), None)
+    if configured is None:
+        remedy = f"Write under [mypy] in mypy.ini: plugins = {_MYPY_PLUGIN}"
+        return Finding("mypy plugin", Mark.OFF, f"mypy {found}; no configuration here names the plugin", remedy)
+    return Finding("mypy plugin", Mark.OK, f"mypy {found}, named in {configured}")
+
+
+def _names_plugin(file: Path) -> bool:
+    return file.is_file() and _MYPY_PLUGIN in file.read_text(encoding="utf-8", errors="replace")
