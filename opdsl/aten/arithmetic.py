@@ -264,7 +264,7 @@ def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
 
 @div_number_mode.kernel("CompositeExplicitAutograd")
 def div_number_mode_kernel(self, other, rounding_mode):
-    return div(self, other, rounding_mode=rounding_mode)
+    return div_mode(self, other, rounding_mode=rounding_mode)
 
 
 # ----------------------------------------------------------------------------------------------------- neg, reciprocal

@@ -205,7 +205,7 @@ def number_beside(number: complex, *tensors: Tensor) -> Tensor:
     """A number as a zero-dim tensor of the dtype that it promotes to beside the tensors."""
     dtype: DType = result_type((*tensors, number), get_default_dtype())
     device = tensors[0].device if tensors else None
-    return full((), number, dtype=dtype, device=device)
+    return full([], number, dtype=dtype, device=device)
 
 
 @where.overload("ScalarSelf")
@@ -225,7 +225,7 @@ def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
     """``where`` of two numbers."""
     dtype: DType = result_type((self, other), get_default_dtype())
     device = condition.device
-    return where(condition, full((), self, dtype=dtype, device=device), full((), other, dtype=dtype, device=device))
+    return where(condition, full([], self, dtype=dtype, device=device), full([], other, dtype=dtype, device=device))
 
 
 @where.overload("", device_check="NoCheck")

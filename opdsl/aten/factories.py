@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, fill_, new_tensor, resize_output
@@ -46,7 +48,7 @@ def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     return new_tensor(geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides))
 
 
-def check_size(size: tuple[int, ...]) -> None:
+def check_size(size: Sequence[int]) -> None:
     """That no size is negative.
 
     Raises:
@@ -62,7 +64,7 @@ def empty_out(
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size."""
     check_size(size)
-    resize_output(out, size)
+    resize_output(out, tuple(size))
     return out
 
 
@@ -112,7 +114,7 @@ def full_out(
 @full_out.kernel("CompositeExplicitAutograd")
 def full_out_kernel(size, fill_value, out):
     check_size(size)
-    resize_output(out, size)
+    resize_output(out, tuple(size))
     return fill_(out, fill_value)
 
 

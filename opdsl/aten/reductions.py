@@ -90,7 +90,7 @@ def mean_all_out(
 
 @mean_all_out.kernel("CompositeExplicitAutograd")
 def mean_all_out_kernel(self, dtype, out):
-    return mean_dim(self, None, dtype=dtype, out=out)
+    return mean_dim.variants["out"](self, None, dtype=dtype, out=out)
 
 
 # --------------------------------------------------------------------------------------------------------------- amax
