@@ -5,6 +5,7 @@ May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
 
 from __future__ import annotations
 
+from opdsl.native.dump import dumps
 from opdsl.native.entry import (
     Delegate,
     DeviceCheck,
@@ -18,6 +19,7 @@ from opdsl.native.entry import (
     UfuncKey,
     Variant,
 )
+from opdsl.native.groups import VariantGroup, ViewGroup, structured_groups, variant_groups, view_groups
 from opdsl.native.load import load, loads
 from opdsl.native.source import Fault, Location
 
@@ -35,6 +37,12 @@ __all__ = [
     "UfuncInnerLoop",
     "UfuncKey",
     "Variant",
+    "VariantGroup",
+    "ViewGroup",
+    "dumps",
     "load",
     "loads",
+    "structured_groups",
+    "variant_groups",
+    "view_groups",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache
 from os import PathLike, fspath
 from typing import Any, TypeVar
@@ -32,6 +32,13 @@ from opdsl.schema import Argument, OperatorName, examine_schema, parse_argument,
 
 MOST_SHOWN = 50
 """How many faults an error's message shows; ``faults`` has all."""
+
+MOST_FAULTS = 10_000
+"""Reading stops after so many faults: the file is of another kind."""
+
+MOST_GUESSES = 100
+LONGEST_GUESS = 64
+"""For how many faults, and for names up to which length, the name that was meant is guessed: a guess takes long."""
 
 BOOLEANS = {
     **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), True),
@@ -94,7 +101,14 @@ def read_entries(
     if not isinstance(document, Sequence):
         reading.fault("INV-17", "the file is a list of entries, each beginning with '- func:'", document)
         return (), reading.faults, source
-    entries = [entry for node in document.items if (entry := _entry(reading, node)) is not None]
+    source.entries = document.items
+    entries = []
+    for node in document.items:
+        entry = _entry(reading, node)
+        if entry is not None:
+            entries.append(entry)
+        if len(reading.faults) >= MOST_FAULTS:
+            break
     return tuple(entries), reading.faults, source
 
 
@@ -119,7 +133,8 @@ class Reading:
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
         """Notes a fault at a node, or at a part of its text."""
-        self.faults.append(fault_at(self.source, rule, message, node, start, end))
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(fault_at(self.source, rule, message, node, start, end))
 
 
 # ------------------------------------------------------------------------------------------------------------- entries
@@ -135,7 +150,7 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
     for key, value in node.pairs:
         reader = READERS.get(key.text)
         if reader is None:
-            reading.fault("INV-17", f"{key.text!r} is no key of an entry{_meant(key.text, READERS)}", key)
+            reading.fault("INV-17", f"{key.text!r} is no key of an entry{_meant(reading, key.text, READERS)}", key)
         elif key.text in nodes:
             reading.fault("INV-17", f"the key {key.text} is given twice", key)
         else:
@@ -150,7 +165,7 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
         return None
     origin = Origin(reading.source, node)
     entry = NativeFunction(**values, origin=origin)
-    origin.owner = id(entry)
+    origin.belongs_to(entry)
     return entry
 
 
@@ -255,7 +270,7 @@ def _tags(reading: Reading, node: Node) -> tuple[str, ...]:
     found: list[str] = []
     for tag, item in _texts(reading, node, "INV-22"):
         if tag not in reading.tags:
-            reading.fault("INV-22", f"{tag} is no known tag{_meant(tag, TAGS)}", item)
+            reading.fault("INV-22", f"{tag} is no known tag{_meant(reading, tag, TAGS)}", item)
         elif tag in found:
             reading.fault("INV-22", f"the tag {tag} is given twice", item)
         else:
@@ -282,7 +297,9 @@ def _dispatch_keys(reading: Reading, key: Scalar, seen: set[str]) -> tuple[str, 
     names = []
     for start, name in _pieces(key.text, ","):
         if name not in DISPATCH_KEYS:
-            message = f"{name or 'nothing'} is no dispatch key that takes a kernel here{_meant(name, DISPATCH_KEYS)}"
+            message = (
+                f"{name or 'nothing'} is no dispatch key that takes a kernel here{_meant(reading, name, DISPATCH_KEYS)}"
+            )
             reading.fault("INV-26", message, key, start, start + len(name))
         elif name in seen:
             message = f"{name} has a kernel already, and the last one would win"
@@ -447,9 +464,11 @@ def _not_text() -> re.Pattern[str]:
     return re.compile(NOT_TEXT)
 
 
-def _meant(name: str, known: object) -> str:
+def _meant(reading: Reading, name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, as part of a message."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1) if isinstance(known, (dict, frozenset)) else []
+    if len(reading.faults) > MOST_GUESSES or len(name) > LONGEST_GUESS:
+        return ""
+    close = difflib.get_close_matches(name, list(known), n=1)
     return f": did you mean {close[0]}?" if close else ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import NamedTuple, Protocol
 
-from opdsl.schema.faults import underlined
+from opdsl.schema.faults import shortened, underlined
 
 
 class Mark(Protocol):
@@ -64,27 +65,33 @@ Node = Scalar | Sequence | Mapping
 
 
 class Source:
-    """A file's name and text."""
+    """A file's name and text, and the nodes of the entries in it."""
 
-    __slots__ = ("file", "text")
+    __slots__ = ("entries", "file", "text")
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
+        self.entries: list[Node] = []
 
 
 class Origin:
-    """Where an entry was read: its source and the mapping in it.
+    """Where an entry was read: its source and the mapping in it."""
 
-    owner: the identity of the value that was read from it, so that one changed with ``attrs.evolve`` is told apart.
-    """
-
-    __slots__ = ("mapping", "owner", "source")
+    __slots__ = ("_owner", "mapping", "source")
 
     def __init__(self, source: Source, mapping: Mapping) -> None:
         self.source = source
         self.mapping = mapping
-        self.owner: object = None
+        self._owner: weakref.ref[object] | None = None
+
+    def belongs_to(self, entry: object) -> None:
+        """Notes which value was read here."""
+        self._owner = weakref.ref(entry)
+
+    def is_of(self, entry: object) -> bool:
+        """Whether this very value was read here; one changed with ``attrs.evolve`` only has its origin from there."""
+        return self._owner is not None and self._owner() is entry
 
     def location(self, *path: str | int) -> Location:
         """The place of the entry, or of what ``path`` leads to; of the last value on the way where it leads nowhere."""
@@ -137,4 +144,4 @@ def fault_at(source: Source, rule: str, message: str, node: Node, start: int = 0
     elif node.end.line > line:
         newline = source.text.find("\n", first)
         last = newline if newline >= 0 else last
-    return Fault(rule, message, Location(source.file, line + 1, column + 1), first, max(last, first + 1))
+    return Fault(rule, shortened(message), Location(source.file, line + 1, column + 1), first, max(last, first + 1))

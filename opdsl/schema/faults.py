@@ -5,6 +5,13 @@ from __future__ import annotations
 LONGEST_LINE = 200
 """Longer lines are shown as a window around the fault."""
 
+LONGEST_MESSAGE = 300
+
+
+def shortened(message: str) -> str:
+    """A message that does not repeat more of the text than a reader wants to see."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
+
 
 def underlined(text: str, start: int, end: int) -> str:
     """The line of ``text`` that holds ``start``, and ``~~~^`` below the part up to ``end``.

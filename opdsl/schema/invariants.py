@@ -280,7 +280,7 @@ def names_are_unique(schema: FunctionSchema) -> Iterator[Violation]:
     arguments = [argument.name for argument in schema.arguments]
     if len(set(arguments)) < len(arguments):
         for index, name in enumerate(arguments):
-            if name in arguments[:index]:
+            if arguments.index(name) < index:
                 message = f"two arguments are named {name}"
                 yield Violation("duplicate-name", message, argument_part(index), "name")
     if len(schema.returns) > 1:

@@ -130,7 +130,7 @@ class OperatorName:
         return f"__{self.root}__" if self.is_dunder else self.root
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Argument:
     """One argument; the alias annotation belongs to the Tensor inside the type."""
 
@@ -149,7 +149,7 @@ class Argument:
         return self.alias is not None and self.alias.write
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Return:
     """One return, with a name or without."""
 
@@ -284,7 +284,7 @@ class FunctionSchema:
             tuple(_bare(self, argument, strip_defaults) for argument in self.positional),
             tuple(_bare(self, argument, strip_defaults) for argument in _without_options(self.keyword_only)),
             (),
-            tuple(Return(value.name if keep_return_names else None, value.type) for value in self.returns)
+            tuple(_bare_return(value, keep_return_names) for value in self.returns)
             + tuple(
                 Return(f"{argument.name}_out" if keep_return_names else None, argument.type)
                 for argument in _written_unreturned(self)
@@ -340,6 +340,12 @@ def _bare(schema: FunctionSchema, argument: Argument, strip_default: bool) -> Ar
     if argument.name == name:
         return Argument(argument.name, argument.type, Default(text, float(text)))
     return argument if argument.alias is None else Argument(argument.name, argument.type, argument.default)
+
+
+def _bare_return(value: Return, keep_name: bool) -> Return:
+    """A return without its alias annotation, and without its name where that is not kept."""
+    name = value.name if keep_name else None
+    return value if value.alias is None and value.name == name else Return(name, value.type)
 
 
 def _written_unreturned(schema: FunctionSchema) -> list[Argument]:

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeVar
 from opdsl.errors import SchemaError
 from opdsl.schema.alias import Alias, alias_fault, is_alias_name
 from opdsl.schema.defaults import resolved
-from opdsl.schema.faults import underlined
+from opdsl.schema.faults import shortened, underlined
 from opdsl.schema.invariants import (
     MOST_NESTING,
     check,
@@ -34,6 +34,9 @@ NUMBER = r"-?(?:inf|nan|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![A-Z
 INTEGER = r"-?(?:0|[1-9][0-9]*)"
 STRING = r'"(?:[^"\\\n]|\\.)*"|' r"'(?:[^'\\\n]|\\.)*'"
 LONGEST_NUMBER = 40
+LONGEST_GUESS = 64
+MOST_PARTS = 256
+"""How many arguments or returns a schema may have: no operator comes near, and rules compare them pairwise."""
 MOST_REMEMBERED = 8192
 """How many argument and return texts are kept; schemas repeat few of them very often."""
 
@@ -145,7 +148,7 @@ class Cursor:
     def fail(self, message: str, start: int, end: int, rule: str) -> NoReturn:
         """Raises SchemaError with the part from ``start`` to ``end`` underlined."""
         shown = underlined(self.text, start, end)
-        raise SchemaError(f"{message} [{rule}]\n{shown}", rule=rule, start=start, end=end)
+        raise SchemaError(f"{shortened(message)} [{rule}]\n{shown}", rule=rule, start=start, end=end)
 
 
 # -------------------------------------------------------------------------------------------------------- the grammar
@@ -203,6 +206,8 @@ def arguments(cursor: Cursor) -> Arguments:
                     message = f"{value.name} is not written, so it cannot follow the out arguments: put it before them"
                     cursor.fail(message, start, cursor.position, "INV-7")
             target.append(value)
+        if len(positional) + len(keyword_only) + len(out) > MOST_PARTS:
+            cursor.fail(f"an operator takes at most {MOST_PARTS} arguments", start, cursor.position, "INV-2")
         if not text.startswith(", ", cursor.position):
             return tuple(positional), tuple(keyword_only), tuple(out)
         cursor.position += 2
@@ -363,6 +368,8 @@ def returns(cursor: Cursor) -> tuple[Return, ...]:
         values.append(return_value(cursor))
         while cursor.accept(", "):
             values.append(return_value(cursor))
+            if len(values) > MOST_PARTS:
+                cursor.fail(f"an operator returns at most {MOST_PARTS} values", start, cursor.position, "INV-2")
         cursor.expect(")", "or ', ' after a return", "INV-2")
     if len(values) == 1:
         cursor.fail("a single return stands without parentheses", start, cursor.position, "INV-1")
@@ -427,5 +434,7 @@ def _meant(name: str) -> str:
     """The type that was probably meant, as part of a message."""
     import difflib
 
+    if len(name) > LONGEST_GUESS:
+        return ""
     close = difflib.get_close_matches(name, BASE_TYPES, n=1)
     return f": did you mean {close[0]}?" if close else f". Known are {', '.join(BASE_TYPES)}"
