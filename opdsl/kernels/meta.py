@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from operator import index as plain_int
 
 from opdsl.errors import KernelError
 from opdsl.kernels.outputs import Promise
@@ -99,7 +99,7 @@ class MetaContext:
         if index in self._promises:
             raise self._error(f"output {index} is set twice", "Set each output once")
         try:
-            shape = tuple(_plain_int(each) for each in sizes)
+            shape = tuple(plain_int(each) for each in sizes)
         except TypeError:
             raise self._error(f"output {index} has sizes {sizes!r}", "Sizes are ints") from None
         if any(size < 0 for size in shape):
@@ -126,7 +126,10 @@ class MetaContext:
             return strides_for(shape, memory_format)
         if strides is None:
             return None
-        exact = tuple(_plain_int(each) for each in strides)
+        try:
+            exact = tuple(plain_int(each) for each in strides)
+        except TypeError:
+            raise self._error(f"output {index} has strides {strides!r}", "Strides are ints") from None
         if len(exact) != len(shape) or any(stride < 0 for stride in exact):
             raise self._error(
                 f"output {index} of shape {shape} has strides {exact}",
@@ -136,7 +139,3 @@ class MetaContext:
 
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self._operator}: {problem}. {remedy}.")
-
-
-def _plain_int(value: Any) -> int:
-    return int(value.__index__())
