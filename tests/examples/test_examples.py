@@ -1,0 +1,49 @@
+"""Every example is a program that ends well and leaves what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(example: str, *arguments: object) -> str:
+    finished = subprocess.run(
+        [sys.executable, EXAMPLES / example, *map(str, arguments)], capture_output=True, text=True, timeout=300
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quickstart")
+    return folder, run("quickstart.py", folder)
+
+
+def test_the_quickstart_agrees_with_numpy(quickstart):
+    _, printed = quickstart
+    assert printed.count("agrees with NumPy") == 5
+
+
+def test_the_quickstart_saves_its_picture(quickstart):
+    from PIL import Image
+
+    folder, _ = quickstart
+    with Image.open(folder / "quickstart.png") as picture:
+        assert picture.size == (8 * 32 * 3, 2 * 32 * 3)
+
+
+def test_torchgen_reads_the_quickstarts_yaml(quickstart):
+    import torchgen
+    from torchgen.gen import parse_native_yaml
+
+    folder, _ = quickstart
+    tags = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native" / "tags.yaml"
+    parsed = parse_native_yaml(str(folder / "quickstart.yaml"), str(tags))
+    names = {str(each.func.name) for each in parsed.native_functions}
+    assert {"affine", "smooth_relu", "smooth_relu_", "smooth_relu.out", "upsample_nearest1d.out"} <= names

@@ -1,0 +1,302 @@
+"""What a declaration registers, replaces, refuses and takes back."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import opdsl
+from opdsl import Alias, Inplace, Library, Out, Tensor, errors, registry
+
+
+@pytest.fixture
+def lib():
+    with Library("declared") as library:
+        yield library
+
+
+def names() -> set[str]:
+    return {each for each in registry.operators if each.startswith("declared::")}
+
+
+def test_a_library_takes_back_what_it_declared():
+    with Library("declared") as lib:
+
+        @lib.op(inplace=True, out=True)
+        def f(self: Tensor) -> Tensor: ...
+
+        assert names() == {"declared::f", "declared::f_", "declared::f.out"}
+    assert names() == set()
+
+
+def test_a_method_is_installed_and_taken_back():
+    with Library("declared") as lib:
+
+        @lib.op(variants="function, method")
+        def shown_twice(self: Tensor) -> Tensor:
+            return self + self
+
+        assert opdsl.tensor([1.0]).shown_twice().tolist() == [2.0]
+    assert not hasattr(Tensor, "shown_twice")
+
+
+def test_a_taken_method_is_refused_and_nothing_stays(lib):
+    def numel(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DuplicateOperatorError, match="numel is taken"):
+        lib.op(variants="method", out=True)(numel)
+    assert names() == set()
+
+
+def test_the_function_keeps_name_documentation_and_signature(lib):
+    @lib.op
+    def f(self: Tensor, n: int = 3) -> Tensor:
+        """What it does."""
+        return self
+
+    assert (f.__name__, f.__doc__, str(inspect.signature(f))) == (
+        "f",
+        "What it does.",
+        "(self: 'Tensor', n: 'int' = 3) -> 'Tensor'",
+    )
+
+
+def test_the_source_has_the_real_parameters(lib):
+    @lib.op(out=True)
+    def f(self: Tensor, other: Tensor, *, alpha: float = 1.0) -> Tensor: ...
+
+    f.variants["out"]
+    opdsl.ops.declared.f
+    assert f.source.startswith("def f(self, other, *, alpha=default_alpha, out=None):")
+
+
+def test_a_cell_that_is_run_again_replaces_its_declaration():
+    cell = "@lib.op\ndef f(self: Tensor, n: int = {}) -> Tensor:\n    return self\n"
+    with Library("declared") as lib:
+        namespace = {"lib": lib, "Tensor": Tensor, "__name__": "__main__"}
+        for run in (1, 2):
+            exec(compile(cell.format(run), f"<cell {run}>", "exec"), namespace)
+        assert str(registry.operator("declared::f").schema) == "declared::f(Tensor self, int n=2) -> Tensor"
+
+
+def test_the_same_name_elsewhere_is_an_error_that_names_both_places(lib):
+    def declare_here():
+        @lib.op
+        def f(self: Tensor) -> Tensor: ...
+
+    def declare_there():
+        @lib.op
+        def f(self: Tensor) -> Tensor: ...
+
+    declare_here()
+    with pytest.raises(errors.DuplicateOperatorError) as caught:
+        declare_there()
+    assert len(re.findall(r"test_declarations\.py:\d+", str(caught.value))) == 2
+
+
+def test_a_derived_and_a_written_variant_are_an_error_that_names_both_lines(lib):
+    @lib.op(inplace=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DuplicateOperatorError) as caught:
+
+        @f.inplace_variant()
+        def f_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    assert len(re.findall(r"test_declarations\.py:\d+", str(caught.value))) == 2
+
+
+def test_a_written_variant_is_found_by_the_packet(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor:
+        return self + 1
+
+    @f.out_variant()
+    def f_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+        return opdsl.add(self, 1, out=out)
+
+    out = opdsl.empty(1)
+    assert f(opdsl.tensor([1.0]), out=out) is out
+    assert out.tolist() == [2.0]
+
+
+def test_a_variant_of_another_signature_is_refused(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DeclarationError, match="is no inplace variant"):
+
+        @f.inplace_variant()
+        def f_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]: ...
+
+
+def test_an_overload_is_reached_by_its_arguments(lib):
+    @lib.op
+    def f(self: Tensor, n: int) -> Tensor:
+        return self + n
+
+    @f.overload("Tensor")
+    def f_tensor(self: Tensor, n: Tensor) -> Tensor:
+        return self - n
+
+    x = opdsl.tensor([1.0])
+    assert (f(x, 2).item(), f(x, x).item()) == (3.0, 0.0)
+
+
+def test_overloads_are_attributes_of_the_packet_in_ops(lib):
+    @lib.op("f.X")
+    def f(self: Tensor) -> Tensor:
+        return self + 1
+
+    assert opdsl.ops.declared.f.X(opdsl.tensor([1.0])).item() == 2.0
+
+
+def test_a_composite_derives_inplace_and_out(lib):
+    @lib.op(inplace=True, out=True)
+    def f(self: Tensor) -> Tensor:
+        return self * 2
+
+    x = opdsl.tensor([1.0, 2.0])
+    out = opdsl.empty(0)
+    opdsl.ops.declared.f_(x)
+    f(x, out=out)
+    assert (x.tolist(), out.tolist()) == ([2.0, 4.0], [4.0, 8.0])
+
+
+def test_a_kernel_gets_the_key_set_it_asks_for(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    seen = []
+
+    @f.kernel("CPU")
+    def f_cpu(keys: opdsl.DispatchKeySet, self):
+        seen.append(keys)
+        return self
+
+    f(opdsl.tensor([1.0]))
+    assert "CPU" in seen[0]
+
+
+WRONG = {
+    "no annotation": ("def f(self: Tensor, n) -> Tensor: ...", "the parameter 'n' has no annotation"),
+    "no return": ("def f(self: Tensor): ...", "does not say what it returns"),
+    "variable arguments": ("def f(*tensors: Tensor) -> Tensor: ...", "takes *args or **kwargs"),
+    "unknown annotation": ("def f(self: Tensor, n: dict) -> Tensor: ...", "dict"),
+    "unknown name": ("def f(self: Tensro) -> Tensor: ...", "NameError"),
+    "in place without write": ("def f_(self: Tensor) -> Tensor: ...", "f_"),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), WRONG.values(), ids=WRONG)
+def test_a_wrong_declaration_fails_with_file_and_line(lib, source, reason):
+    namespace: dict[str, object] = {"Tensor": Tensor}
+    exec(compile("from __future__ import annotations\n" + source, "wrong.py", "exec"), namespace)
+    function = namespace.get("f") or namespace["f_"]
+    with pytest.raises(errors.DeclarationError) as caught:
+        lib.op(function)
+    assert str(caught.value).startswith("wrong.py:2: ")
+    assert reason in str(caught.value)
+    assert names() == set()
+
+
+OPTIONS = {
+    "an unknown option": ({"dispach": {}}, "no option 'dispach'"),
+    "unknown variants": ({"variants": "methods"}, "neither function nor method"),
+    "in place without self": ({"inplace": True}, "self"),
+    "a bad variant name": ({"out": Out("not a name")}, "not a name"),
+    "too many out names": ({"out": Out(args=("a", "b"))}, "names 2 results of 1"),
+}
+
+
+@pytest.mark.parametrize(("options", "reason"), OPTIONS.values(), ids=OPTIONS)
+def test_a_wrong_option_is_refused(lib, options, reason):
+    def f(x: Tensor) -> Tensor: ...
+
+    with pytest.raises((errors.DeclarationError, errors.SchemaError), match=re.escape(reason)):
+        lib.op(**options)(f)
+    assert names() == set()
+
+
+def test_an_unknown_option_of_a_variant_is_refused():
+    with pytest.raises(errors.DeclarationError, match=re.escape("Inplace(...) has no option 'tag'")):
+        Inplace(tag="core")
+
+
+KERNELS = {
+    "missing": ("def kernel(self): ...", "'n' is missing"),
+    "unknown": ("def kernel(self, n, m): ...", "'m' is no parameter"),
+    "order": ("def kernel(n, self): ...", "another order"),
+    "variable": ("def kernel(*given): ...", "*args or **kwargs"),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), KERNELS.values(), ids=KERNELS)
+def test_a_kernel_that_does_not_fit_is_refused_with_both_signatures(lib, source, reason):
+    @lib.op
+    def f(self: Tensor, n: int) -> Tensor: ...
+
+    namespace: dict[str, object] = {}
+    exec(compile(source, "kernels.py", "exec"), namespace)
+    with pytest.raises(errors.KernelSignatureError) as caught:
+        f.kernel("CPU")(namespace["kernel"])
+    text = str(caught.value)
+    assert text.startswith("kernels.py:1: declared::f: ")
+    assert reason in text
+    assert "declared::f(Tensor self, int n) -> Tensor" in text
+
+
+def test_a_second_kernel_for_a_key_is_refused(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    f.kernel("CPU")(lambda self: self)
+    with pytest.raises(errors.DuplicateOperatorError, match="a second kernel CPU"):
+        f.kernel("CPU")(lambda self: self)
+
+
+def test_an_unknown_dispatch_key_is_refused(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DispatchKeyError, match="GPU"):
+        f.kernel("GPU")(lambda self: self)
+
+
+def test_an_out_kernel_without_a_shape_function_is_refused(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.KernelSignatureError, match=re.escape("Write @f.meta above it")):
+
+        @f.out_kernel("CPU")
+        def f_cpu(self, out): ...
+
+
+def test_a_missing_kernel_says_what_there_is(lib):
+    @lib.op("f.X")
+    def f(self: Tensor) -> Tensor: ...
+
+    f.kernel("CUDA")(lambda self: self)
+    with pytest.raises(errors.MissingKernelError) as caught:
+        f(opdsl.tensor([1.0]))
+    assert str(caught.value) == 'declared::f.X: no CPU kernel (have CUDA). Register one with @f.X.kernel("CPU").'
+
+
+def test_a_kernel_that_returns_something_else_is_an_error(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.kernel("CPU")
+    def f_cpu(self):
+        return 3
+
+    with pytest.raises(errors.KernelError, match="returned int, but the schema returns a Tensor"):
+        f(opdsl.tensor([1.0]))
+
+
+def test_op_decorates_functions_only():
+    with pytest.raises(errors.DeclarationError, match="decorates a function"):
+        opdsl.op()(3)
