@@ -220,8 +220,10 @@ def remembered_argument(cursor: Cursor, last: int) -> Argument:
     parenthesis: one look in a dictionary may take the place of reading it.
     """
     start = cursor.position
-    end = cursor.text.find(", ", start)
-    if end < 0 or end > last:
+    if last < 0:
+        last = len(cursor.text)
+    end = cursor.text.find(", ", start, last)
+    if end < 0:
         end = last
     text = cursor.text[start:end]
     known = _arguments.get(text)

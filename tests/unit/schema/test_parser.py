@@ -193,6 +193,13 @@ def test_a_remembered_argument_is_still_refused_where_the_whole_is_wrong() -> No
     assert caught.value.rule == "default-order"
 
 
+def test_a_remembered_argument_does_not_move_the_place_of_a_fault() -> None:
+    parse_schema("f(int xyz) -> ()")
+    with pytest.raises(SchemaError) as caught:
+        parse_schema("f(int xyz)")
+    assert caught.value.start == len("f(int xyz)")
+
+
 def test_schema_prints_namespace_only_when_written() -> None:
     bare, written = parse_schema("f() -> ()"), parse_schema("aten::f() -> ()")
     assert (str(bare.name), str(written.name)) == ("f", "aten::f")
