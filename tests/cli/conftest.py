@@ -1,0 +1,92 @@
+"""Running commands in this process, and modules of users that leave nothing behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from opdsl.aten import load
+from opdsl.cli import main
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import registry
+
+MY_OPS = '''
+from __future__ import annotations
+
+import math
+
+from opdsl import Array, Ints, Tensor, op
+
+
+@op
+def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``self @ weight.T (+ bias)``"""
+    out = self @ weight.t()
+    return out if bias is None else out + bias
+
+
+@op(inplace=True, out=True, tags="pointwise")
+def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor:
+    """``log(1 + exp(beta * self)) / beta``, without overflow."""
+    ...
+
+
+@smooth_relu.pointwise(promote="int_to_float")
+def smooth_relu_scalar(self, beta):
+    z = beta * self
+    return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+
+
+@op(out=True)
+def upsample(self: Tensor, output_size: Ints[1]) -> Tensor: ...
+
+
+@upsample.meta
+def upsample_meta(ctx, self, output_size):
+    ctx.set_output(0, (*self.shape[:2], output_size[0]), like=self)
+
+
+@upsample.out_kernel("CPU")
+def upsample_cpu(self: Array, output_size, out: Array) -> None:
+    out[:] = 0
+'''
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs a command with the arguments that it is given; exceptions that are bugs come through."""
+
+    def invoke(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments, prog_name="opdsl", catch_exceptions=False)
+
+    return invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory for modules; what they declare is taken back afterwards."""
+    load()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    modules, operators = set(sys.modules), set(registry)
+    yield tmp_path
+    for name in set(sys.modules) - modules:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+    for operator in set(registry) - operators:
+        if isinstance(operator.declaration, Declaration):
+            operator.declaration.library.close()
+
+
+@pytest.fixture
+def my_ops(folder: Path) -> Path:
+    """A module with a composite, a pointwise and a structured operator."""
+    file = folder / "my_ops.py"
+    file.write_text(MY_OPS, encoding="utf-8")
+    return file

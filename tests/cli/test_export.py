@@ -1,0 +1,52 @@
+"""``opdsl export``: YAML on stdout or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+from opdsl.declare.export import export
+from opdsl.dispatch import registry
+from opdsl.native import loads
+
+Run = Callable[..., Result]
+
+
+def test_stdout_has_the_entries_of_aten(run: Run) -> None:
+    assert list(loads(run("export").stdout)) == export(registry, namespaces=["aten"])
+
+
+def test_with_a_module_its_namespaces_are_written(run: Run, my_ops: Path) -> None:
+    entries = loads(run("export", "--module", "my_ops.py").stdout)
+    assert {each.name.namespace for each in entries} == {"my_ops"}
+
+
+def test_namespaces_can_be_named(run: Run, my_ops: Path) -> None:
+    text = run("export", "--module", "my_ops.py", "--namespace", "aten", "--namespace", "my_ops").stdout
+    assert {each.name.namespace for each in loads(text)} == {None, "my_ops"}
+
+
+def test_a_namespace_without_operators_is_an_error(run: Run) -> None:
+    assert run("export", "--namespace", "nowhere").exit_code == 1
+
+
+def test_a_file_gets_what_stdout_would(run: Run, folder: Path) -> None:
+    run("export", "-o", "entries.yaml")
+    assert (folder / "entries.yaml").read_text(encoding="utf-8") == run("export").stdout
+
+
+def test_with_a_file_stdout_stays_empty(run: Run, folder: Path) -> None:
+    assert run("export", "-o", "entries.yaml").stdout == ""
+
+
+def test_a_file_that_cannot_be_written_is_an_error(run: Run, folder: Path) -> None:
+    result = run("export", "-o", "no/such/folder/entries.yaml")
+    assert (result.exit_code, "no/such/folder/entries.yaml" in result.stderr) == (1, True)
+
+
+def test_what_a_module_prints_does_not_reach_the_yaml(run: Run, my_ops: Path) -> None:
+    with my_ops.open("a", encoding="utf-8") as file:
+        file.write("print('loading my operators')\n")
+    assert "loading" not in run("export", "--module", "my_ops.py").stdout

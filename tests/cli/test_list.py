@@ -1,0 +1,99 @@
+"""``opdsl list``: which operators, in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from opdsl.dispatch import registry
+
+Run = Callable[..., Result]
+
+
+def names(result: Result) -> list[str]:
+    """The first column."""
+    return [line.split()[0] for line in result.stdout.splitlines()]
+
+
+def test_every_operator_of_aten_has_one_line(run: Run) -> None:
+    listed = names(run("list"))
+    assert sorted(listed) == sorted(each.name for each in registry if each.name.startswith("aten::"))
+
+
+def test_a_line_has_name_kind_kernels_and_tags(run: Run) -> None:
+    line = next(each for each in run("list").stdout.splitlines() if each.startswith("aten::mul.Tensor "))
+    assert line.split() == ["aten::mul.Tensor", "functional", "CPU,CUDA,Meta", "core,pointwise"]
+
+
+def test_columns_are_aligned(run: Run) -> None:
+    lines = run("list").stdout.splitlines()
+    kinds = {"functional", "inplace", "out", "mutable", "scratch"}
+    starts = {line.index(f" {line.split()[1]} ") for line in lines if line.split()[1] in kinds}
+    assert len(starts) == 1
+
+
+def test_in_a_pipe_nothing_is_cut_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert "CompositeExplicitAutogradNonFunctional" in run("list", "copy").stdout
+
+
+def test_in_a_pipe_there_are_no_colours(run: Run) -> None:
+    assert "\x1b" not in run("list").stdout
+
+
+def test_colours_can_be_forced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b[" in run("list", "add.Tensor").stdout
+
+
+def test_a_terminal_gets_a_header(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "operator" in run("list", "add.Tensor").stdout.splitlines()[0]
+
+
+def test_a_pattern_without_wildcards_is_a_part_of_the_name(run: Run) -> None:
+    assert names(run("list", "add_.T")) == ["aten::add_.Tensor"]
+
+
+@pytest.mark.parametrize("pattern", ["mul.*", "aten::mul.*"])
+def test_a_pattern_with_wildcards_is_the_whole_name(run: Run, pattern: str) -> None:
+    assert names(run("list", pattern)) == ["aten::mul.Scalar", "aten::mul.Tensor", "aten::mul.out"]
+
+
+def test_a_pattern_that_nothing_matches_exits_with_1(run: Run) -> None:
+    assert run("list", "no_such_operator").exit_code == 1
+
+
+def test_a_pattern_that_nothing_matches_names_what_is_close(run: Run) -> None:
+    assert "Did you mean transpose" in run("list", "tranpose").stderr
+
+
+def test_a_namespace_without_operators_is_an_error(run: Run) -> None:
+    result = run("list", "--namespace", "nowhere")
+    assert (result.exit_code, "no operator has the namespace 'nowhere'" in result.stderr) == (1, True)
+
+
+def test_with_a_module_its_namespaces_are_listed(run: Run, my_ops: Path) -> None:
+    assert names(run("list", "--module", "my_ops.py")) == [
+        "my_ops::affine",
+        "my_ops::smooth_relu",
+        "my_ops::smooth_relu.out",
+        "my_ops::smooth_relu_",
+        "my_ops::upsample",
+        "my_ops::upsample.out",
+    ]
+
+
+def test_with_a_module_another_namespace_can_be_asked_for(run: Run, my_ops: Path) -> None:
+    listed = names(run("list", "mul.Tensor", "--module", "my_ops.py", "--namespace", "aten"))
+    assert listed == ["aten::mul.Tensor"]
+
+
+def test_what_is_empty_is_a_dash(run: Run, my_ops: Path) -> None:
+    line = run("list", "affine", "--module", "my_ops.py").stdout
+    assert line.split() == ["my_ops::affine", "functional", "CompositeImplicitAutograd", "-"]

@@ -1,0 +1,118 @@
+"""The command as a process: entry points, pipes, terminals, errors and bugs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+
+from opdsl.cli import main
+from opdsl.errors import ShapeError
+
+Run = Callable[..., Result]
+
+SCRIPT = Path(sys.executable).with_name("opdsl")
+
+
+def start(*command: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, without colours being asked for."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
+    return subprocess.run(
+        [str(each) for each in command], capture_output=True, text=True, timeout=60, env={**clean, **environment}
+    )
+
+
+def test_the_module_runs() -> None:
+    assert start(sys.executable, "-m", "opdsl", "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
+
+
+@pytest.mark.skipif(not SCRIPT.exists(), reason="opdsl is not installed beside this Python")
+def test_the_script_runs() -> None:
+    assert start(SCRIPT, "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
+
+
+def test_a_narrow_pipe_keeps_lines_whole() -> None:
+    lines = start(sys.executable, "-m", "opdsl", "list", "copy", COLUMNS="10").stdout.splitlines()
+    assert all(line.startswith("aten::") for line in lines)
+
+
+def test_a_wrong_name_shows_no_traceback() -> None:
+    assert "Traceback" not in start(sys.executable, "-m", "opdsl", "show", "nothing.like_it").stderr
+
+
+def test_a_wrong_name_exits_with_1() -> None:
+    assert start(sys.executable, "-m", "opdsl", "show", "nothing.like_it").returncode == 1
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    shell = f"{sys.executable} -m opdsl show add.Tensor --all-keys | head -n 1"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("aten::add.Tensor\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+def test_a_terminal_gets_colours() -> None:
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "opdsl", "list", "mul.Tensor"]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+        process.wait(timeout=60)
+    os.close(theirs)
+    printed = os.read(ours, 1 << 16)
+    os.close(ours)
+    assert b"\x1b[" in printed
+
+
+def test_a_pipe_does_not_load_rich() -> None:
+    code = (
+        "import sys; from opdsl.cli import main; main(['list'], standalone_mode=False); "
+        "print('rich' in sys.modules, file=sys.stderr)"
+    )
+    assert start(sys.executable, "-c", code).stderr == "False\n"
+
+
+def test_help_names_every_command(run: Run) -> None:
+    text = run("--help").stdout
+    assert [each for each in ("list", "show", "export", "doctor") if f"\n  {each} " not in text] == []
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    import opdsl
+
+    assert run("--version").stdout.split()[-1] == opdsl.__version__
+
+
+def test_an_unknown_command_exits_with_2(run: Run) -> None:
+    assert run("frobnicate").exit_code == 2
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+    """Adds a command ``fail`` that raises."""
+
+    def add(error: Exception) -> None:
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setitem(main.commands, "fail", click.Command("fail", callback=fail))
+
+    return add
+
+
+def test_an_error_of_ours_is_a_message(run: Run, failing: Callable[[Exception], None]) -> None:
+    failing(ShapeError("add: shapes differ."))
+    result = run("fail")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", "Error: add: shapes differ.\n")
+
+
+def test_another_error_is_a_bug_and_stays_one(run: Run, failing: Callable[[Exception], None]) -> None:
+    failing(KeyError("bug"))
+    with pytest.raises(KeyError, match="bug"):
+        run("fail")
