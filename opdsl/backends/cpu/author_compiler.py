@@ -39,6 +39,7 @@ _SLOT_SIZE = 16
 _POINTER = ir.IntType(8).as_pointer()
 _INT64 = ir.IntType(64)
 _HELPERS = ("NRT_", "numba_", "_numba", "Numba")
+_TUPLES: Any = types.BaseTuple
 _ENVIRONMENT = "_ZN08NumbaEnv"
 _SEEN_AS = {"float16": "float32", "bfloat16": "float32", "bool": "boolean"}
 _NUMBERS = {
@@ -185,8 +186,8 @@ def _unpacker(tuple_type: Any) -> Any:
 
 def _build(context: Any, builder: Any, kind: Any, slots: Iterator[Any]) -> Any:
     """A value of a numba type from the next slots of the frame."""
-    if isinstance(kind, types.BaseTuple):
-        parts = [_build(context, builder, each, slots) for each in tuple(kind)]  # type: ignore[call-overload]
+    if isinstance(kind, _TUPLES):
+        parts = [_build(context, builder, each, slots) for each in tuple(kind)]
         return context.make_tuple(builder, kind, parts)
     if kind == types.unicode_type:
         return _text(context, builder, next(slots), next(slots))

@@ -77,6 +77,8 @@ class Work(NamedTuple):
     grain: the smallest number of elements that is worth a thread of its own; 0 stays on the calling thread and keeps
         the GIL.
     unit: every piece but the last is a multiple of so many elements.
+    scratch: bytes of memory that the loop gets, behind the operands in its frame.
+    after: address of a ``void (frame)`` that runs when all is done; 0 for none.
     details: words after the header that the loop reads.
     """
 
@@ -84,6 +86,8 @@ class Work(NamedTuple):
     elements: int
     grain: int = 0
     unit: int = 1
+    scratch: int = 0
+    after: int = 0
     details: Sequence[int | Table] = ()
 
 
@@ -129,7 +133,7 @@ def builtin(
     arguments = len(inputs) + sum(isinstance(output, Given) for output in outputs)
     header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
-    header += [*tables, work.unit, *work.details]
+    header += [*tables, work.unit, work.scratch, work.after, *work.details]
     return builtin_over(name, "kernel_call", header, [*outputs, *owned])
 
 

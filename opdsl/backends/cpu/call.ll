@@ -14,7 +14,9 @@
   i64,    ;  5 number of arguments: the inputs, then the outputs that are given
   ptr,    ;  6 inputs
   ptr,    ;  7 outputs
-  i64     ;  8 every piece but the last is a multiple of so many elements
+  i64,    ;  8 every piece but the last is a multiple of so many elements
+  i64,    ;  9 bytes of scratch memory for the loop, its address behind the operands in the frame; 0 for none
+  ptr     ; 10 what runs after the loop: void (frame), or null
 }
 %input = type {
   i64,    ;  kind: ARRAY, FLOAT, INTEGER, TRUTH or COMPLEX
@@ -45,6 +47,9 @@ declare double @PyComplex_ImagAsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyErr_Occurred()
+declare ptr @PyErr_NoMemory()
+declare ptr @malloc(i64)
+declare void @free(ptr)
 declare void @PyErr_SetString(ptr, ptr)
 declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyTuple_New(i64)
@@ -157,17 +162,62 @@ function:
   ret ptr %got
 }
 
-; Run the plan's loop over a filled frame.
-define internal void @run(ptr %plan, ptr %frame) alwaysinline {
+; Where the frame has the address of the scratch memory.
+define internal ptr @scratch_slot(ptr %frame, ptr %plan) alwaysinline {
+  %inputs_field = getelementptr %plan, ptr %plan, i32 0, i32 3
+  %inputs = load i64, ptr %inputs_field
+  %outputs_field = getelementptr %plan, ptr %plan, i32 0, i32 4
+  %outputs = load i64, ptr %outputs_field
+  %operands = add i64 %inputs, %outputs
+  %slot = add i64 %operands, 1
+  %word = mul i64 %slot, 2
+  %place = getelementptr i64, ptr %frame, i64 %word
+  ret ptr %place
+}
+
+define internal ptr @scratch_of(ptr %frame, ptr %plan) alwaysinline {
+  %place = call ptr @scratch_slot(ptr %frame, ptr %plan)
+  %scratch = load ptr, ptr %place
+  ret ptr %scratch
+}
+
+; Run the plan's loop over a filled frame; false with an exception when there is no memory for it.
+define internal i1 @run(ptr %plan, ptr %frame) alwaysinline {
+  %scratch_field = getelementptr %plan, ptr %plan, i32 0, i32 9
+  %scratch_bytes = load i64, ptr %scratch_field
+  %no_scratch = icmp eq i64 %scratch_bytes, 0
+  br i1 %no_scratch, label %plain, label %with_scratch
+plain:
+  call void @run_loop(ptr %plan, ptr %frame)
+  ret i1 true
+with_scratch:
+  %scratch = call ptr @malloc(i64 %scratch_bytes)
+  %missing = icmp eq ptr %scratch, null
+  br i1 %missing, label %no_memory, label %good
+no_memory:
+  %nothing = call ptr @PyErr_NoMemory()
+  ret i1 false
+good:
+  %slot = call ptr @scratch_slot(ptr %frame, ptr %plan)
+  store ptr %scratch, ptr %slot
+  call void @run_loop(ptr %plan, ptr %frame)
+  call void @free(ptr %scratch)
+  ret i1 true
+}
+
+define internal void @run_loop(ptr %plan, ptr %frame) alwaysinline {
   %loop = load ptr, ptr %plan
   %size_field = getelementptr %plan, ptr %plan, i32 0, i32 1
   %size = load i64, ptr %size_field
   %grain_field = getelementptr %plan, ptr %plan, i32 0, i32 2
   %grain = load i64, ptr %grain_field
+  %after_field = getelementptr %plan, ptr %plan, i32 0, i32 10
+  %after = load ptr, ptr %after_field
   %small = icmp eq i64 %grain, 0
   br i1 %small, label %here, label %large
 here:
   call void %loop(ptr %frame, i64 0, i64 %size)
+  call void @run_after(ptr %after, ptr %frame)
   ret void
 large:
   %state = call ptr @PyEval_SaveThread()
@@ -184,7 +234,18 @@ large:
   %units = sdiv i64 %wanted_up, %unit
   %piece = mul i64 %units, %unit
   call void @pool_run(ptr %loop, ptr %frame, i64 %size, i64 %piece)
+  call void @run_after(ptr %after, ptr %frame)
   call void @PyEval_RestoreThread(ptr %state)
+  ret void
+}
+
+define internal void @run_after(ptr %after, ptr %frame) alwaysinline {
+  %none = icmp eq ptr %after, null
+  br i1 %none, label %end, label %call
+call:
+  call void %after(ptr %frame)
+  br label %end
+end:
   ret void
 }
 
@@ -252,7 +313,7 @@ prepare:
   %outputs_field = getelementptr %plan, ptr %plan, i32 0, i32 4
   %outputs = load i64, ptr %outputs_field
   %operands = add i64 %inputs, %outputs
-  %slots = add i64 %operands, 1
+  %slots = add i64 %operands, 2
   %frame_words = mul i64 %slots, 2
   %frame = alloca i64, i64 %frame_words, align 16
   %results = alloca ptr, i64 %outputs, align 8
@@ -329,7 +390,12 @@ undo:
   ret ptr null
 
 compute:
-  call void @run(ptr %plan, ptr %frame)
+  %has_run = call i1 @run(ptr %plan, ptr %frame)
+  br i1 %has_run, label %finish, label %undo_all
+undo_all:
+  call void @drop_results(ptr %results, i64 %outputs)
+  ret ptr null
+finish:
   %value = call ptr @hand_out(ptr %results, i64 %outputs)
   ret ptr %value
 }

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from opdsl.backends.cpu.author import author
 from opdsl.backends.cpu.pointwise import pointwise
+from opdsl.backends.cpu.reduction import reduction
 
-__all__ = ["author", "pointwise"]
+__all__ = ["author", "pointwise", "reduction"]

@@ -14,11 +14,11 @@ from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text, con
 CONTIGUOUS, SINGLE, STRIDED, NUMBER = "c", "s", "x", "n"
 
 _SLOT_SIZE = 16
-_ACCESS = ", !llvm.access.group !0"
-_ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
+ACCESS = ", !llvm.access.group !0"
+ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 
 # Elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
-_METADATA = '!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!"llvm.loop.parallel_accesses", !0}'
+METADATA = '!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!"llvm.loop.parallel_accesses", !0}'
 
 
 class Operand(NamedTuple):
@@ -71,25 +71,23 @@ def module_ir(signature: Signature, layouts: Collection[str], function: str, dec
         declarations: what that text needs declared, one line each.
     """
     rows = [_row(signature, layout) for layout in layouts]
-    return "\n".join([function, *sorted({*declarations, *DECLARATIONS}), *rows, _ATTRIBUTES, _METADATA])
+    return "\n".join([function, *sorted({*declarations, *DECLARATIONS}), *rows, ATTRIBUTES, METADATA])
 
 
 def _row(signature: Signature, layout: str) -> str:
     text = Text()
     text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
+    inputs = signature.inputs
     places = [_slot(text, k) for k in range(len(signature.operands))]
-    fixed = {
-        k: _number(text, each, places[k]) if each.is_number else _load(text, each, _address(text, places[k]), "")
-        for k, each in enumerate(signature.inputs)
-        if layout[k] in (NUMBER, SINGLE)
-    }
+    fixed = {k: _fixed(text, each, places[k]) for k, each in enumerate(inputs) if layout[k] in (NUMBER, SINGLE)}
     moving = {k: _address(text, places[k]) for k in range(len(places)) if k not in fixed}
     steps = {k: _stride(text, k) for k in moving if layout[k] == STRIDED}
     text.line("  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %next, %loop ]")
     at = {k: _element(text, signature.operands[k], base, steps.get(k)) for k, base in moving.items()}
-    values = [fixed[k] if k in fixed else _load(text, each, at[k], _ACCESS) for k, each in enumerate(signature.inputs)]
+    loaded = {k: load_operand(text, each, at[k], ACCESS) for k, each in enumerate(inputs) if k in moving}
+    values = [(fixed | loaded)[k] for k in range(len(inputs))]
     for o, (output, value) in enumerate(zip(signature.outputs, _call(text, signature, values), strict=True)):
-        _store(text, output, at[len(signature.inputs) + o], value)
+        store_operand(text, output, at[len(inputs) + o], value)
     text.line("  %next = add nuw nsw i64 %i, 1")
     text.line("  %more = icmp ult i64 %next, %count")
     text.line("  br i1 %more, label %loop, label %end, !llvm.loop !1\nend:\n  ret void\n}")
@@ -100,6 +98,13 @@ def _slot(text: Text, k: int) -> str:
     return text.value(f"getelementptr i8, ptr %operands, i64 {_SLOT_SIZE * k}")
 
 
+def _fixed(text: Text, operand: Operand, slot: str) -> str:
+    """A number, or an element that is the same for the whole row."""
+    if operand.is_number:
+        return number(text, operand.value, slot)
+    return load_operand(text, operand, _address(text, slot), "")
+
+
 def _address(text: Text, slot: str) -> str:
     return text.value(f"load ptr, ptr {slot}")
 
@@ -108,10 +113,10 @@ def _stride(text: Text, k: int) -> str:
     return text.value(f"load i64, ptr {text.value(f'getelementptr i64, ptr %strides, i64 {k}')}")
 
 
-def _number(text: Text, operand: Operand, slot: str) -> str:
-    """A number of the frame, which holds doubles and i64, as the function's parameter."""
-    wide = "float64" if operand.value in ("float32", "float64") else "int64"
-    return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, operand.value)
+def number(text: Text, kind: str, slot: str) -> str:
+    """A number of a frame, which holds doubles and i64, as a value of a scalar type."""
+    wide = "float64" if kind in ("float32", "float64") else "int64"
+    return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, kind)
 
 
 def _element(text: Text, operand: Operand, base: str, stride: str | None) -> str:
@@ -120,14 +125,16 @@ def _element(text: Text, operand: Operand, base: str, stride: str | None) -> str
     return text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 %i, {stride}')}")
 
 
-def _load(text: Text, operand: Operand, address: str, suffix: str) -> str:
+def load_operand(text: Text, operand: Operand, address: str, suffix: str) -> str:
+    """An element as the type in which the function takes it."""
     loaded = load(text, operand.dtype, address, suffix)
     return convert(text, loaded, MEMORY[operand.dtype].value, operand.value)
 
 
-def _store(text: Text, operand: Operand, address: str, value: str) -> None:
+def store_operand(text: Text, operand: Operand, address: str, value: str) -> None:
+    """Store a result of the function as an element."""
     stored = convert(text, value, operand.value, MEMORY[operand.dtype].value)
-    store(text, operand.dtype, address, stored, _ACCESS)
+    store(text, operand.dtype, address, stored, ACCESS)
 
 
 def _call(text: Text, signature: Signature, values: list[str]) -> list[str]:

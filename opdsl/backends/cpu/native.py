@@ -39,6 +39,10 @@ CONSTANTS = MappingProxyType(
         "GIVEN": 0,
         "NEW": 1,
         "CALL": 2,
+        "ACROSS": 0,
+        "ALONG": 1,
+        "ORDERED": 2,
+        "FULL_SET": 32,
         "PIECES_FOR_EACH_THREAD": 4,
         "AUTHOR_LEAVES_GIL_FROM": 16_384,
         "LARGEST_POOL": LARGEST_POOL,
@@ -55,6 +59,8 @@ _SYMBOLS = (
     "kernel_call",
     "author_call",
     "walk",
+    "reduce",
+    "reduce_complete",
     "pool_run",
     "pool_set_threads",
     "pool_get_threads",
@@ -74,6 +80,7 @@ _PYTHON_FUNCTIONS = (
     "PyLong_AsLongLong",
     "PyObject_IsTrue",
     "PyErr_Occurred",
+    "PyErr_NoMemory",
     "PyErr_SetString",
     "PyObject_CallNoArgs",
     "PyTuple_New",
@@ -150,7 +157,7 @@ def _text() -> str:
     pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")
     folder = Path(__file__).parent
     lines = "\n".join(
-        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "author.ll")
+        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "reduce.ll", "author.ll")
     ).splitlines()
     # Comments name the constants too, and "%helper, ptr %helper" must stay: only bare words are replaced.
     return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
+from opdsl.errors import DTypeError
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 _OWN_LAYOUT_FROM = 1024
 
 # Additions that pay for waking another thread, and for one more.
-_PARALLEL_FROM = 32_768
-_SHARE_OF_A_THREAD = 8_192
+PARALLEL_FROM = 32_768
+SHARE_OF_A_THREAD = 8_192
 _PIECE_UNIT = 1024
 
 # What an operation costs, in additions; others are 1.
@@ -63,7 +64,11 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         A built-in function of the inputs (ndarrays and Python numbers) and the given outputs, which returns the output
         or, of several, a tuple. It trusts the arrays' dtypes, shapes and strides. It holds the GIL only while the
         work is small.
+
+    Raises:
+        DTypeError: the graph is one of complex numbers.
     """
+    require_real(graph)
     signature = _signature(graph, call)
     layout, group = _layout(call)
     code = row_code(graph, signature, group)
@@ -73,15 +78,34 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     work = Work(
         loop=native.code().address("walk"),
         elements=elements,
-        grain=max(_PIECE_UNIT, _SHARE_OF_A_THREAD * elements // cost) if cost >= _PARALLEL_FROM else 0,
+        grain=max(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
         unit=_PIECE_UNIT,
         details=walk_details(code.address(symbol(layout)), sizes, [*call.inputs, *call.outputs]),
     )
     inputs = [
-        builtin.ARRAY if spec.strides is not None else _NUMBER_INPUTS[parameter.value]
+        builtin.ARRAY if spec.strides is not None else number_input(parameter.value)
         for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
     ]
     return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+
+
+def number_input(kind: str) -> Input:
+    """How a Python number of a scalar type is taken in."""
+    return _NUMBER_INPUTS[kind]
+
+
+def require_real(graph: TypedGraph) -> None:
+    """That no node of a graph is complex: there is no machine code for these.
+
+    Raises:
+        DTypeError: one is.
+    """
+    found = next((node.type for node in graph.nodes if node.type.startswith("complex")), None)
+    if found is not None:
+        raise DTypeError(
+            f"the CPU backend compiles no kernels for complex numbers (got {found}). "
+            "Compute the real and the imaginary part apart."
+        )
 
 
 def graph_name(graph: TypedGraph) -> str:

@@ -1,0 +1,322 @@
+"""LLVM text of what ``reduce.ll`` calls: folding elements into sets of accumulators, combining and finishing them.
+
+A set holds for each accumulator an array over ``lanes`` lanes, 8 bytes a lane at most, one array behind the other.
+Accumulators are kept in registers' types (a bool as one byte).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text
+
+LANE_SIZE = 8
+_SLOT_SIZE = 16
+# Steps that are folded between loading and storing an accumulator.
+_STEPS_AT_ONCE = 4
+
+SYMBOLS = ("fold_contiguous", "fold_strided", "combine_sets", "reset", "collapse", "finish_set")
+
+
+class FoldSignature(NamedTuple):
+    """What the functions of a reduction are compiled for, beside its graphs.
+
+    input: the storage dtype, and the type of lift's parameter.
+    with_index: whether lift takes the index too.
+    accumulators: types.
+    init: their values for no elements.
+    numbers: types of the numbers that finish takes.
+    outputs: the results.
+    lanes: of a set.
+    ordered: whether lane k holds the k-th part of the elements, so that neighbours must be combined.
+    """
+
+    input: Operand
+    with_index: bool
+    accumulators: tuple[str, ...]
+    init: tuple[bool | int | float, ...]
+    numbers: tuple[str, ...]
+    outputs: tuple[Operand, ...]
+    lanes: int
+    ordered: bool
+
+    @property
+    def set_size(self) -> int:
+        """Bytes of a set."""
+        return len(self.accumulators) * self.lanes * LANE_SIZE
+
+    def __str__(self) -> str:
+        init = " ".join(_constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
+        outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
+        return (
+            f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
+            f"-> {outputs} | {self.lanes} {self.ordered}"
+        )
+
+
+def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: Sequence[str]) -> str:
+    """The module of a reduction.
+
+    Args:
+        functions: LLVM text of ``@lift``, ``@combine`` and ``@finish``.
+        declarations: what they need declared.
+    """
+    parts = [*functions, *sorted({*declarations, *DECLARATIONS})]
+    for layout in ("contiguous", "strided"):
+        parts += [_lanes(signature, layout, _STEPS_AT_ONCE), _lanes(signature, layout, 1), _fold(layout)]
+    parts += [_combine(signature), _reset(signature), _collapse(signature), _finish(signature)]
+    return "\n".join([*parts, ATTRIBUTES, METADATA])
+
+
+def _constant(value: bool | int | float, kind: str) -> str:
+    if kind in ("float32", "float64"):
+        return f"0x{struct.pack('>d', float(value)).hex()}"
+    return str(int(value))
+
+
+class _Counter:
+    """A loop over a counter from 0 that is at least 1 long; ``with`` it, print the body."""
+
+    def __init__(self, text: Text, name: str, limit: str, *, parallel: bool) -> None:
+        self.text, self.name, self.limit = text, name, limit
+        self.suffix = ", !llvm.loop !1" if parallel else ""
+
+    def __enter__(self) -> str:
+        n = self.name
+        self.text.line(f"  br label %{n}_head\n{n}_head:")
+        self.text.line(f"  br label %{n}_loop\n{n}_loop:\n  %{n} = phi i64 [ 0, %{n}_head ], [ %{n}_next, %{n}_loop ]")
+        return f"%{n}"
+
+    def __exit__(self, *_: object) -> None:
+        n = self.name
+        self.text.line(f"  %{n}_next = add nuw nsw i64 %{n}, 1\n  %{n}_more = icmp ult i64 %{n}_next, {self.limit}")
+        self.text.line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.suffix}\n{n}_end:")
+
+
+def _slot(text: Text, base: str, k: int) -> str:
+    return text.value(f"getelementptr i8, ptr {base}, i64 {_SLOT_SIZE * k}")
+
+
+def _arrays(text: Text, signature: FoldSignature, of: str) -> list[str]:
+    """The addresses of a set's arrays."""
+    step = signature.lanes * LANE_SIZE
+    return [text.value(f"getelementptr i8, ptr {of}, i64 {step * j}") for j in range(len(signature.accumulators))]
+
+
+def _lane(text: Text, signature: FoldSignature, arrays: Sequence[str], lane: str) -> list[str]:
+    """The addresses of a lane's accumulators."""
+    return [
+        text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
+        for kind, array in zip(signature.accumulators, arrays, strict=True)
+    ]
+
+
+def _load(text: Text, signature: FoldSignature, places: Sequence[str]) -> list[str]:
+    return [
+        text.value(f"load {REGISTER[kind]}, ptr {place}{ACCESS}")
+        for kind, place in zip(signature.accumulators, places, strict=True)
+    ]
+
+
+def _store(text: Text, signature: FoldSignature, places: Sequence[str], values: Sequence[str]) -> None:
+    for kind, place, value in zip(signature.accumulators, places, values, strict=True):
+        text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{ACCESS}")
+
+
+def _call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
+    """Call a printed function: arguments as (type, value), the types of its results."""
+    given = ", ".join(f"{REGISTER[kind]} {value}" for kind, value in arguments)
+    types = [REGISTER[kind] for kind in results]
+    if len(types) == 1:
+        return [text.value(f"call {types[0]} @{name}({given})")]
+    returned = f"{{ {', '.join(types)} }}"
+    both = text.value(f"call {returned} @{name}({given})")
+    return [text.value(f"extractvalue {returned} {both}, {k}") for k in range(len(types))]
+
+
+def _combined(text: Text, signature: FoldSignature, first: Sequence[str], later: Sequence[str]) -> list[str]:
+    kinds = signature.accumulators
+    return _call(text, "combine", list(zip((*kinds, *kinds), (*first, *later), strict=True)), kinds)
+
+
+_FOLD_PARAMETERS = (
+    "ptr %set, i64 %first, ptr %element, i64 %lanes, i64 %lane_stride, i64 %steps, i64 %step_stride, "
+    "i64 %index, i64 %index_lane, i64 %index_step"
+)
+
+
+def _lanes(signature: FoldSignature, layout: str, steps: int) -> str:
+    """Fold a fixed number of steps into all lanes."""
+    text = Text()
+    text.line(f"define internal void @fold_{layout}_{steps}({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    arrays = _lane(text, signature, _arrays(text, signature, "%set"), "%first")
+    rows = [text.value(f"getelementptr i8, ptr %element, i64 {_times(text, u, '%step_stride')}") for u in range(steps)]
+    indices = [text.value(f"add i64 %index, {_times(text, u, '%index_step')}") for u in range(steps)]
+    with _Counter(text, "w", "%lanes", parallel=True) as w:
+        places = _lane(text, signature, arrays, w)
+        values = _load(text, signature, places)
+        at_lane = text.value(f"mul i64 {w}, %index_lane") if signature.with_index else ""
+        for row, index in zip(rows, indices, strict=True):
+            lifted = _lifted(text, signature, _element(text, signature, layout, row, w), index, at_lane)
+            values = _combined(text, signature, values, lifted)
+        _store(text, signature, places, values)
+    text.line("  ret void\n}")
+    return str(text)
+
+
+def _times(text: Text, factor: int, value: str) -> str:
+    return text.value(f"mul i64 {value}, {factor}")
+
+
+def _element(text: Text, signature: FoldSignature, layout: str, row: str, lane: str) -> str:
+    if layout == "strided":
+        return text.value(f"getelementptr i8, ptr {row}, i64 {text.value(f'mul i64 {lane}, %lane_stride')}")
+    return text.value(f"getelementptr {MEMORY[signature.input.dtype].llvm}, ptr {row}, i64 {lane}")
+
+
+def _lifted(text: Text, signature: FoldSignature, element: str, index: str, at_lane: str) -> list[str]:
+    arguments = [(signature.input.value, load_operand(text, signature.input, element, ACCESS))]
+    if signature.with_index:
+        arguments.append(("int64", text.value(f"add i64 {index}, {at_lane}")))
+    return _call(text, "lift", arguments, signature.accumulators)
+
+
+def _fold(layout: str) -> str:
+    """Fold any number of steps, several at once while there are so many."""
+    many = _STEPS_AT_ONCE
+    call = (
+        "ptr %set, i64 %first, ptr %{0}, i64 %lanes, i64 %lane_stride, i64 0, i64 %step_stride, i64 %{0}_index, "
+        "i64 %index_lane, i64 %index_step"
+    )
+    return f"""define void @fold_{layout}({_FOLD_PARAMETERS}) #0 {{
+entry:
+  %many = sdiv i64 %steps, {many}
+  %many_steps = mul i64 %many, {many}
+  %no_lanes = icmp slt i64 %lanes, 1
+  br i1 %no_lanes, label %end, label %groups
+groups:
+  %g = phi i64 [ 0, %entry ], [ %g_next, %group ]
+  %g_more = icmp slt i64 %g, %many_steps
+  br i1 %g_more, label %group, label %singles
+group:
+  %g_offset = mul i64 %g, %step_stride
+  %row = getelementptr i8, ptr %element, i64 %g_offset
+  %g_index = mul i64 %g, %index_step
+  %row_index = add i64 %index, %g_index
+  call void @fold_{layout}_{many}({call.format("row")})
+  %g_next = add i64 %g, {many}
+  br label %groups
+singles:
+  %s = phi i64 [ %many_steps, %groups ], [ %s_next, %single ]
+  %s_more = icmp slt i64 %s, %steps
+  br i1 %s_more, label %single, label %end
+single:
+  %s_offset = mul i64 %s, %step_stride
+  %last = getelementptr i8, ptr %element, i64 %s_offset
+  %s_index = mul i64 %s, %index_step
+  %last_index = add i64 %index, %s_index
+  call void @fold_{layout}_1({call.format("last")})
+  %s_next = add i64 %s, 1
+  br label %singles
+end:
+  ret void
+}}"""
+
+
+def _over_lanes(head: str, body: Callable[[Text, str], None], prepare: Callable[[Text], None] | None = None) -> str:
+    """A function that does something for each lane; lanes are at least 1."""
+    text = Text()
+    text.line(f"define void {head} #0 {{\nentry:")
+    if prepare is not None:
+        prepare(text)
+    with _Counter(text, "w", "%lanes", parallel=True) as w:
+        body(text, w)
+    text.line("  ret void\n}")
+    return str(text)
+
+
+def _combine(signature: FoldSignature) -> str:
+    arrays: list[list[str]] = []
+
+    def prepare(text: Text) -> None:
+        arrays.extend([_arrays(text, signature, "%set"), _arrays(text, signature, "%later")])
+
+    def body(text: Text, w: str) -> None:
+        places = _lane(text, signature, arrays[0], w)
+        first = _load(text, signature, places)
+        later = _load(text, signature, _lane(text, signature, arrays[1], w))
+        _store(text, signature, places, _combined(text, signature, first, later))
+
+    return _over_lanes("@combine_sets(ptr %set, ptr %later, i64 %lanes)", body, prepare)
+
+
+def _reset(signature: FoldSignature) -> str:
+    arrays: list[str] = []
+
+    def body(text: Text, w: str) -> None:
+        values = [_constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
+        _store(text, signature, _lane(text, signature, arrays, w), values)
+
+    return _over_lanes(
+        "@reset(ptr %set, i64 %lanes)", body, lambda text: arrays.extend(_arrays(text, signature, "%set"))
+    )
+
+
+def _collapse(signature: FoldSignature) -> str:
+    """Halve the lanes until one is left: lane k with lane k + half, or, when they are ordered, 2k with 2k + 1."""
+    text = Text()
+    text.line("define void @collapse(ptr %set, i64 %lanes) #0 {\nentry:")
+    arrays = _arrays(text, signature, "%set")
+    text.line("  br label %round\nround:\n  %width = phi i64 [ %lanes, %entry ], [ %half, %w_end ]")
+    text.line(
+        "  %half = lshr i64 %width, 1\n  %any = icmp ugt i64 %half, 0\n  br i1 %any, label %pairs, label %end\npairs:"
+    )
+    with _Counter(text, "w", "%half", parallel=not signature.ordered) as w:
+        first = text.value(f"shl i64 {w}, 1") if signature.ordered else w
+        second = text.value(f"or i64 {first}, 1" if signature.ordered else f"add i64 {w}, %half")
+        suffix = "" if signature.ordered else ACCESS
+        one = _load_plain(text, signature, _lane(text, signature, arrays, first), suffix)
+        other = _load_plain(text, signature, _lane(text, signature, arrays, second), suffix)
+        values = _combined(text, signature, one, other)
+        for kind, place, value in zip(signature.accumulators, _lane(text, signature, arrays, w), values, strict=True):
+            text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{suffix}")
+    text.line("  br label %round\nend:\n  ret void\n}")
+    return str(text)
+
+
+def _load_plain(text: Text, signature: FoldSignature, places: Sequence[str], suffix: str) -> list[str]:
+    return [
+        text.value(f"load {REGISTER[kind]}, ptr {place}{suffix}")
+        for kind, place in zip(signature.accumulators, places, strict=True)
+    ]
+
+
+def _finish(signature: FoldSignature) -> str:
+    fixed: list[list[str]] = []
+
+    def prepare(text: Text) -> None:
+        slots = [
+            text.value(f"getelementptr i8, ptr %numbers, i64 {_SLOT_SIZE * k}") for k in range(len(signature.numbers))
+        ]
+        values = [number(text, kind, slot) for kind, slot in zip(signature.numbers, slots, strict=True)]
+        places = range(len(signature.outputs))
+        targets = [text.value(f"getelementptr i8, ptr %outputs, i64 {_SLOT_SIZE * o}") for o in places]
+        bases = [text.value(f"load ptr, ptr {target}") for target in targets]
+        steps = [text.value(f"load i64, ptr {text.value(f'getelementptr i64, ptr %strides, i64 {o}')}") for o in places]
+        fixed.extend([values, bases, steps, _arrays(text, signature, "%set")])
+
+    def body(text: Text, w: str) -> None:
+        values, bases, steps, arrays = fixed
+        accumulators = _load(text, signature, _lane(text, signature, arrays, w))
+        kinds = (*signature.accumulators, "int64", *signature.numbers)
+        arguments = list(zip(kinds, (*accumulators, "%count", *values), strict=True))
+        results = _call(text, "finish", arguments, [each.value for each in signature.outputs])
+        for output, base, step, result in zip(signature.outputs, bases, steps, results, strict=True):
+            place = text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 {w}, {step}')}")
+            store_operand(text, output, place, result)
+
+    head = "@finish_set(ptr %set, i64 %lanes, i64 %count, ptr %numbers, ptr %outputs, ptr %strides)"
+    return _over_lanes(head, body, prepare)

@@ -1,0 +1,228 @@
+"""Reductions: the graphs of a monoid and a call's geometry become a built-in function.
+
+How elements are grouped depends on the geometry alone: the same call gives the same bits with any number of threads.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from opdsl.backends.cpu import builtin, engine, native
+from opdsl.backends.cpu.builtin import Kernel, Table, Work
+from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, module_ir
+from opdsl.backends.cpu.loops import Operand
+from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import Folding, ReductionCall
+    from opdsl.scalar.graph import TypedGraph
+
+# Lanes when they are kept elements, and when they are parts of the folded ones.
+_LANES_ACROSS = 1024
+_LANES_ALONG = 64
+_LANES_ORDERED = 16
+
+# Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
+_FEWEST_ACROSS = 8
+_FEWEST_ALONG = 32
+
+# Steps of a block, elements of a block of ordered lanes.
+_STEPS_OF_A_BLOCK = CONSTANTS["FULL_SET"]
+_ORDERED_BLOCK = 4096
+
+# Elements that are worth a chunk of their own, and the tasks that are enough without chunks.
+_CHUNK = 1 << 16
+_ENOUGH_TASKS = 32
+
+
+class Rows(NamedTuple):
+    """Dimensions as a row of ``length`` and those around it; strides are lists over operands.
+
+    length, strides: of the row. sizes, outer: of the dimensions around it.
+    """
+
+    length: int
+    strides: tuple[int, ...]
+    sizes: tuple[int, ...]
+    outer: tuple[tuple[int, ...], ...]
+
+
+class Shape(NamedTuple):
+    """How a reduction is cut.
+
+    kind: ACROSS, ALONG or ORDERED (see reduce.ll). lanes: of a set. block: elements of a row in a block.
+    row_blocks: blocks of a row. blocks: of a tile. chunks: of a tile. chunk_blocks: blocks of a chunk.
+    tiles: all. row_tiles: tiles of a kept row.
+    """
+
+    kind: int
+    lanes: int
+    block: int
+    row_blocks: int
+    blocks: int
+    chunks: int
+    chunk_blocks: int
+    tiles: int
+    row_tiles: int
+
+
+def reduction(folding: Folding, call: ReductionCall) -> Kernel:
+    """Compile (or find) the functions of a reduction for a call's dtypes, and plan its geometry.
+
+    Args:
+        folding: the monoid. Its combine is taken to be commutative too, unless lift takes the index.
+        call: where the operands lie.
+
+    Returns:
+        A built-in function of the input, the numbers and the given outputs, which returns the output or, of several, a
+        tuple.
+    """
+    kept = _rows(call.kept, [call.input.strides, *(each.strides for each in call.outputs)])
+    folded = _rows(call.reduced, [(call.input.strides or ())[len(call.kept) :]])
+    with_index = len(folding.lift.parameters) > 1
+    shape = _cut(kept, folded, call.input.dtype.itemsize, with_index)
+    signature = _signature(folding, call, shape)
+    code = fold_code(folding.lift, folding.combine, folding.finish, signature)
+    count = math.prod(folded.sizes) * folded.length
+    work = _work(shape, kept, folded, count, signature, code, _cost(folding))
+    inputs = [builtin.ARRAY, *(number_input(kind) for kind in signature.numbers)]
+    return builtin.builtin(f"{folding.combine.name}_cpu", work, inputs, planned_outputs(call), [code])
+
+
+def _rows(sizes: Sequence[int], strides: Sequence[tuple[int, ...] | None]) -> Rows:
+    if not sizes:
+        return Rows(1, (0,) * len(strides), (), ())
+    last = len(sizes) - 1
+    by_dimension = tuple(tuple((each or ())[d] for each in strides) for d in range(len(sizes)))
+    return Rows(sizes[last], by_dimension[last], tuple(sizes[:last]), by_dimension[:last])
+
+
+def _cut(kept: Rows, folded: Rows, itemsize: int, with_index: bool) -> Shape:
+    kind = _kind(kept, folded, itemsize, with_index)
+    if kind == CONSTANTS["ACROSS"]:
+        lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
+    elif kind == CONSTANTS["ALONG"]:
+        lanes = min(_LANES_ALONG, 1 << max(0, folded.length.bit_length() - 1))
+        tile, block = 1, lanes * _STEPS_OF_A_BLOCK
+    else:
+        lanes, tile, block = _LANES_ORDERED, 1, _ORDERED_BLOCK
+    rows = math.prod(folded.sizes)
+    row_tiles = -(-kept.length // tile)
+    tiles = row_tiles * math.prod(kept.sizes)
+    row_blocks = -(-folded.length // block)
+    blocks = rows * row_blocks
+    chunks = _chunks(tiles, blocks, min(tile, kept.length) * rows * folded.length)
+    chunk_blocks = -(-blocks // chunks) if chunks else 0
+    chunks = max(1, -(-blocks // chunk_blocks)) if chunk_blocks else 1
+    return Shape(kind, lanes, block, row_blocks, blocks, chunks, chunk_blocks, tiles, row_tiles)
+
+
+def _kind(kept: Rows, folded: Rows, itemsize: int, with_index: bool) -> int:
+    along = CONSTANTS["ORDERED" if with_index else "ALONG"]
+    if kept.length < _FEWEST_ACROSS:
+        return along
+    if kept.strides[0] == itemsize or folded.length < _FEWEST_ALONG:
+        return CONSTANTS["ACROSS"]
+    return along if folded.strides[0] <= kept.strides[0] else CONSTANTS["ACROSS"]
+
+
+def _chunks(tiles: int, blocks: int, elements: int) -> int:
+    """In how many chunks a tile of so many elements is cut; only few and large tiles are."""
+    if tiles == 0 or tiles >= _ENOUGH_TASKS:
+        return 1
+    return max(1, min(blocks, elements // _CHUNK, 4 * _ENOUGH_TASKS))
+
+
+def _signature(folding: Folding, call: ReductionCall, shape: Shape) -> FoldSignature:
+    parameters = folding.lift.parameters
+    results = zip(call.outputs, folding.finish.result_types, strict=True)
+    accumulators = tuple(str(kind) for kind in folding.combine.result_types)
+    return FoldSignature(
+        Operand(call.input.dtype.name, str(parameters[0][1])),
+        len(parameters) > 1,
+        accumulators,
+        folding.init,
+        tuple(str(kind) for _, kind in folding.finish.parameters[len(accumulators) + 1 :]),
+        tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
+        shape.lanes if shape.kind == CONSTANTS["ACROSS"] else _LANES_ALONG,
+        shape.kind == CONSTANTS["ORDERED"],
+    )
+
+
+def _cost(folding: Folding) -> int:
+    """What one element costs, in additions."""
+    return graph_cost(folding.lift) + graph_cost(folding.combine) - 1
+
+
+def _work(
+    shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature, code: engine.Code, cost: int
+) -> Work:
+    tasks = shape.tiles * shape.chunks
+    total = math.prod(kept.sizes) * kept.length * count * cost
+    share = max(1, -(-SHARE_OF_A_THREAD * tasks // max(1, total)))
+    shared = native.code()
+    contiguous = (kept if shape.kind == CONSTANTS["ACROSS"] else folded).strides[0]
+    is_contiguous = contiguous == _itemsize(signature) and shape.kind != CONSTANTS["ORDERED"]
+    fold = code.address("fold_contiguous" if is_contiguous else "fold_strided")
+    functions = [fold, *(code.address(each) for each in SYMBOLS[2:])]
+    return Work(
+        loop=shared.address("reduce"),
+        elements=tasks,
+        grain=share if total >= PARALLEL_FROM and tasks > 1 else 0,
+        scratch=tasks * signature.set_size if shape.chunks > 1 else 0,
+        after=shared.address("reduce_complete") if shape.chunks > 1 else 0,
+        details=[*functions, signature.set_size, *_geometry(shape, kept, folded, count, signature)],
+    )
+
+
+def _itemsize(signature: FoldSignature) -> int:
+    from opdsl.backends.cpu.storage import MEMORY
+
+    return MEMORY[signature.input.dtype].itemsize
+
+
+def _geometry(shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature) -> list[int | Table]:
+    """The words of %reduce_plan from the kind on."""
+    return [
+        shape.kind,
+        shape.lanes,
+        shape.chunks,
+        shape.blocks,
+        shape.chunk_blocks,
+        max(1, shape.row_blocks),
+        shape.block,
+        folded.length,
+        folded.strides[0],
+        len(folded.sizes),
+        Table(folded.sizes),
+        Table([each[0] for each in folded.outer]),
+        count,
+        shape.tiles,
+        max(1, shape.row_tiles),
+        kept.length,
+        Table(kept.strides),
+        len(kept.sizes),
+        Table(kept.sizes),
+        Table([stride for each in kept.outer for stride in each]),
+        len(signature.outputs),
+        len(signature.numbers),
+    ]
+
+
+@functools.lru_cache(maxsize=4096)
+def fold_code(lift: TypedGraph, combine: TypedGraph, finish: TypedGraph, signature: FoldSignature) -> engine.Code:
+    """The functions of a reduction."""
+    graphs = {"lift": lift, "combine": combine, "finish": finish}
+
+    def text() -> str:
+        from opdsl.backends.cpu.printer import declarations, function_ir
+
+        functions = [function_ir(graph, name) for name, graph in graphs.items()]
+        return module_ir(signature, functions, [line for graph in graphs.values() for line in declarations(graph)])
+
+    prints = " ".join(graph.fingerprint for graph in graphs.values())
+    return engine.compile_ir(f"reduction {prints} {signature}", text, SYMBOLS)
