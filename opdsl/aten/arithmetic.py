@@ -8,6 +8,7 @@ from opdsl.aten.checks import check_alpha, is_boolean
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
+from opdsl.scalar.intrinsics import fma
 from opdsl.schema.vocabulary import Scalar
 
 # ---------------------------------------------------------------------------------------------------------------- add
@@ -36,7 +37,7 @@ def add_meta(ctx, self, other, alpha):
 
 @add.pointwise
 def add_scalar_function(self, other, alpha):
-    return self + alpha * other
+    return fma(alpha, other, self)
 
 
 @add.overload(
@@ -90,7 +91,7 @@ def sub_meta(ctx, self, other, alpha):
 
 @sub.pointwise
 def sub_scalar_function(self, other, alpha):
-    return self - alpha * other
+    return fma(-alpha, other, self)
 
 
 @sub.overload(

@@ -140,13 +140,13 @@ class Typer:
 
 def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands)
+    if op == "fma" and kind.category != FLOAT:
+        return _arithmetic(typer, "add", [_arithmetic(typer, "multiply", [*values[:2]]), values[2]])
     if kind.category == BOOL:
         if op not in _BOOLEAN:
             symbol = OPERATIONS[op].symbol
             raise Refused(f"`{symbol}` of bools does not exist (PyTorch has none)", "Convert with int(...) first.")
         op = _BOOLEAN[op]
-    elif op == "fma" and kind.category == INTEGER:
-        return typer.node("add", [typer.node("multiply", values[:2], kind), values[2]], kind)
     return typer.node(op, values, kind)
 
 
