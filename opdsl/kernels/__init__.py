@@ -12,7 +12,7 @@ from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import new_tensor, resize, resize_output
 from opdsl.kernels.pointwise import PointwiseDefinition
 from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
-from opdsl.kernels.reduction import ReductionDefinition
+from opdsl.kernels.reduction import ReductionDefinition, sum_to
 from opdsl.kernels.structured import Definition, StructuredKernel
 
 __all__ = [
@@ -32,5 +32,6 @@ __all__ = [
     "new_tensor",
     "resize",
     "resize_output",
+    "sum_to",
     "write_out",
 ]

@@ -8,92 +8,39 @@ pair of the larger value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError, ScalarFunctionError
-from opdsl.kernels.calls import Folding, NewArray, OperandSpec, ReductionCall
-from opdsl.kernels.coalescing import coalesce
+from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dimensions import reduced_dimensions, reduced_shape, require_elements
 from opdsl.kernels.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.numbers import BOUNDS, convert
-from opdsl.kernels.outputs import Promise, array_of
+from opdsl.kernels.outputs import Promise, array_of, resize
 from opdsl.kernels.parameters import NUMBERS, Parameter
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
-from opdsl.kernels.strides import Strides, loop_order
+from opdsl.kernels.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES, RESULT_RULES, same_dtype
+from opdsl.kernels.reduction_iterator import reduction_call
 from opdsl.kernels.structured import (
     Arguments,
     Definition,
     PlannedCall,
     Prepared,
+    StructuredKernel,
     overlap_guards,
     views_among,
 )
-from opdsl.runtime.dtype import Category, DType, bool_, int64, uint8
+from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides
 from opdsl.runtime.tensor import Tensor
-from opdsl.schema import FunctionSchema
+from opdsl.schema import FunctionSchema, parse_schema
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
-
-# ------------------------------------------------------------------------------------------------------------- dtypes
-
-
-def _same(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    return requested or source
-
-
-def _widened(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    return requested or given or (int64 if source.category <= Category.INT else source)
-
-
-def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    found = requested or given or source
-    if not (found.is_floating_point or found.is_complex):
-        what, kind = ("Input", source) if requested is None else ("Optional", requested)
-        raise DTypeError(
-            f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "
-            f"dtype. Got: {kind.scalar_type}"
-        )
-    return found
-
-
-def _floating_input(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    if not (source.is_floating_point or source.is_complex):
-        raise DTypeError("std and var only support floating point and complex dtypes")
-    return requested or source
-
-
-DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]] = {
-    "default": _same,
-    "sum": _widened,
-    "float": _floating,
-    "floating_input": _floating_input,
-}
-"""``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
-
-
-def _truth_dtype(value: DType, source: DType) -> DType:
-    # PyTorch's any and all keep uint8, which was its bool once.
-    return uint8 if source is uint8 else bool_
-
-
-RESULT_RULES: dict[str, Callable[[DType, DType], DType]] = {
-    "value": lambda value, source: value,
-    "index": lambda value, source: int64,
-    "truth": _truth_dtype,
-}
-"""What a result is: of the folded dtype, an index, or a truth value."""
-
-_ACCUMULATORS: dict[str, Callable[[DType], DType]] = {
-    "value": precision_of,
-    "index": lambda value: int64,
-    "truth": lambda value: bool_,
-}
 
 Init = bool | int | float | tuple[bool | int | float, ...]
 
@@ -204,7 +151,7 @@ class ReductionDefinition(Definition):
         lift, finish = fold.lift, fold.finish
         demands = (
             (promote in DTYPE_RULES, f"promote={promote!r} is unknown; use one of {', '.join(DTYPE_RULES)}"),
-            (set(fold.accumulators) <= set(_ACCUMULATORS), f"accumulators are {', '.join(_ACCUMULATORS)}"),
+            (set(fold.accumulators) <= set(ACCUMULATOR_RULES), f"accumulators are {', '.join(ACCUMULATOR_RULES)}"),
             (set(fold.results) <= set(RESULT_RULES), f"results are {', '.join(RESULT_RULES)}"),
             (len(fold.init) == count, f"init has {len(fold.init)} values for {count} accumulators"),
             (len(fold.results) == self.results, f"there are {len(fold.results)} results for {self.results} returns"),
@@ -260,7 +207,7 @@ class ReductionDefinition(Definition):
         """See ``Definition.check_given``."""
         if output.dtype is promise.dtype:
             return
-        if self.rule is _same and promise.dtype is prepared.state.value:
+        if self.rule is same_dtype and promise.dtype is prepared.state.value:
             raise DTypeError(
                 f"Expected the dtype for input and out to match, but got {promise.dtype.scalar_type} for input's dtype "
                 f"and {output.dtype.scalar_type} for out's dtype."
@@ -278,9 +225,9 @@ class ReductionDefinition(Definition):
         state: Reducing = prepared.state
         source: Tensor = arguments[0]
         if _is_cast_first(source.dtype, state.value):
-            from opdsl.kernels.primitives import cast
+            from opdsl.kernels import primitives
 
-            source = cast(source, state.value)
+            source = primitives.cast(source, state.value)
         compiled = self._compile(state, source.geometry, [each.geometry for each in outputs], allocate=False)
         numbers = [convert(value, precision_of(state.value)) for value in state.numbers]
         compiled(array_of(source), *numbers, *(array_of(each) for each in outputs))
@@ -303,7 +250,7 @@ class ReductionDefinition(Definition):
             DTypeError: an operation does not exist for it.
         """
         fold = self.fold
-        accumulators = [_ACCUMULATORS[each](value).name for each in fold.accumulators]
+        accumulators = [ACCUMULATOR_RULES[each](value).name for each in fold.accumulators]
         element = precision_of(value).name
         results = [precision_of(RESULT_RULES[each](value, source)).name for each in fold.results]
         number = [element] * len(self.numbers)
@@ -394,54 +341,43 @@ def _typed(function: ScalarFunction | None, types: Sequence[str], results: Seque
     return TypedGraph("identity", (*parameters, *casts), chosen)
 
 
-# ------------------------------------------------------------------------------------------------------------ iteration
+# --------------------------------------------------------------------------------------------------------------- sum_to
 
 
-def reduction_call(
-    source: Geometry,
-    dims: tuple[int, ...],
-    outputs: Sequence[Geometry],
-    *,
-    allocate: bool = False,
-    in_order: bool = False,
-    numbers: tuple[DType, ...] = (),
-) -> ReductionCall:
-    """How a reduction runs.
+def sum_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The sum over what broadcasting a tensor of ``shape`` to the tensor's shape has added (``at::sum_to``).
 
     Args:
-        source: the input.
-        dims: the dimensions that are folded, ascending.
-        outputs: with or without these dimensions.
-        allocate: whether the kernel makes the outputs.
-        in_order: whether folded dimensions stay in row-major order.
-        numbers: the dtypes of further arguments.
+        tensor: of a shape that ``shape`` broadcasts to.
+        shape: of the result.
+
+    Returns:
+        A tensor of the same dtype; ``tensor`` itself where nothing has been added.
     """
-    itemsize = source.dtype.itemsize
-    kept = [dim for dim in range(source.ndim) if dim not in dims]
-    kept_steps = [tuple(source.strides[dim] * itemsize for dim in kept)]
-    kept_steps += [_output_steps(each, kept, source.ndim) for each in outputs]
-    kept_sizes, kept_strides = _ordered([source.shape[dim] for dim in kept], [*kept_steps[1:], kept_steps[0]])
-    folded_steps = tuple(source.strides[dim] * itemsize for dim in dims)
-    folded_sizes, folded_strides = _ordered([source.shape[dim] for dim in dims], [folded_steps], in_order=in_order)
-    return ReductionCall(
-        kept_sizes,
-        folded_sizes,
-        OperandSpec(source.dtype, kept_strides[-1] + folded_strides[0]),
-        tuple(OperandSpec(each.dtype, steps) for each, steps in zip(outputs, kept_strides, strict=False)),
-        tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs),
-        numbers,
-    )
+    if tensor.shape == shape:
+        return tensor
+    added = tensor.geometry.ndim - len(shape)
+    dims = [*range(added), *(added + dim for dim, size in enumerate(shape) if size != tensor.shape[added + dim])]
+    result = _sum()(tensor, dims, True)
+    assert isinstance(result, Tensor), "a sum is one tensor"
+    resize(result, shape)
+    return result
 
 
-def _output_steps(output: Geometry, kept: Sequence[int], ndim: int) -> Strides:
-    steps = tuple(stride * output.dtype.itemsize for stride in output.strides)
-    return tuple(steps[dim] for dim in kept) if output.ndim == ndim else steps
+class _SumTo(NamedTuple):
+    """The operator that ``sum_to`` would be."""
+
+    schema: FunctionSchema
+    name: str
 
 
-def _ordered(
-    sizes: Sequence[int], operands: Sequence[Strides], *, in_order: bool = False
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Sizes and steps, reordered and coalesced, innermost last."""
-    shape = tuple(sizes)
-    order = tuple(reversed(range(len(shape)))) if in_order else loop_order(shape, operands)
-    return coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in operands])
+@cache
+def _sum() -> StructuredKernel:
+    schema = parse_schema("sum_to(Tensor self, int[1]? dim, bool keepdim) -> Tensor")
+    definition = ReductionDefinition(schema, "sum_to")
+    definition.define(cast(FunctionType, _plus), init=0, empty_is_all=False)
+    return definition.kernel("functional", _SumTo(schema, "sum_to"), "CPU")
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return a + b

@@ -1,0 +1,64 @@
+"""Dtypes of reductions: what is folded, what is accumulated, what results are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.errors import DTypeError
+from opdsl.kernels.dtypes import precision_of
+from opdsl.runtime.dtype import Category, DType, bool_, int64, uint8
+
+
+def same_dtype(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    """The input's own dtype."""
+    return requested or source
+
+
+def _widened(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    return requested or given or (int64 if source.category <= Category.INT else source)
+
+
+def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    found = requested or given or source
+    if not (found.is_floating_point or found.is_complex):
+        what, kind = ("Input", source) if requested is None else ("Optional", requested)
+        raise DTypeError(
+            f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "
+            f"dtype. Got: {kind.scalar_type}"
+        )
+    return found
+
+
+def _floating_input(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    if not (source.is_floating_point or source.is_complex):
+        raise DTypeError("std and var only support floating point and complex dtypes")
+    return requested or source
+
+
+DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]] = {
+    "default": same_dtype,
+    "sum": _widened,
+    "float": _floating,
+    "floating_input": _floating_input,
+}
+"""``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
+
+
+def _truth_dtype(value: DType, source: DType) -> DType:
+    # PyTorch's any and all keep uint8, which was its bool once.
+    return uint8 if source is uint8 else bool_
+
+
+RESULT_RULES: dict[str, Callable[[DType, DType], DType]] = {
+    "value": lambda value, source: value,
+    "index": lambda value, source: int64,
+    "truth": _truth_dtype,
+}
+"""What a result is: of the folded dtype, an index, or a truth value."""
+
+ACCUMULATOR_RULES: dict[str, Callable[[DType], DType]] = {
+    "value": precision_of,
+    "index": lambda value: int64,
+    "truth": lambda value: bool_,
+}
+"""What an accumulator is computed in, from the folded dtype."""
