@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 
+from opdsl.dispatch.facade import deferred_sources
+
 _TOPICS = (
     "views",
     "factories",
@@ -24,5 +26,6 @@ _TOPICS = (
 
 def load() -> None:
     """Import every topic, which registers its operators."""
-    for topic in _TOPICS:
-        importlib.import_module(f"opdsl.aten.{topic}")
+    with deferred_sources():
+        for topic in _TOPICS:
+            importlib.import_module(f"opdsl.aten.{topic}")

@@ -105,7 +105,7 @@ class Declaration:
             raise KernelSignatureError(
                 f'{location(kernel)}: @{decorator} names no dispatch key. Write @{decorator}("CPU").'
             )
-        wanted = [each.name for each in self.main.schema.arguments]
+        wanted = [each.python_name for each in self.main.schema.arguments]
         if wants_key_set(kernel):
             wanted.insert(0, kernel.__code__.co_varnames[0])
         require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=self.main.schema)
@@ -139,7 +139,7 @@ class Declaration:
         decorator = f"{self.function.__name__}.view_kernel"
         kernel = require_function(function, decorator)
         schema = self.main.schema
-        wanted = [each.name for each in schema.arguments]
+        wanted = [each.python_name for each in schema.arguments]
         require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=schema)
         if not schema.is_view or schema.is_mutable:
             raise KernelSignatureError(
@@ -166,7 +166,7 @@ class Declaration:
         """
         decorator = f"{self.function.__name__}.meta"
         meta = require_function(function, decorator)
-        names = ["ctx", *(each.name for each in self.main.schema.arguments if each not in self.main.schema.out)]
+        names = ["ctx", *(each.python_name for each in self.main.schema.arguments if each not in self.main.schema.out)]
         given = meta.__code__.co_varnames[: meta.__code__.co_argcount]
         names[0] = given[0] if given else "ctx"
         require_parameters(meta, names, operator=self.name, decorator=decorator, schema=self.main.schema)
@@ -275,7 +275,7 @@ class Declaration:
     def _out_names(self) -> tuple[str, ...]:
         out = self.operators.get("out")
         if out is not None:
-            return tuple(each.name for each in out.schema.out)
+            return tuple(each.python_name for each in out.schema.out)
         count = len(self.main.schema.returns)
         return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
 

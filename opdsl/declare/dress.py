@@ -7,6 +7,7 @@ from types import FunctionType
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
 from opdsl.dispatch import Operator, Packet
+from opdsl.dispatch.facade import sources_are_deferred
 from opdsl.runtime import install_method, remove_method
 
 
@@ -29,7 +30,17 @@ def dress(declaration: Declaration) -> FunctionType:
         if "method" in str(operator.properties.get("variants", "")):
             _install(declaration, packet)
     assert main is not None, "a declaration has at least one operator"
+    if not sources_are_deferred():
+        _build(declaration)
     return main
+
+
+def _build(declaration: Declaration) -> None:
+    """Generate the functions of a declaration, so that ``source`` shows what they are."""
+    for operator in declaration.operators.values():
+        packet = declaration.library.registry.packets[operator.packet_name]
+        packet.main.build()
+        packet.build(operator)
 
 
 def _describe(function: FunctionType, declaration: Declaration, operator: Operator) -> FunctionType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from types import CodeType, FunctionType
 
 from opdsl.errors import AnnotationError, DeclarationError, SchemaError
@@ -57,13 +58,18 @@ def evaluated_annotations(function: FunctionType, names: Mapping[str, object]) -
             evaluated[name] = annotation
             continue
         try:
-            evaluated[name] = eval(annotation, function.__globals__, dict(names))
+            evaluated[name] = eval(_expression(annotation), function.__globals__, dict(names))
         except Exception as error:
             raise AnnotationError(
                 f"{location(function)}: {function.__name__}: the annotation of '{name}' cannot be evaluated: "
                 f"{annotation} ({type(error).__name__}: {error}). Import the names it uses at the top of the module."
             ) from error
     return evaluated
+
+
+@lru_cache(maxsize=256)  # declarations repeat few annotations very often
+def _expression(annotation: str) -> CodeType:
+    return compile(annotation, "<annotation>", "eval")
 
 
 def parameters(function: FunctionType, names: Mapping[str, object]) -> tuple[list[ParameterSpec], object]:
@@ -127,4 +133,4 @@ def schema_of(function: FunctionType, name: OperatorName, names: Mapping[str, ob
         raise DeclarationError(f"{location(function)}: {function.__name__}: {error}") from error
 
 
-__all__ = ["evaluated_annotations", "caller_names", "is_declaration", "location", "schema_of"]
+__all__ = ["caller_names", "evaluated_annotations", "is_declaration", "location", "schema_of"]

@@ -67,7 +67,7 @@ class Operator:
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
-        self.dynamic_names = tuple(each.name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
+        self.dynamic_names = tuple(each.python_name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
         self._entries: dict[DispatchKey, Entry] = {}
 
     def entry(self, key: DispatchKey) -> Entry:

@@ -93,6 +93,11 @@ class Packet:
             facade = self._operator_facades[operator.schema.name.overload] = self._operator_facade(operator)
         return facade.function
 
+    def build(self, operator: Operator) -> None:
+        """Generate the function of one overload now."""
+        self.operator_function(operator)
+        self._operator_facades[operator.schema.name.overload].build()
+
     def _operator_facade(self, operator: Operator) -> Facade:
         def make(namespace: dict[str, object]) -> Caller:
             own = Signature(None, operator) if _is_out(operator) else Signature(operator)

@@ -23,7 +23,7 @@ class Parameter:
     __slots__ = ("accepts_none", "accepts_number", "convert", "default", "keyword_only", "kind", "name", "type")
 
     def __init__(self, argument: Argument, *, keyword_only: bool, accepts_number: bool = False) -> None:
-        self.name = argument.name
+        self.name = argument.python_name
         self.type: Type = argument.type
         self.kind = kind_of(argument)
         self.keyword_only = keyword_only
@@ -101,7 +101,7 @@ class Signature:
             Parameter(each, keyword_only=False, accepts_number=numbers) for each in model.schema.positional
         ] + [Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only]
         self.parameters = tuple(parameters)
-        self.out_names = () if out is None else tuple(each.name for each in out.schema.out)
+        self.out_names = () if out is None else tuple(each.python_name for each in out.schema.out)
         positional = [each for each in parameters if not each.keyword_only]
         self.maximum = len(positional)
         first = 1 if skip_self else 0
@@ -184,7 +184,7 @@ class Signature:
             return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
-        arguments = [values[each.name] for each in self.out.schema.arguments if each.name not in self.out_names]
+        arguments = [values[each.python_name] for each in self.out.schema.arguments if each.python_name not in self.out_names]
         return Bound(self.out, (*arguments, *outs))
 
     def __str__(self) -> str:

@@ -65,8 +65,8 @@ def _parameter(argument: Argument) -> Parameter:
     if isinstance(kind, OptionalType):
         kind = kind.element
     if isinstance(kind, ListType):
-        return Parameter(argument.name, Role.TENSORS if kind.base is BaseType.Tensor else Role.VALUE)
-    return Parameter(argument.name, _ROLES.get(kind, Role.VALUE))
+        return Parameter(argument.python_name, Role.TENSORS if kind.base is BaseType.Tensor else Role.VALUE)
+    return Parameter(argument.python_name, _ROLES.get(kind, Role.VALUE))
 
 
 def names(parameters: Iterable[Parameter]) -> str:

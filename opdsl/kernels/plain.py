@@ -66,8 +66,8 @@ class PlainKernel:
         positional: list[object] = []
         named: dict[str, object] = {}
         for argument, value in zip(self.schema.arguments, arguments, strict=True):
-            if argument.name in self._keywords:
-                named[argument.name] = value
+            if argument.python_name in self._keywords:
+                named[argument.python_name] = value
             else:
                 positional.append(value)
         result = self.function(*self.key_set, *positional, **named)
@@ -123,7 +123,7 @@ class PlainKernel:
         """The function itself, with what is constant in a plan filled in."""
         if self.bumps_version or self.key_set:
             return None
-        names = [each.name for each in self.schema.arguments]
+        names = [each.python_name for each in self.schema.arguments]
         if tuple(names) == self.dynamic and not self._keywords and _returns_itself(self.schema):
             return self.function
         constants = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from keyword import iskeyword
 
 import attrs
 
@@ -142,6 +143,11 @@ class Argument:
     def __str__(self) -> str:
         text = f"{typed(self.type, self.alias)} {self.name}"
         return text if self.default is None else f"{text}={self.default.text}"
+
+    @property
+    def python_name(self) -> str:
+        """The name of the parameter in Python: with an underscore where Python forbids the schema's own (``from``)."""
+        return f"{self.name}_" if iskeyword(self.name) else self.name
 
     @property
     def is_written(self) -> bool:

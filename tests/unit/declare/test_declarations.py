@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Annotated
 
 import pytest
 
 import opdsl
-from opdsl import Alias, Inplace, Library, Out, Tensor, errors, registry
+from opdsl import Alias, Inplace, Library, Name, Out, Tensor, errors, registry
 
 
 @pytest.fixture
@@ -67,8 +68,6 @@ def test_the_source_has_the_real_parameters(lib):
     @lib.op(out=True)
     def f(self: Tensor, other: Tensor, *, alpha: float = 1.0) -> Tensor: ...
 
-    f.variants["out"]
-    opdsl.ops.declared.f
     assert f.source.startswith("def f(self, other, *, alpha=default_alpha, out=None):")
 
 
@@ -300,3 +299,11 @@ def test_a_kernel_that_returns_something_else_is_an_error(lib):
 def test_op_decorates_functions_only():
     with pytest.raises(errors.DeclarationError, match="decorates a function"):
         opdsl.op()(3)
+
+
+def test_an_argument_that_python_cannot_name_is_called_with_an_underscore(lib):
+    @lib.op
+    def f(self: Tensor, from_: Annotated[int, Name("from")]) -> Tensor:
+        return self + from_
+
+    assert f(opdsl.tensor([1.0]), from_=2).item() == 3.0
