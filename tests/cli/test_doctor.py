@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import subprocess
 import sys
@@ -171,7 +172,7 @@ def test_a_driver_is_asked_for_its_version(monkeypatch: pytest.MonkeyPatch) -> N
         place._obj.value = 12040
         return 0
 
-    monkeypatch.setattr(probes.ctypes, "CDLL", lambda library: SimpleNamespace(cuDriverGetVersion=get_version))
+    monkeypatch.setattr(ctypes, "CDLL", lambda library: SimpleNamespace(cuDriverGetVersion=get_version))
     assert probes._driver_version("libcuda.so.1") == "12.4"
 
 

@@ -1,0 +1,324 @@
+"""Every class of ``opdsl.errors``: documented, raised, and caught by code that was written for PyTorch.
+
+A mistake is made with opdsl and, where PyTorch knows it, with PyTorch: our class derives from what PyTorch raises.
+"""
+
+# Wrong on purpose, in all these ways:
+# mypy: disable-error-code="empty-body, no-untyped-def, no-untyped-call, call-overload, type-arg, name-defined"
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import torch
+from torch.library import infer_schema
+
+import opdsl
+from opdsl import errors, native
+from opdsl.errors import OpdslError
+
+PACKAGE = Path(errors.__file__).parent
+
+CLASSES = [
+    each
+    for each in vars(errors).values()
+    if inspect.isclass(each) and issubclass(each, OpdslError) and each is not OpdslError
+]
+
+
+class Mistake(NamedTuple):
+    """One mistake, made twice.
+
+    error: our class.
+    ours: makes it with opdsl.
+    theirs: makes it with PyTorch; the built-in exception where PyTorch has no such thing, with the reason beside it.
+    """
+
+    error: type[OpdslError]
+    ours: Callable[[], object]
+    theirs: Callable[[], object] | type[Exception]
+
+
+def zeros(*shape: int, dtype: Any = opdsl.float32, device: str = "cpu") -> Any:
+    """A tensor of opdsl, whatever is in it."""
+    return opdsl.empty(shape, dtype=dtype, device=device)
+
+
+def without_annotation(self) -> opdsl.Tensor: ...
+
+
+def with_dict(self: dict) -> opdsl.Tensor: ...
+
+
+def plain(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+
+def declare(function: Callable[..., object], *, attach: Callable[[Any], object] | None = None) -> None:
+    """Declare an operator in a library of its own, attach something, and take all of it back."""
+    with opdsl.Library("errors_test") as library:
+        operator = library.op(function)
+        if attach is not None:
+            attach(operator)
+
+
+def declare_twice() -> None:
+    with opdsl.Library("errors_test") as library:
+        library.op("f")(plain)
+        library.op("f")(without_body)
+
+
+def without_body(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+
+def declare_twice_in_torch() -> None:
+    library = torch.library.Library("errors_test", "DEF")
+    library.define("f(Tensor self) -> Tensor")
+    library.define("f(Tensor self) -> Tensor")
+
+
+def infer_in_torch(function: Callable[..., object]) -> None:
+    infer_schema(function, mutates_args=())
+
+
+def torch_without_annotation(x) -> torch.Tensor: ...
+
+
+def torch_with_dict(x: dict) -> torch.Tensor: ...
+
+
+def call_without_kernel() -> None:
+    with opdsl.Library("errors_test") as library:
+        library.op(plain)(zeros(2))
+
+
+def call_without_kernel_in_torch() -> None:
+    library = torch.library.Library("errors_test", "DEF")
+    library.define("f(Tensor self) -> Tensor")
+    library.impl("f", lambda tensor: tensor, "CUDA")
+    torch.ops.errors_test.f(torch.zeros(2))
+
+
+def two_parameters(self, other):
+    return self + other
+
+
+def endless(self):
+    while True:
+        self = self + 1
+    return self
+
+
+def returns_text(self):
+    return "text"
+
+
+def call_a_wrong_kernel() -> None:
+    with opdsl.Library("errors_test") as library:
+        operator = library.op(plain)
+        operator.kernel("CPU")(returns_text)
+        operator(zeros(2))
+
+
+def like_self(ctx, self):
+    ctx.set_output(0, self.shape, like=self)
+
+
+def asks_for_the_impossible(self, out):
+    out[0] = no_such_function(self)  # noqa: F821
+
+
+def call_what_does_not_compile() -> None:
+    with opdsl.Library("errors_test") as library:
+        operator = library.op(plain)
+        operator.meta(like_self)
+        operator.out_kernel("CPU")(asks_for_the_impossible)
+        operator(zeros(2))
+
+
+def write_read_only() -> None:
+    array = numpy.zeros(2)
+    array.flags.writeable = False
+    opdsl.from_numpy(array).add_(1)
+
+
+def write_read_only_in_numpy() -> None:
+    array = numpy.zeros(2)
+    array.flags.writeable = False
+    array += 1
+
+
+def need_what_is_missing() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "numba", None)
+        call_what_does_not_compile()
+
+
+MISTAKES = {
+    "schema": Mistake(
+        errors.SchemaError, lambda: opdsl.parse_schema("f(Tensor"), lambda: torch._C.parse_schema("f(Tensor")
+    ),
+    # torchgen raises AssertionError, which is no error for users.
+    "native yaml": Mistake(errors.NativeYamlError, lambda: native.loads("- func: f(Tensor"), ValueError),
+    "no annotation": Mistake(
+        errors.DeclarationError,
+        lambda: declare(without_annotation),
+        lambda: infer_in_torch(torch_without_annotation),
+    ),
+    "annotation": Mistake(errors.AnnotationError, lambda: declare(with_dict), lambda: infer_in_torch(torch_with_dict)),
+    # PyTorch finds it out when the kernel is called.
+    "kernel signature": Mistake(
+        errors.KernelSignatureError,
+        lambda: declare(plain, attach=lambda operator: operator.kernel("CPU")(two_parameters)),
+        TypeError,
+    ),
+    # PyTorch has no scalar functions.
+    "scalar function": Mistake(
+        errors.ScalarFunctionError,
+        lambda: declare(plain, attach=lambda operator: operator.pointwise(endless)),
+        TypeError,
+    ),
+    "declared twice": Mistake(errors.DuplicateOperatorError, declare_twice, declare_twice_in_torch),
+    "operator": Mistake(errors.UnknownOperatorError, lambda: opdsl.ops.aten.no_such, lambda: torch.ops.aten.no_such),
+    "dispatch key": Mistake(
+        errors.DispatchKeyError, lambda: opdsl.DispatchKey("No"), lambda: torch._C._dispatch_key_parse("No")
+    ),
+    "argument": Mistake(errors.ArgumentError, lambda: opdsl.add("a", "b"), lambda: torch.add("a", "b")),
+    "number": Mistake(
+        errors.NumberError,
+        lambda: opdsl.tensor([1], dtype=opdsl.int8).add_(1, alpha=1000),
+        lambda: torch.tensor([1], dtype=torch.int8).add_(1, alpha=1000),
+    ),
+    "item": Mistake(errors.ConversionError, lambda: zeros(2).item(), lambda: torch.zeros(2).item()),
+    "int": Mistake(errors.ConversionError, lambda: int(zeros(2)), lambda: int(torch.zeros(2))),
+    "data": Mistake(errors.ConversionError, lambda: opdsl.tensor([[1, 2], [3]]), lambda: torch.tensor([[1, 2], [3]])),
+    "text": Mistake(errors.ConversionError, lambda: opdsl.tensor("text"), lambda: torch.tensor("text")),
+    "shape": Mistake(errors.ShapeError, lambda: zeros(2) + zeros(3), lambda: torch.zeros(2) + torch.zeros(3)),
+    "dimension": Mistake(errors.DimensionError, lambda: opdsl.sum(zeros(2), 5), lambda: torch.sum(torch.zeros(2), 5)),
+    "dtype": Mistake(
+        errors.DTypeError,
+        lambda: opdsl.add(zeros(2), 1, out=zeros(2, dtype=opdsl.int32)),
+        lambda: torch.add(torch.zeros(2), 1, out=torch.zeros(2, dtype=torch.int32)),
+    ),
+    "device": Mistake(errors.DeviceError, lambda: opdsl.Device("no"), lambda: torch.device("no")),
+    "devices": Mistake(
+        errors.DeviceError,
+        lambda: zeros(2) + zeros(2, device="meta"),
+        lambda: torch.zeros(2) + torch.zeros(2, device="meta"),
+    ),
+    "overlap": Mistake(
+        errors.OverlapError, lambda: zeros(1).expand((3,)).add_(1), lambda: torch.zeros(1).expand(3).add_(1)
+    ),
+    # PyTorch takes the array, warns, and writes into it.
+    "read only": Mistake(errors.ReadOnlyError, write_read_only, write_read_only_in_numpy),
+    "no kernel": Mistake(errors.MissingKernelError, call_without_kernel, call_without_kernel_in_torch),
+    "missing package": Mistake(errors.MissingDependencyError, need_what_is_missing, ImportError),
+    # PyTorch's compilers (Inductor, Triton) raise classes of their own, which derive from RuntimeError.
+    "does not compile": Mistake(errors.KernelCompileError, call_what_does_not_compile, RuntimeError),
+    "wrong result": Mistake(errors.KernelError, call_a_wrong_kernel, RuntimeError),
+    "array of texts": Mistake(
+        errors.InterchangeError,
+        lambda: opdsl.from_numpy(numpy.array(["text"])),
+        lambda: torch.from_numpy(numpy.array(["text"])),
+    ),
+    "negative strides": Mistake(
+        errors.InterchangeError,
+        lambda: opdsl.from_numpy(numpy.zeros(3)[::-1]),
+        lambda: torch.from_numpy(numpy.zeros(3)[::-1]),
+    ),
+}
+
+
+def raised(mistake: Callable[[], object]) -> BaseException:
+    """What making a mistake raises."""
+    with pytest.raises(Exception) as caught:
+        mistake()
+    return caught.value
+
+
+def builtin_of(error: type[BaseException]) -> type[BaseException]:
+    """The built-in exception that a class is or derives from."""
+    return next(each for each in error.__mro__ if each.__module__ == "builtins")
+
+
+# --------------------------------------------------------------------------------------------------------------- tests
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_the_mistake_raises_the_class(mistake: Mistake) -> None:
+    assert type(raised(mistake.ours)) is mistake.error
+
+
+# Mistakes for which our class does not yet derive from what PyTorch raises.
+DEPARTURES = frozenset(("schema", "no annotation", "annotation", "declared twice", "dispatch key"))
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(
+            mistake,
+            id=name,
+            marks=[pytest.mark.xfail(strict=True, reason="errors.py has another base")] if name in DEPARTURES else [],
+        )
+        for name, mistake in MISTAKES.items()
+    ],
+)
+def test_the_class_derives_from_what_pytorch_raises(mistake: Mistake) -> None:
+    theirs = mistake.theirs
+    wanted = theirs if isinstance(theirs, type) else builtin_of(type(raised(theirs)))
+    assert wanted is not Exception and issubclass(mistake.error, wanted)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_the_message_is_a_text(mistake: Mistake) -> None:
+    assert len(str(raised(mistake.ours))) > 20
+
+
+def test_every_class_has_its_mistake() -> None:
+    assert {each.__name__ for each in CLASSES} == {each.error.__name__ for each in MISTAKES.values()}
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_every_class_is_documented(error: type[OpdslError]) -> None:
+    assert (error.__doc__ or "").strip().endswith(".")
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_every_class_ends_in_error(error: type[OpdslError]) -> None:
+    assert error.__name__.endswith("Error")
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_every_class_is_raised_somewhere(error: type[OpdslError]) -> None:
+    assert error.__name__ in raised_names()
+
+
+@cache
+def raised_names() -> frozenset[str]:
+    """The names that stand in raise statements or are called anywhere in the package, but for errors.py itself."""
+    files = [each for each in PACKAGE.rglob("*.py") if each.name != "errors.py"]
+    return frozenset(name for file in files for name in made_in(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+def made_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            yield from names_in(node.exc)
+        elif isinstance(node, ast.Call):
+            yield from names_in(node.func)
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
