@@ -16,6 +16,7 @@ from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.structured import (
     Arguments,
+    Bound,
     Definition,
     PlannedCall,
     Prepared,
@@ -138,12 +139,16 @@ class StructuredDefinition(Definition):
 
     # ----------------------------------------------------------------------------------------------------- a call
 
-    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
-        """See ``Definition.run``."""
+    def bind(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
         kernel = self._kernel(key)
         values = (*arguments, *prepared.state)
-        compute = _compute(kernel, values, [each.geometry for each in outputs])
-        compute(*map(kernel.handed, values), *map(kernel.handed, outputs))
+        compute = _compute(kernel, values, outputs)
+        if allocate:
+            compute = _allocating(compute, outputs, compiled=kernel.compiled)
+        return Bound(compute, tuple(map(kernel.handed, values)), kernel.handed)
 
     def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)

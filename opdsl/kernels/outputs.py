@@ -48,16 +48,20 @@ def array_of(tensor: Tensor) -> Any:
     return getattr(tensor, "array", None)
 
 
-def new_tensor(form: Geometry) -> Tensor:
-    """A tensor of a geometry that is no view, its elements undefined."""
+def tensor_over(array: Any, form: Geometry) -> Tensor:
+    """A tensor of an array, which is None where there is no memory, and the geometry that it has."""
     made = Tensor()
-    array = backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device)
     if array is not None:
         made.array = array
     made.geometry = form
     made._version = 0
     made._base = None
     return made
+
+
+def new_tensor(form: Geometry) -> Tensor:
+    """A tensor of a geometry that is no view, its elements undefined."""
+    return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
 
 
 def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
@@ -82,26 +86,33 @@ def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | No
 
 
 class Target(NamedTuple):
-    """One output of a call.
+    """One given output of a call.
 
-    given: what the caller gave; None for a new one.
+    given: what the caller gave.
     promise: what it has to be.
     uses_proxy: whether the kernel fills a tensor of its own that is copied back.
     """
 
-    given: Tensor | None
+    given: Tensor
     promise: Promise
     uses_proxy: bool
 
     @property
     def resizes(self) -> bool:
         """Whether the given tensor has another shape."""
-        return self.given is not None and self.given.geometry.shape != self.promise.shape
+        return self.given.geometry.shape != self.promise.shape
+
+    @property
+    def form(self) -> Geometry:
+        """The geometry of what the kernel fills."""
+        if self.uses_proxy:
+            return self.promise.geometry
+        if self.resizes:
+            return self.given.geometry.replace(shape=self.promise.shape, strides=self.promise.strides)
+        return self.given.geometry
 
     def working(self) -> Tensor:
         """The tensor that the kernel fills; resizes what is given."""
-        if self.given is None:
-            return new_tensor(self.promise.geometry)
         if self.resizes:
             _warn_of_resize(self.given, self.promise.shape)
             resize(self.given, self.promise.shape, self.promise.strides)
@@ -109,9 +120,6 @@ class Target(NamedTuple):
 
     def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
         """The result, after the kernel has run."""
-        if self.given is None:
-            working._version = 0
-            return working
         if self.uses_proxy:
             copy(self.given, working)
         bump_version(self.given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
 from opdsl.kernels.parameters import NUMBERS, Parameter, Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
-from opdsl.kernels.structured import Arguments, Definition, PlannedCall, Prepared, overlap_guards, views_among
+from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
@@ -26,6 +27,7 @@ from opdsl.schema import FunctionSchema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from opdsl.kernels.calls import PointwiseCall
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
 
@@ -198,13 +200,14 @@ class PointwiseDefinition(Definition):
         """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""
         return promise.dtype in PRECISION and output.dtype is not promise.dtype
 
-    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
-        """See ``Definition.run``."""
+    def bind(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
         state: Elementwise = prepared.state
         values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
-        compiled = self._compile(state, values, [each.geometry for each in outputs], allocate=False)
-        handed = [self._value(state, place, value) for place, value in enumerate(values)]
-        compiled(*handed, *(array_of(each) for each in outputs))
+        handed = tuple(self._value(state, place, value) for place, value in enumerate(values))
+        return Bound(self._compile(state, values, outputs, allocate=allocate), handed)
 
     def _cast(self, state: Elementwise, place: int, value: Any) -> Any:
         """An operand in the dtype that it has to have before the loop."""
@@ -246,7 +249,7 @@ class PointwiseDefinition(Definition):
             for place, value in enumerate(values)
         ]
         call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
-        return compiler_for(iteration.device.type).pointwise(self.graph(state), call)
+        return _compiled(iteration.device.type, self.graph(state), call)
 
     # ---------------------------------------------------------------------------------------------------- a plan
 
@@ -311,6 +314,12 @@ class PointwiseDefinition(Definition):
                 if largest is not None:
                     guards.append(f"not -{largest!r} <= {parameter.name} <= {largest!r}")
         return guards
+
+
+@lru_cache(maxsize=1024)
+def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+    """The compiled kernel; the complete road and the plan that follows it share one."""
+    return compiler_for(device_type).pointwise(graph, call)
 
 
 def _same(value: object, wanted: object) -> bool:

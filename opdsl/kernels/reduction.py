@@ -26,6 +26,7 @@ from opdsl.kernels.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES, RESUL
 from opdsl.kernels.reduction_iterator import reduction_call
 from opdsl.kernels.structured import (
     Arguments,
+    Bound,
     Definition,
     PlannedCall,
     Prepared,
@@ -220,17 +221,19 @@ class ReductionDefinition(Definition):
         """See ``Definition.needs_proxy``."""
         return aliased
 
-    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
-        """See ``Definition.run``."""
+    def bind(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
         state: Reducing = prepared.state
         source: Tensor = arguments[0]
+        numbers = [convert(value, precision_of(state.value)) for value in state.numbers]
         if _is_cast_first(source.dtype, state.value):
             from opdsl.kernels import primitives
 
             source = primitives.cast(source, state.value)
-        compiled = self._compile(state, source.geometry, [each.geometry for each in outputs], allocate=False)
-        numbers = [convert(value, precision_of(state.value)) for value in state.numbers]
-        compiled(array_of(source), *numbers, *(array_of(each) for each in outputs))
+        compute = self._compile(state, source.geometry, outputs, allocate=allocate)
+        return Bound(compute, (array_of(source), *numbers))
 
     def _compile(self, state: Reducing, source: Geometry, outputs: Sequence[Geometry], *, allocate: bool) -> Compiled:
         call = reduction_call(

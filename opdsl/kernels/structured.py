@@ -6,13 +6,15 @@ checks and resizes outputs, runs the definition, copies proxies back and counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from opdsl.errors import OpdslError
-from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written
+from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
 from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
+from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
@@ -40,6 +42,19 @@ class Prepared(NamedTuple):
 
     promises: tuple[Promise, ...]
     state: Any
+
+
+class Bound(NamedTuple):
+    """A compiled kernel and its inputs.
+
+    compute: called with ``values`` and the outputs that it does not make; returns those that it does.
+    values: arrays and numbers.
+    handed: from a given output to what ``compute`` takes for it.
+    """
+
+    compute: Compiled
+    values: tuple[Any, ...]
+    handed: Callable[[Tensor], Any] = array_of
 
 
 class Definition:
@@ -86,8 +101,16 @@ class Definition:
         """Whether the kernel cannot fill a given output itself. ``aliased``: an input is the same memory."""
         raise NotImplementedError
 
-    def run(self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], key: str) -> None:
-        """Fill the outputs."""
+    def bind(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """The compiled kernel of a call and what it is called with; nothing is written yet.
+
+        Args:
+            outputs: the geometry of each output.
+            key: the backend.
+            allocate: whether the kernel makes the outputs.
+        """
         raise NotImplementedError
 
     def plan(
@@ -146,22 +169,35 @@ class StructuredKernel:
             raise _named(error, self.name) from error.__cause__
 
     def _run(self, arguments: Arguments) -> object:
-        definition = self.definition
         given = tuple(arguments[place] for place in self.written)
-        inputs = arguments[: len(definition.parameters)]
-        prepared = definition.prepare(inputs, given)
-        targets = self._targets(prepared, inputs, given)
-        inputs = tuple(_before_resize(each, targets) for each in inputs)
-        outputs = [each.working() for each in targets]
-        if prepared.promises[0].device.type != "meta":
-            definition.run(prepared, inputs, outputs, self.key)
-        results = [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
+        inputs = arguments[: len(self.definition.parameters)]
+        prepared = self.definition.prepare(inputs, given)
+        results = self._write(prepared, inputs, given) if given else self._make(prepared, inputs)
         return results[0] if len(results) == 1 else tuple(results)
 
+    def _make(self, prepared: Prepared, inputs: Arguments) -> list[Tensor]:
+        """New outputs."""
+        forms = [each.geometry for each in prepared.promises]
+        if forms[0].device.type == "meta":
+            return [new_tensor(each) for each in forms]
+        bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=True)
+        arrays = bound.compute(*bound.values)
+        return [tensor_over(*each) for each in zip(arrays if len(forms) > 1 else (arrays,), forms, strict=True)]
+
+    def _write(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Tensor]:
+        """Given outputs, resized where they have another shape. Whatever can fail does so before that."""
+        targets = self._targets(prepared, inputs, given)
+        forms = [each.form for each in targets]
+        if forms[0].device.type == "meta":
+            return [each.finish(each.working(), _leave) for each in targets]
+        inputs = tuple(_before_resize(each, targets) for each in inputs)
+        bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=False)
+        outputs = [each.working() for each in targets]
+        bound.compute(*bound.values, *map(bound.handed, outputs))
+        return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
+
     def _targets(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Target]:
-        """What becomes of each output; nothing is changed yet."""
-        if not given:
-            return [Target(None, promise, False) for promise in prepared.promises]
+        """What becomes of each given output; nothing is changed yet."""
         read = list(tensors_in(inputs))
         targets = []
         for place, (promise, output) in enumerate(zip(prepared.promises, given, strict=True)):
@@ -185,7 +221,7 @@ class StructuredKernel:
         given = tuple(arguments[place] for place in self.written)
         inputs = arguments[: len(definition.parameters)]
         prepared = definition.prepare(inputs, given)
-        targets = self._targets(prepared, inputs, given)
+        targets = self._targets(prepared, inputs, given) if given else []
         if any(each.resizes or each.uses_proxy for each in targets):
             return None
         dynamic = dynamic_names(self.schema)
@@ -217,6 +253,10 @@ def _named(error: OpdslError, name: str) -> OpdslError:
     return error
 
 
+def _leave(target: Tensor, source: Tensor) -> None:
+    """Copies nothing: meta tensors have no elements."""
+
+
 def _copy(target: Tensor, source: Tensor) -> None:
     from opdsl.kernels.primitives import copy_elements
 
@@ -238,14 +278,7 @@ def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
         return tuple(_before_resize(each, targets) for each in value)
     if not any(target.resizes and target.given is value for target in targets):
         return value
-    kept = Tensor()
-    array = array_of(value)
-    if array is not None:
-        kept.array = array
-    kept.geometry = value.geometry
-    kept._version = 0
-    kept._base = None
-    return kept
+    return tensor_over(array_of(value), value.geometry)
 
 
 def overlap_guards(

@@ -86,8 +86,11 @@ def theirs(tensor: Tensor) -> torch.Tensor:
     if tensor.geometry.numel == 0:
         return torch.empty(0, dtype=getattr(torch, tensor.dtype.name)).as_strided(tensor.shape, tensor.strides)
     if tensor.dtype is bfloat16:
-        return torch.from_numpy(tensor.array.view("i2")).view(torch.bfloat16)
-    return torch.from_numpy(tensor.array)
+        shared = torch.from_numpy(tensor.array.view("i2")).view(torch.bfloat16)
+    else:
+        shared = torch.from_numpy(tensor.array)
+    # Steps of dimensions of size 1 mean nothing to NumPy, and its arrays may have others.
+    return shared.as_strided(tensor.shape, tensor.strides)
 
 
 def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> None:

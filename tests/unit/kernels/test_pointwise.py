@@ -524,3 +524,23 @@ def test_the_default_dtype_decides_for_integers():
     finally:
         current.reset(token)
     assert x.dtype is not int32
+
+
+@pytest.mark.parametrize("alpha", [1e300, 2**80])
+def test_numbers_are_checked_before_out_is_resized(alpha):
+    out = ours(torch.zeros(5))
+    with pytest.raises(NumberError):
+        ADD.out(ours(torch.ones(2, dtype=torch.int32)), 1, alpha, out)
+    assert (out.shape, version_of(out)) == ((5,), 0)
+
+
+def test_dtypes_are_checked_before_out_is_resized():
+    def bits(self, other):
+        return self & other
+
+    out_schema = "and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"
+    function = pointwise("and(Tensor self, Tensor other) -> Tensor", bits, None, out_schema)
+    x, out = ours(torch.ones(2)), ours(torch.zeros(5))
+    with pytest.raises(DTypeError):
+        function.out(x, x, out)
+    assert out.shape == (5,)
