@@ -9,18 +9,23 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from opdsl.scalar.graph import Node, Number, TypedGraph
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import INTEGER, ScalarType
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
+else:
+    Array = np.ndarray
+
 __all__ = ["apply", "evaluate"]
 
-Array: TypeAlias = NDArray[Any]
 Evaluator: TypeAlias = Callable[..., Array]
 
 

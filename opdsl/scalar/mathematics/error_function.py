@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opdsl.scalar.mathematics.coefficients import TABLES
-from opdsl.scalar.mathematics.exponential import scaled_exp, simple_exp, table
+from opdsl.scalar.mathematics.exponential import exp_product, simple_exp, table
 from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
 
 __all__ = ["FLOATING"]
@@ -33,10 +33,9 @@ def erfc(x: Expression) -> Expression:
     end, center, name = (27.3, 4.0, "erfc_double") if x.is_double else (10.1, 2.0, "erfc")
     bounded = select(a < end, a, end)
     p = polynomial(_quotient(bounded, center), next(iter(TABLES[name].values())))
-    scaled = _divide_next(p, bounded)
     square = bounded * bounded
     rest = fma(bounded, -bounded, square)
-    far = scaled_exp(-square, scaled, rest)
+    far = exp_product(-square, rest, *_divide_next(p, bounded))
     far = select(x < 0.0, 2.0 - far, far)
     return select(a >= 0.35, far, 1.0 - _near_zero(x))
 
@@ -49,12 +48,12 @@ def _quotient(a: Expression, center: float) -> Expression:
     return fma(inverse, error, t)
 
 
-def _divide_next(p: Expression, a: Expression) -> Expression:
-    """``(1 + p) / (1 + 2*a)``, corrected."""
+def _divide_next(p: Expression, a: Expression) -> tuple[Expression, Expression]:
+    """``(1 + p) / (1 + 2*a)``, and what its rounding lost."""
     inverse = 0.5 / (a + 0.5)
     q = fma(p, inverse, inverse)
     error = (p - q) + fma(q + q, -a, 1.0)
-    return fma(error, inverse, q)
+    return q, error * inverse
 
 
 FLOATING: Final[dict[str, Callable[..., Expression]]] = {"erf": erf, "erfc": erfc}

@@ -48,16 +48,20 @@ def shifted_power(t: Expression) -> Expression:
     return (t.bits() << layout(t).mantissa).from_bits()
 
 
-def _reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expression]:
+def reduce(x: Expression, factor: float = LOG2_E) -> tuple[Expression, Expression]:
     """``magic + n`` and ``n``, the integer nearest to ``x * factor``."""
     magic = layout(x).magic
     t = fma(x, factor, magic)
     return t, t - magic
 
 
-def _scale(value: Expression, t: Expression, small: Expression) -> Expression:
-    """``value * 2**n``; where ``small``, by way of a power far above, so that denormals are rounded once."""
+def _scale(value: Expression, t: Expression, logarithm: Expression) -> Expression:
+    """``value * 2**n``; where that may be denormal, by way of a power far above, so that it is rounded once.
+
+    logarithm: of the result, roughly; to either base.
+    """
     form = layout(value)
+    small = logarithm < (-700.0 if value.is_double else -80.0)
     rise = 512 if value.is_double else 64
     lift = select(small, t.bits().constant(rise << form.mantissa), 0)
     lifted = (value.bits() + (t.bits() << form.mantissa) + lift).from_bits()
@@ -67,23 +71,32 @@ def _scale(value: Expression, t: Expression, small: Expression) -> Expression:
 def exp(x: Expression) -> Expression:
     """e**x."""
     low, high = (-746.0, 709.782712893384) if x.is_double else (-104.0, 88.72283172607422)
-    y = scaled_exp(select(x > low, x, low))
-    return select(x <= high, y, x + inf)
+    bounded = select(x > low, x, low)
+    t, r = _reduced(bounded)
+    return select(x <= high, _scale(_less_one(r) + 1.0, t, bounded), x + inf)
 
 
-def scaled_exp(x: Expression, factor: Expression | None = None, rest: Expression | None = None) -> Expression:
-    """``factor * e**(x + rest)``, rounded once where it is denormal; x is bounded, so that 2**n exists or nearly so.
+def exp_product(x: Expression, rest: Expression, factor: Expression, factor_rest: Expression) -> Expression:
+    """``(factor + factor_rest) * e**(x + rest)``, rounded once where it is denormal.
 
-    factor: of the order of 1; 1 by default.
-    rest: what x lost when it was rounded.
+    x: bounded, so that the result is at least near the smallest number.
+    rest, factor_rest: what x and factor, which is of the order of 1, lost when they were rounded.
     """
+    t, r = _reduced(x, rest)
+    return _scale(factor + fma(factor, _less_one(r), factor_rest), t, x)
+
+
+def _reduced(x: Expression, rest: Expression | None = None) -> tuple[Expression, Expression]:
+    """``magic + n`` and r of x + rest = n*log(2) + r."""
     form = layout(x)
-    t, n = _reduce(x)
+    t, n = reduce(x)
     r = fma(n, -form.log2_high, x)
-    r = fma(n, -form.log2_low, r if rest is None else r + rest)
-    p = fma(polynomial(r, table("exp", x)), r * r, r)
-    p = p + 1.0 if factor is None else fma(p, factor, factor)
-    return _scale(p, t, x < (-700.0 if x.is_double else -80.0))
+    return t, fma(n, -form.log2_low, r if rest is None else r + rest)
+
+
+def _less_one(r: Expression) -> Expression:
+    """e**r - 1 for a reduced r, relative to 1."""
+    return fma(polynomial(r, table("exp", r)), r * r, r)
 
 
 def simple_exp(x: Expression) -> Expression:
@@ -92,25 +105,24 @@ def simple_exp(x: Expression) -> Expression:
     magic = form.magic + form.bias
     t = fma(x, LOG2_E, magic)
     n = t - magic
-    r = fma(n, -form.log2_high, x)
-    r = fma(n, -form.log2_low, r)
-    return (fma(polynomial(r, table("exp", x)), r * r, r) + 1.0) * shifted_power(t)
+    r = fma(n, -form.log2_low, fma(n, -form.log2_high, x))
+    return (_less_one(r) + 1.0) * shifted_power(t)
 
 
 def exp2(x: Expression) -> Expression:
     """2**x."""
-    low, high, denormal = (-1076.0, 1024.0, -1000.0) if x.is_double else (-151.0, 128.0, -120.0)
+    low, high = (-1076.0, 1024.0) if x.is_double else (-151.0, 128.0)
     bounded = select(x > low, x, low)
-    t, n = _reduce(bounded, 1.0)
+    t, n = reduce(bounded, 1.0)
     r = bounded - n
     p = fma(polynomial(r, table("exp2", x)), r, 1.0)
-    return select(x < high, _scale(p, t, bounded < denormal), x + inf)
+    return select(x < high, _scale(p, t, bounded), x + inf)
 
 
 def _expm1_parts(x: Expression) -> tuple[Expression, Expression, Expression, Expression]:
     """(t, r, c, q): x = n*log(2) + r + c, e**(r + c) - 1 = r + (c + q)."""
     form = layout(x)
-    t, n = _reduce(x)
+    t, n = reduce(x)
     high = fma(n, -form.log2_high, x)
     r = fma(n, -form.log2_low, high)
     c = fma(n, -form.log2_low, high - r)

@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from mpmath import (  # type: ignore[import-untyped]
+    asin,
+    atan,
     cos,
+    cosh,
     erf,
     erfc,
     exp,
@@ -24,6 +27,7 @@ from mpmath import (  # type: ignore[import-untyped]
     mp,
     mpf,
     pi,
+    sinh,
     sqrt,
     tanh,
 )
@@ -55,6 +59,11 @@ def taylor_safe(function: Function, at_zero: Any, order: int = 1) -> Function:
         return at_zero if abs(x) < mpf(10) ** (-18 // order) else function(x)
 
     return run
+
+
+def one(x: Any) -> Any:
+    """No weight."""
+    return mpf(1)
 
 
 def scaled_erfc(center: int) -> Function:
@@ -91,6 +100,14 @@ TARGETS: dict[str, Target] = {
     # log((1 + s)/(1 - s)) = 2*s + s**3*P(s*s)
     "log_ratio": Target(taylor_safe(lambda u: (log((1 + sqrt(u)) / (1 - sqrt(u))) / sqrt(u) - 2) / u, mpf(2) / 3, 2),
                         lambda u: u + mpf("1e-9"), mpf(0), mpf("0.0296"), 0, 7),
+    # log((1 + s)/(1 - s)) = 2*s + s**3*(2/3 + s*s*P(s*s))
+    "log_ratio_tail": Target(taylor_safe(
+        lambda u: ((log((1 + sqrt(u)) / (1 - sqrt(u))) / sqrt(u) - 2) / u - mpf(2) / 3) / u, mpf(2) / 5, 3),
+        lambda u: u**2 + mpf("1e-12"), mpf(0), mpf("0.0296"), 0, 8),
+    # log2((1 + s)/(1 - s)) = s*P(s*s), and 2**r = P(r), for float32 computed in float64
+    "log2_ratio": Target(taylor_safe(lambda u: log((1 + sqrt(u)) / (1 - sqrt(u))) / sqrt(u) / log(2), 2 / log(2), 1),
+                         one, mpf(0), mpf("0.0296"), 0, 6),
+    "exp2_short": Target(lambda r: mpf(2) ** r, one, -mpf("0.5001"), mpf("0.5001"), 0, 7),
     # tanh(x) = x + x**3*P(x*x)
     "tanh": Target(taylor_safe(lambda u: (tanh(sqrt(u)) / sqrt(u) - 1) / u, -mpf(1) / 3, 2),
                    lambda u: u / (tanh(sqrt(u)) / sqrt(u)) + mpf("1e-9") if u else mpf("1e-9"),
@@ -112,6 +129,20 @@ TARGETS: dict[str, Target] = {
                    mpf("-1.66") / mpf("2.34"), mpf("8.1") / mpf("12.1"), 11, 0),
     "erfc_double": Target(scaled_erfc(4), lambda t: 1 / (1 + scaled_erfc(4)(t)),
                           mpf("-3.66") / mpf("4.34"), mpf("23.3") / mpf("31.3"), 0, 25),
+    # sinh(x) = x + x**3*P(x*x): over a reduced argument, and up to 1
+    "sinh_reduced": Target(taylor_safe(lambda u: (sinh(sqrt(u)) / sqrt(u) - 1) / u, mpf(1) / 6, 2),
+                           lambda u: u + mpf("1e-9"), mpf(0), HALF_LOG2**2, 3, 6),
+    "sinh": Target(taylor_safe(lambda u: (sinh(sqrt(u)) / sqrt(u) - 1) / u, mpf(1) / 6, 2),
+                   lambda u: u + mpf("1e-9"), mpf(0), mpf("1.0001"), 4, 8),
+    # cosh(r) = 1 + r*r*P(r*r)
+    "cosh_reduced": Target(taylor_safe(lambda u: (cosh(sqrt(u)) - 1) / u, mpf(1) / 2, 2),
+                           lambda u: u + mpf("1e-9"), mpf(0), HALF_LOG2**2, 3, 6),
+    # atan(x) = x + x**3*P(x*x)
+    "atan": Target(taylor_safe(lambda u: (atan(sqrt(u)) / sqrt(u) - 1) / u, -mpf(1) / 3, 2),
+                   lambda u: u / (atan(sqrt(u)) / sqrt(u)) + mpf("1e-9") if u else mpf("1e-9"), mpf(0), mpf(1), 9, 21),
+    # asin(x) = x + x**3*P(x*x)
+    "asin": Target(taylor_safe(lambda u: (asin(sqrt(u)) / sqrt(u) - 1) / u, mpf(1) / 6, 2),
+                   lambda u: u + mpf("1e-9"), mpf(0), mpf("0.2501"), 5, 12),
 }  # fmt: skip
 
 

@@ -1,14 +1,14 @@
-"""The formulas of all operations that have one."""
+"""The formulas of all operations that have one, and how accurate they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from opdsl.scalar.mathematics import arithmetic, error_function, exponential, logarithm
+from opdsl.scalar.mathematics import arithmetic, error_function, exponential, hyperbolic, inverse, logarithm, powers
 from opdsl.scalar.mathematics.expression import Expression
 
-__all__ = ["FLOATING", "INTEGERS"]
+__all__ = ["ACCURACY", "FLOATING", "INTEGERS"]
 
 INTEGERS: Final[dict[str, Callable[..., Expression]]] = arithmetic.INTEGERS
 
@@ -17,4 +17,31 @@ FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **exponential.FLOATING,
     **logarithm.FLOATING,
     **error_function.FLOATING,
+    **hyperbolic.FLOATING,
+    **inverse.FLOATING,
+    **powers.FLOATING,
+}
+
+# Largest error in units in the last place, over all arguments; held by the tests against mpmath.
+ACCURACY: Final[dict[str, dict[str, float]]] = {
+    name: {"float32": single, "float64": double}
+    for name, single, double in (
+        ("exp", 1.05, 1.0),
+        ("exp2", 0.9, 0.95),
+        ("expm1", 1.35, 1.35),
+        ("log", 0.95, 0.9),
+        ("log2", 1.35, 0.95),
+        ("log10", 1.4, 0.9),
+        ("log1p", 1.5, 1.45),
+        ("tanh", 1.1, 1.1),
+        ("sinh", 1.5, 1.75),
+        ("cosh", 1.8, 1.55),
+        ("erf", 1.05, 1.0),
+        ("erfc", 2.15, 1.5),
+        ("asin", 1.2, 1.3),
+        ("acos", 0.8, 0.85),
+        ("atan", 1.35, 1.7),
+        ("atan2", 1.5, 1.7),
+        ("power", 0.6, 1.15),
+    )
 }

@@ -50,7 +50,7 @@ def _exponent(binade: Expression) -> Expression:
     return shifted.from_bits() - DOUBLE.magic  # vector unit has
 
 
-def _split(x: Expression) -> tuple[Expression, Expression]:
+def split(x: Expression) -> tuple[Expression, Expression]:
     """``e`` and ``f`` of x = 2**e * (1 + f) with a small f; x is positive and finite, denormals are lifted."""
     form = layout(x)
     denormal = x < 2.0 ** (1 - form.bias)
@@ -84,7 +84,7 @@ def _natural(e: Expression, f: Expression) -> Expression:
 
 def log(x: Expression) -> Expression:
     """The natural logarithm."""
-    e, f = _split(x)
+    e, f = split(x)
     return _special(x, _natural(e, f))
 
 
@@ -93,7 +93,7 @@ def _other(name: str) -> Callable[[Expression], Expression]:
 
     def run(x: Expression) -> Expression:
         base = BASES[name][x.type.bits]
-        e, f = _split(x)
+        e, f = split(x)
         if x.is_double:
             c = _second_order(f)
             high = f - c

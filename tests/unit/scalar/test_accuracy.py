@@ -1,0 +1,193 @@
+"""The mathematics against mpmath: within the bound that ``formulas.ACCURACY`` states, and right at the edges.
+
+What is rounded is checked on the interpreter's own ground truth: mpmath at 120 bits, over samples of all magnitudes.
+"""
+
+import itertools
+import math
+import zlib
+
+import mpmath
+import numpy as np
+import pytest
+
+from opdsl.scalar import read
+from opdsl.scalar.mathematics.formulas import ACCURACY
+from tests.unit.scalar.harness import Compiled
+
+COUNT = {"float32": 3000, "float64": 2000}
+ORACLES = {
+    "exp2": lambda x: mpmath.power(2, x),
+    "log2": lambda x: mpmath.log(x, 2),
+    "log10": mpmath.log10,
+}
+EDGES = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-45,
+    -1e-45,
+    5e-324,
+    1e-38,
+    -1e-38,
+    3e38,
+    -3e38,
+]
+
+
+def function_of(name, arity):
+    if name == "power":
+        return lambda x, y: math.pow(x, y)
+    target = getattr(math, name)
+    if arity == 2:
+        return lambda x, y: target(x, y)
+    return lambda x: target(x)
+
+
+def samples(name, kind):
+    """Random bit patterns, and where functions are interesting."""
+    random = np.random.default_rng(zlib.crc32(name.encode()))
+    count = COUNT[kind]
+    bits = np.int32 if kind == "float32" else np.int64
+    with np.errstate(all="ignore"):
+        parts = [
+            random.integers(np.iinfo(bits).min, np.iinfo(bits).max, count, dtype=bits).view(kind),
+            random.normal(0, 1, count), random.normal(0, 30, count), random.uniform(-1, 1, count),
+            1 + random.normal(0, 0.1, count), random.normal(0, 300, count),
+            np.exp(random.uniform(-90, 90, count)), EDGES,
+        ]  # fmt: skip
+        return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
+
+
+def exact(name, operands):
+    """The function to 120 bits, as a pair of doubles: value and rest; NaN where it has no real value."""
+    oracle = ORACLES.get(name) or getattr(mpmath, name)
+    try:
+        with mpmath.workprec(120):
+            value = oracle(*(mpmath.mpf(float(one)) for one in operands))
+            if isinstance(value, mpmath.mpc):
+                return math.nan, 0.0
+            high = float(value)
+            return high, float(value - mpmath.mpf(high)) if math.isfinite(high) else 0.0
+    except (ValueError, ZeroDivisionError, OverflowError, mpmath.libmp.ComplexResult):
+        return math.nan, 0.0
+
+
+def errors(found, expected, rest, kind):
+    """Distance in units in the last place of the exact result."""
+    info = np.finfo(kind)
+    magnitude = np.maximum(np.abs(expected), info.tiny)
+    unit = np.exp2(np.floor(np.log2(magnitude)) - info.nmant)
+    return np.abs((found.astype(np.longdouble) - expected) - rest) / unit
+
+
+UNARY = sorted(name for name in ACCURACY if name not in ("power", "atan2"))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_accuracy(name, kind):
+    values = samples(name, kind)
+    values = values[np.isfinite(values) & (values != 0)]
+    if name == "erfc":
+        values = values[np.abs(values) < 40]  # mpmath takes long for what underflows
+    found = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
+    expected, rest = np.array([exact(name, (value,)) for value in values]).T
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(kind)
+    number = np.isfinite(rounded)
+    assert errors(found[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(found[np.isinf(rounded)], rounded[np.isinf(rounded)])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["power", "atan2"])
+def test_binary_accuracy(name, kind):
+    random = np.random.default_rng(3)
+    count = COUNT[kind]
+    spread = 80 if kind == "float32" else 700
+    x = np.concatenate([np.exp(random.normal(0, 3, count)), np.exp(random.uniform(-spread, spread, count)),
+                        1 + random.normal(0, 1e-3, count)]).astype(kind)  # fmt: skip
+    y = np.concatenate([random.normal(0, 5, count), random.uniform(-1.2, 1.2, count),
+                        random.normal(0, 3e4, count)]).astype(kind)  # fmt: skip
+    found = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    expected, rest = np.array([exact(name, pair) for pair in zip(x, y, strict=True)]).T
+    with np.errstate(all="ignore"):
+        rounded = expected.astype(kind)
+    number = np.isfinite(rounded)
+    assert errors(found[number], expected[number], rest[number], kind).max() <= ACCURACY[name][kind]
+    np.testing.assert_array_equal(found[np.isinf(rounded)], rounded[np.isinf(rounded)])
+
+
+NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+# erf and erfc are not in NumPy
+KNOWN = {
+    "erf": {0.0: 0.0, np.inf: 1.0, -np.inf: -1.0, 1e30: 1.0, 1e-40: 1.1283791670955126e-40},
+    "erfc": {0.0: 1.0, np.inf: 0.0, -np.inf: 2.0, 1e30: 0.0, -1e30: 2.0},
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_edges(name, kind):
+    values = np.array(EDGES, dtype=kind)
+    run = Compiled(read(function_of(name, 1)).specialise({"x": kind}))
+    if name in KNOWN:
+        assert np.isnan(run([np.nan]))
+        given = np.array(list(KNOWN[name]), dtype=kind)
+        np.testing.assert_allclose(run(given), np.array(list(KNOWN[name].values()), dtype=kind), rtol=1e-6, atol=1e-44)
+        return
+    with np.errstate(all="ignore"):
+        expected = getattr(np, NUMPY.get(name, name))(values)
+    found = run(values)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-44)
+    np.testing.assert_array_equal(np.signbit(found[:2]), np.signbit(expected[:2]))
+
+
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    0.5,
+    -0.5,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e30,
+    -1e30,
+    2.0**24 + 2,
+    -3e9,
+]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "oracle"), [("power", np.power), ("atan2", np.arctan2)])
+def test_special_pairs(name, oracle, kind):
+    x, y = (np.array(column, dtype=kind) for column in zip(*itertools.product(SPECIAL, SPECIAL), strict=True))
+    with np.errstate(all="ignore"):
+        expected = oracle(x, y)
+    found = Compiled(read(function_of(name, 2)).specialise({"x": kind, "y": kind}))(x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    zero = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "log"])
+def test_results_do_not_depend_on_the_position(name):
+    run = Compiled(read(function_of(name, 1)).specialise({"x": "float32"}))
+    values = samples(name, "float32")[:1003]
+    whole = run(values)
+    for start in (1, 5, 1000):
+        np.testing.assert_array_equal(run(values[start:]), whole[start:])
