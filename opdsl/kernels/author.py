@@ -95,6 +95,15 @@ class StructuredDefinition(Definition):
             )
         self.kernels[key] = OutKernel(function, compiled)
 
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "structured"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.kernels[key].function,) if key in self.kernels else (self.meta,)
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """See ``Definition.prepare``."""
         first = next(tensors_in(arguments), None)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from types import FunctionType
 
 from opdsl.errors import KernelError
+from opdsl.kernels.described import Described
 from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema, ListType
 
 Plan = Callable[..., object]
 
 
-class PlainKernel:
+class PlainKernel(Described):
     """A Python function as a kernel.
 
     Args:
@@ -115,9 +116,15 @@ class PlainKernel:
             f"{type(result).__name__}, but the schema returns {wanted}: {self.schema}. Return that from the kernel."
         )
 
-    def __repr__(self) -> str:
-        code = self.function.__code__
-        return f"{self.function.__name__} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
+    @property
+    def kind(self) -> str:
+        """See ``Described``."""
+        return ""
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``Described``."""
+        return (self.function,)
 
     def plan(self, arguments: tuple[object, ...]) -> Plan | None:
         """The function itself, with what is constant in a plan filled in."""

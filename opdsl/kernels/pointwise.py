@@ -154,6 +154,15 @@ class PointwiseDefinition(Definition):
 
     # ---------------------------------------------------------------------------------------------------- a call
 
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "pointwise"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return tuple(each.function.source.function for each in self.formulas)
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """See ``Definition.prepare``."""
         if self.check is not None:

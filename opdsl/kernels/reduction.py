@@ -174,16 +174,27 @@ class ReductionDefinition(Definition):
 
     # ----------------------------------------------------------------------------------------------------- a call
 
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "reduction"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return tuple(
+            each.source.function for each in (self.fold.lift, self.fold.combine, self.fold.finish) if each is not None
+        )
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """See ``Definition.prepare``."""
         source: Tensor = arguments[0]
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        out = given[0].dtype if given and given[0] is not None else None
+        value = self.rule(self.label, source.dtype, named.get("dtype"), out)
         dim = named.get("dim")
         dims = reduced_dimensions(dim, source.shape, none_is_all=self.empty_is_all)
         if self.needs_elements:
             require_elements(self.label, dim, source.shape)
-        out = given[0].dtype if given and given[0] is not None else None
-        value = self.rule(self.label, source.dtype, named.get("dtype"), out)
         shape = reduced_shape(source.shape, dims, keepdim=bool(named.get("keepdim", False)))
         promises = tuple(
             Promise(RESULT_RULES[each](value, source.dtype), source.device, shape, contiguous_strides(shape))

@@ -20,7 +20,7 @@ def _widened(operator: str, source: DType, requested: DType | None, given: DType
 
 def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
     found = requested or given or source
-    if not (found.is_floating_point or found.is_complex):
+    if min(found.category, (requested or source).category) < Category.FLOAT:
         what, kind = ("Input", source) if requested is None else ("Optional", requested)
         raise DTypeError(
             f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "

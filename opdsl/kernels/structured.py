@@ -7,10 +7,12 @@ checks and resizes outputs, runs the definition, copies proxies back and counts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from opdsl.errors import OpdslError
 from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.described import Described
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
 from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
@@ -84,6 +86,15 @@ class Definition:
         """
         return StructuredKernel(self, variant, operator, key)
 
+    @property
+    def kind(self) -> str:
+        """What kind of kernels it makes, in a word."""
+        raise NotImplementedError
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """The author's functions in the kernel of a backend."""
+        raise NotImplementedError
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """What the outputs of a call have to be.
 
@@ -137,7 +148,7 @@ class PlannedCall(NamedTuple):
     key: str
 
 
-class StructuredKernel:
+class StructuredKernel(Described):
     """One variant of a structured operator, as the dispatcher calls it: with schema-ordered arguments."""
 
     __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
@@ -151,6 +162,16 @@ class StructuredKernel:
         self.names = tuple(each.name for each in self.schema.arguments)
         written = () if variant == "functional" else self.schema.written_arguments
         self.written = tuple(self.names.index(each.name) for each in written)
+
+    @property
+    def kind(self) -> str:
+        """See ``Described``."""
+        return self.definition.kind
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``Described``."""
+        return self.definition.functions(self.key)
 
     @property
     def is_inplace(self) -> bool:

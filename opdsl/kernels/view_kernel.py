@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 
+from opdsl.kernels.described import Described
 from opdsl.runtime import Tensor, make_view, view_of, view_plan
-from opdsl.runtime.views import View
 
 
-class ViewKernel:
+class ViewKernel(Described):
     """A kernel made of a function from where a tensor's elements lie, and the other arguments, to where a view's do.
 
     Args:
@@ -17,15 +18,22 @@ class ViewKernel:
 
     __slots__ = ("function",)
 
-    def __init__(self, function: Callable[..., View]) -> None:
+    def __init__(self, function: FunctionType) -> None:
         self.function = function
 
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
         """The view. What the function raises for shapes that do not fit passes through."""
         return make_view(viewed, *self.function(view_of(viewed), *arguments))
 
-    def __repr__(self) -> str:
-        return f"{self.function.__name__} (view)"
+    @property
+    def kind(self) -> str:
+        """See ``Described``."""
+        return "view"
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``Described``."""
+        return (self.function,)
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[[Tensor], Tensor] | None:
         """Makes the same view of every tensor of one geometry."""

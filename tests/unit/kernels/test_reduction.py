@@ -99,6 +99,7 @@ SUM = reduction(
 MEAN = reduction(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     plus,
+    "mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     init=0,
     finish=divide,
     promote="float",
@@ -349,6 +350,16 @@ def test_meta_results_have_no_elements():
         (
             lambda: torch.mean(torch.ones(2, 2), 0, dtype=torch.int64),
             lambda: MEAN.functional(TWO, 0, False, to_dtype("int64")),
+            DTypeError,
+        ),
+        (
+            lambda: torch.mean(torch.tensor([1]), 0, out=torch.tensor(1.0)),
+            lambda: MEAN.out(INTEGERS, 0, False, None, ZERO_DIM),
+            DTypeError,
+        ),
+        (
+            lambda: torch.mean(torch.ones(0, 2), 3, dtype=torch.int64),
+            lambda: MEAN.functional(EMPTY, 3, False, to_dtype("int64")),
             DTypeError,
         ),
         (lambda: torch.var(torch.tensor([1]), 0), lambda: VAR.functional(INTEGERS, 0, 1, False), DTypeError),
