@@ -94,6 +94,8 @@ class Caller:
         required_out: whether this is the caller of the ``out=`` forms itself.
         returns_not_implemented: whether a call that fits no overload returns ``NotImplemented``, as the special
             methods of Python's operators must.
+        parameters_of: the signatures whose parameters the function has, if these are not all; the caller of the
+            ``out=`` forms has those of the caller that hands calls on to it, which so mean the same in both.
     """
 
     def __init__(
@@ -105,14 +107,16 @@ class Caller:
         out: Caller | None = None,
         required_out: bool = False,
         returns_not_implemented: bool = False,
+        parameters_of: Sequence[Signature] | None = None,
     ) -> None:
         self.name = name
         self.signatures = tuple(signatures)
         self.out = out
         self.required_out = required_out
         self.returns_not_implemented = returns_not_implemented
-        self.slots = _slots(self.signatures)
-        spread = {each.spread for each in self.signatures if each.spread is not None}
+        union = self.signatures if parameters_of is None else parameters_of
+        self.slots = _slots(union)
+        spread = {each.spread for each in union if each.spread is not None}
         self.spread = spread.pop() if len(spread) == 1 else None
         self.plans: dict[State, dict[object, object]] = {}
         self.stored = 0
@@ -148,7 +152,7 @@ class Caller:
         generation = self.generation
         kernel = bound.operator.find(bound.arguments, state)
         result = kernel(*bound.arguments)
-        if path is not None and state.plans:
+        if path is not None and state.plans and _is_hashable(path):
             self._keep(bound, kernel, (given, named), (state, *path), generation)
         return result
 
@@ -214,6 +218,15 @@ class Caller:
             handed.append("out")
             names[-1] = "out"
         return plan if names == handed else _adapter(handed, names, plan)
+
+
+def _is_hashable(path: tuple[object, ...]) -> bool:
+    """Whether a path can be kept: a list among spread arguments cannot."""
+    try:
+        hash(path)
+    except TypeError:
+        return False
+    return True
 
 
 def _adapter(handed: Sequence[str], wanted: Sequence[str], plan: Plan) -> Plan:

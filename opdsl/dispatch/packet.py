@@ -35,9 +35,9 @@ def make_caller(
 ) -> Caller:
     """The caller of a packet's signatures, with that of their ``out=`` forms where there are any."""
     outs = [each for each in signatures if each.out is not None]
-    out = Caller(name, outs, {"__name__": namespace["__name__"]}, required_out=True) if outs else None
-    if out is not None and not any(each.operator for each in signatures):
-        out = None
+    out: Caller | None = None
+    if outs and any(each.operator for each in signatures):
+        out = Caller(name, outs, {"__name__": namespace["__name__"]}, required_out=True, parameters_of=signatures)
     return Caller(name, signatures, namespace, out=out, returns_not_implemented=not_implemented)
 
 

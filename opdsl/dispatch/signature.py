@@ -87,6 +87,7 @@ class Signature:
 
     operator: called when no ``out`` is given; None for an ``out=`` operator without a partner.
     out: called when ``out`` is given.
+    skip_self: whether this is a method's, to which its tensor comes first.
     """
 
     __slots__ = ("maximum", "operator", "out", "out_names", "parameters", "spread")
@@ -97,9 +98,13 @@ class Signature:
         self.operator = operator
         self.out = out
         numbers = model.accepts_numbers
-        parameters = [
-            Parameter(each, keyword_only=False, accepts_number=numbers) for each in model.schema.positional
-        ] + [Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only]
+        places = list(model.schema.positional)
+        if skip_self:
+            # The tensor of a method is `self`, wherever that stands: `x.where(condition, y)`.
+            places.sort(key=lambda each: each.name != "self")
+        parameters = [Parameter(each, keyword_only=False, accepts_number=numbers) for each in places] + [
+            Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only
+        ]
         self.parameters = tuple(parameters)
         self.out_names = () if out is None else tuple(each.python_name for each in out.schema.out)
         positional = [each for each in parameters if not each.keyword_only]
@@ -173,7 +178,7 @@ class Signature:
         if out is None:
             if self.operator is None:
                 return Mismatch('missing the required argument "out"', general=True)
-            return Bound(self.operator, tuple(values.values()))
+            return Bound(self.operator, tuple(values[each.python_name] for each in self.operator.schema.arguments))
         return self._bind_out(values, out)
 
     def _bind_out(self, values: dict[str, object], out: object) -> Bound | Mismatch:

@@ -1,0 +1,171 @@
+"""Twins: PyTorch's tensors copied into ours, relations between their memories kept, and results held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy
+import torch
+
+import opdsl
+from opdsl.runtime import make_view, to_dtype, wrap
+
+DTYPES = (
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
+FLOATING = tuple(each for each in DTYPES if each.is_floating_point)
+INTEGERS = tuple(each for each in DTYPES if not each.is_floating_point and each is not torch.bool)
+
+# Relative errors that two right implementations may show: a few units in the last place.
+TOLERANCE = {
+    torch.float16: 1e-3,
+    torch.bfloat16: 8e-3,
+    torch.float32: 5e-7,
+    torch.float64: 1e-15,
+    torch.complex64: 1e-6,
+    torch.complex128: 2e-15,
+}
+
+
+class Twins:
+    """Makes our twins of PyTorch's values; tensors of one storage become tensors of one storage."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, opdsl.Tensor] = {}
+        self._roots: dict[int, opdsl.Tensor] = {}
+        self._kept: list[torch.Tensor] = []
+
+    def of(self, value: Any) -> Any:
+        """Our twin of a tensor, a dtype, a device or another option; of lists, tuples and dicts of them."""
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, (torch.Size, tuple)):
+            return tuple(self.of(each) for each in value)
+        if isinstance(value, list):
+            return [self.of(each) for each in value]
+        if isinstance(value, Mapping):
+            return {key: self.of(each) for key, each in value.items()}
+        translate = _OPTIONS.get(type(value))
+        return value if translate is None else translate(value)
+
+    def _tensor(self, tensor: torch.Tensor) -> opdsl.Tensor:
+        made = self._made.get(id(tensor))
+        if made is None:
+            self._kept.append(tensor)
+            made = self._made[id(tensor)] = self._copy(tensor)
+        return made
+
+    def _copy(self, tensor: torch.Tensor) -> opdsl.Tensor:
+        if tensor.is_meta:
+            return opdsl.empty(tuple(tensor.shape), dtype=of(tensor.dtype), device="meta")
+        if tensor.is_conj() or tensor.is_neg():
+            tensor = tensor.detach().resolve_conj().resolve_neg()
+            self._kept.append(tensor)
+        tensor = tensor.detach() if tensor._base is None else tensor
+        storage = tensor.untyped_storage()
+        root = self._roots.get(storage._cdata) if tensor._base is None else self._tensor(tensor._base)
+        if root is not None:
+            return make_view(root, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), of(tensor.dtype))
+        owner = _owner(tensor)
+        self._roots[storage._cdata] = owner
+        return owner
+
+
+def _owner(tensor: torch.Tensor) -> opdsl.Tensor:
+    """A tensor of ours over a copy of the whole storage."""
+    dtype = of(tensor.dtype)
+    storage = tensor.untyped_storage()
+    # Cloned, since a storage that NumPy has seen cannot be resized any more.
+    buffer = torch.empty(0, dtype=torch.uint8).set_(storage).clone().numpy()
+    steps = [stride * dtype.itemsize for stride in tensor.stride()]
+    offset = tensor.storage_offset() * dtype.itemsize
+    if tensor.numel() == 0:  # an empty tensor may point beyond its storage, which NumPy does not allow
+        buffer, offset = numpy.empty(1, numpy.uint8)[:0], 0
+    return wrap(numpy.ndarray(tuple(tensor.shape), dtype.numpy, buffer, offset, steps), dtype)
+
+
+_OPTIONS: dict[type, Callable[[Any], Any]] = {
+    torch.dtype: lambda value: to_dtype(str(value)),
+    torch.device: lambda value: opdsl.Device(str(value)),
+    torch.memory_format: lambda value: opdsl.MemoryFormat[str(value).removeprefix("torch.")],
+    torch.layout: lambda value: opdsl.Layout[str(value).removeprefix("torch.")],
+}
+
+
+def of(value: Any) -> Any:
+    """Our twin of one value, related to no other."""
+    return Twins().of(value)
+
+
+def theirs(tensor: opdsl.Tensor) -> torch.Tensor:
+    """The values of our tensor as PyTorch's, contiguous."""
+    dtype = getattr(torch, tensor.dtype.name)
+    array = numpy.array(tensor.array, order="C", copy=True)
+    if dtype is torch.bfloat16:
+        return torch.from_numpy(array.view(numpy.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def differences(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> list[str]:
+    """How our result departs from PyTorch's, in words; empty when they agree.
+
+    Args:
+        ours, expected: tensors, numbers, or lists and tuples of them.
+        tolerance: a relative error; by default that of the dtype. 0 compares bits of finite values.
+        strides: whether they have to agree, too.
+    """
+    if isinstance(expected, (list, tuple)) and not isinstance(expected, torch.Size):
+        if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
+            return [f"{type(ours).__name__} for {type(expected).__name__} of {len(expected)}"]
+        return [
+            f"[{place}] {text}"
+            for place, (one, two) in enumerate(zip(ours, expected, strict=True))
+            for text in differences(one, two, tolerance=tolerance, strides=strides)
+        ]
+    if not isinstance(expected, torch.Tensor):
+        same = type(ours) is type(expected) and ours == expected
+        return [] if same else [f"{ours!r} for {expected!r}"]
+    if not isinstance(ours, opdsl.Tensor):
+        return [f"{type(ours).__name__} for Tensor"]
+    found = _form_differences(ours, expected, strides)
+    if found or expected.is_meta or expected.numel() == 0:
+        return found
+    return _value_differences(theirs(ours), expected, tolerance)
+
+
+def _form_differences(ours: opdsl.Tensor, expected: torch.Tensor, strides: bool) -> list[str]:
+    pairs = {
+        "dtype": (f"torch.{ours.dtype.name}", str(expected.dtype)),
+        "shape": (ours.shape, tuple(expected.shape)),
+        "device": (str(ours.device), str(expected.device)),
+    }
+    if strides:
+        pairs["strides"] = (ours.stride(), expected.stride())
+    return [f"{what} {mine} for {wanted}" for what, (mine, wanted) in pairs.items() if mine != wanted]
+
+
+def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: float | None) -> list[str]:
+    expected = expected.detach().resolve_conj().resolve_neg()
+    relative = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
+    smallest = torch.finfo(expected.dtype).smallest_normal * relative if expected.dtype in TOLERANCE else 0.0
+    close = torch.isclose(ours, expected, rtol=relative, atol=smallest, equal_nan=True)
+    if bool(close.all()):
+        return []
+    place = tuple(int(each) for each in (~close).nonzero()[0])
+    count = int((~close).sum())
+    return [f"{count} of {close.numel()} values; at {place} {ours[place].item()!r} for {expected[place].item()!r}"]
+
+
+def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
+    """Fails with the differences between our result and PyTorch's, if there are any."""
+    assert differences(ours, expected, tolerance=tolerance, strides=strides) == []
