@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 from opdsl.errors import AnnotationError
@@ -50,6 +51,8 @@ ADVICE: dict[object, str] = {
     Size: "Size takes a number and stands in Annotated[IntList, Size(2)]",
 }
 """What to write instead of what cannot be a schema type."""
+
+_parse_type = lru_cache(maxsize=256)(parse_type)  # declarations name few types, each very often
 
 KNOWN = (
     "Tensor, int, float, bool, str, Scalar, SymInt, SymBool, DType, Layout, Device, MemoryFormat, Generator, ..., "
@@ -192,7 +195,7 @@ def _meaning(annotation: object) -> Meaning:
     """What an annotation means, lists of one element or several included."""
     declared = getattr(annotation, "__schema_type__", None) if isinstance(annotation, type) else None
     if isinstance(declared, str):
-        return Meaning(parse_type(declared))
+        return Meaning(_parse_type(declared))
     if isinstance(annotation, type) and annotation in PYTHON_NAMES:
         return Meaning(PYTHON_NAMES[annotation])
     if isinstance(annotation, (str, typing.ForwardRef)):
@@ -216,7 +219,7 @@ def _annotated(annotation: Any) -> Meaning:
     written = next((marker for marker in markers if isinstance(marker, SchemaType)), None)
     inside = annotation.__origin__
     if written is not None:
-        type, alias, name = Meaning(parse_type(str(written.content)))
+        type, alias, name = Meaning(_parse_type(str(written.content)))
     elif typing.get_origin(inside) in UNIONS:
         type, alias, name = _union(inside, has_size=any(isinstance(marker, Size) for marker in markers))
     else:
