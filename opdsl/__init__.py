@@ -23,6 +23,7 @@ from opdsl.dispatch import (
     set_default_dtype,
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
+from opdsl.errors import UnknownOperatorError
 from opdsl.kernels.checks import check
 from opdsl.runtime import (
     Array,
@@ -105,7 +106,7 @@ def _function(name: str) -> Any:
     packet = registry.packets.get(f"aten::{name}")
     variants = [] if packet is None else [str(each.properties["variants"]) for each in packet.overloads.values()]
     if packet is None or not any("function" in each for each in variants):
-        raise AttributeError(f"module 'opdsl' has no attribute {name!r}; `opdsl list` shows every operator")
+        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
     return packet.main.build()
 
 

@@ -15,7 +15,7 @@ class OpdslError(Exception):
 # ---------------------------------------------------------------------------------------------- text and declarations
 
 
-class SchemaError(OpdslError, ValueError):
+class SchemaError(OpdslError, RuntimeError, ValueError):
     """A schema text or a schema's parts break the grammar or an invariant.
 
     rule: the broken rule, like ``INV-7``.
@@ -40,7 +40,7 @@ class NativeYamlError(OpdslError, ValueError):
         self.faults = faults
 
 
-class DeclarationError(OpdslError, TypeError):
+class DeclarationError(OpdslError, TypeError, ValueError):
     """A declaration is wrong; the message leads with the file and line of the declaration."""
 
 
@@ -56,7 +56,7 @@ class ScalarFunctionError(DeclarationError):
     """A scalar function uses Python that the scalar graph cannot hold."""
 
 
-class DuplicateOperatorError(DeclarationError):
+class DuplicateOperatorError(DeclarationError, RuntimeError):
     """An operator, overload, variant or kernel is declared twice."""
 
 
@@ -64,7 +64,7 @@ class UnknownOperatorError(OpdslError, AttributeError):
     """No operator of that name is registered."""
 
 
-class DispatchKeyError(OpdslError, ValueError):
+class DispatchKeyError(OpdslError, RuntimeError, ValueError):
     """No dispatch key of that name, or one that cannot be used there."""
 
 

@@ -5,14 +5,16 @@ torchgen derives the operators that ``autogen`` stands for in the same way (``ge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import FunctionType
 
 from opdsl.kernels import check_inplace, copy_, write_out
+from opdsl.kernels.described import Described
+from opdsl.kernels.plain import PlainKernel
 from opdsl.runtime import Tensor
 from opdsl.schema import FunctionSchema
 
 
-class DerivedKernel:
+class DerivedKernel(Described):
     """The in-place or ``out=`` variant of a functional kernel.
 
     Args:
@@ -24,9 +26,7 @@ class DerivedKernel:
 
     __slots__ = ("functional", "operator", "schema", "source")
 
-    def __init__(
-        self, functional: Callable[..., object], source: FunctionSchema, schema: FunctionSchema, operator: str
-    ) -> None:
+    def __init__(self, functional: PlainKernel, source: FunctionSchema, schema: FunctionSchema, operator: str) -> None:
         self.functional = functional
         self.source = source
         self.schema = schema
@@ -58,5 +58,12 @@ class DerivedKernel:
             write_out(self.operator, out, value)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
-    def __repr__(self) -> str:
-        return f"{self.functional!r}, copied"
+    @property
+    def kind(self) -> str:
+        """See ``Described``."""
+        return f"copy of {self.functional.kind}"
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``Described``."""
+        return self.functional.functions

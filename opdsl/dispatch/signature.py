@@ -189,7 +189,8 @@ class Signature:
             return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
-        arguments = [values[each.python_name] for each in self.out.schema.arguments if each.python_name not in self.out_names]
+        names = [each.python_name for each in self.out.schema.arguments]
+        arguments = [values[name] for name in names if name not in self.out_names]
         return Bound(self.out, (*arguments, *outs))
 
     def __str__(self) -> str:

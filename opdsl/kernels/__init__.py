@@ -5,15 +5,21 @@ variants, plans and meta results come from it. Backends compile what ``calls`` d
 May import: errors, schema, scalar, runtime, dispatch.
 """
 
-from opdsl.kernels.author import StructuredDefinition
-from opdsl.kernels.checks import check
-from opdsl.kernels.dtypes import OutputCast
-from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.outputs import new_tensor, resize, resize_output
-from opdsl.kernels.pointwise import PointwiseDefinition
-from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
-from opdsl.kernels.reduction import ReductionDefinition, sum_to
-from opdsl.kernels.structured import Definition, StructuredKernel
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opdsl.kernels.author import StructuredDefinition
+    from opdsl.kernels.checks import check
+    from opdsl.kernels.dtypes import OutputCast
+    from opdsl.kernels.meta import MetaContext
+    from opdsl.kernels.outputs import new_tensor, resize, resize_output
+    from opdsl.kernels.pointwise import PointwiseDefinition
+    from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
+    from opdsl.kernels.reduction import ReductionDefinition, sum_to
+    from opdsl.kernels.structured import Definition, StructuredKernel
 
 __all__ = [
     "Definition",
@@ -35,3 +41,33 @@ __all__ = [
     "sum_to",
     "write_out",
 ]
+
+_MODULES = {
+    "Definition": "structured",
+    "MetaContext": "meta",
+    "OutputCast": "dtypes",
+    "PointwiseDefinition": "pointwise",
+    "ReductionDefinition": "reduction",
+    "StructuredDefinition": "author",
+    "StructuredKernel": "structured",
+    "cast": "primitives",
+    "check": "checks",
+    "check_inplace": "primitives",
+    "clone": "primitives",
+    "copy_": "primitives",
+    "fill_": "primitives",
+    "new_tensor": "outputs",
+    "resize": "outputs",
+    "resize_output": "outputs",
+    "sum_to": "reduction",
+    "write_out": "primitives",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for on first use: ``import opdsl`` needs the language, not the kernels behind it."""
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return value

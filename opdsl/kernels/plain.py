@@ -119,7 +119,7 @@ class PlainKernel(Described):
     @property
     def kind(self) -> str:
         """See ``Described``."""
-        return ""
+        return "function"
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:

@@ -89,7 +89,7 @@ def test_a_declaration_error_has_its_place_once(run: Run, folder: Path) -> None:
 
 def test_an_error_of_a_call_gets_the_place_of_the_call(run: Run, folder: Path) -> None:
     file = write(folder / "wrong_ops.py", "import opdsl\n\nopdsl.ones_of_nothing\n")
-    assert run("list", "--module", "wrong_ops.py").stderr.startswith(f"Error: {file}:3: AttributeError: ")
+    assert run("list", "--module", "wrong_ops.py").stderr.startswith(f"Error: {file}:3: module 'opdsl' ")
 
 
 def test_an_error_in_a_module_exits_with_1(run: Run, folder: Path) -> None:

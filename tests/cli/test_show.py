@@ -69,12 +69,12 @@ def test_properties_of_the_entry_are_shown(run: Run) -> None:
 
 def test_kernels_are_named_with_their_functions(run: Run, my_ops: Path) -> None:
     kernels = part(run("show", "upsample", "--module", "my_ops.py"), "registered kernels")
-    assert kernels == ["CPU   out-kernel upsample_cpu  my_ops.py:37", "Meta  meta upsample_meta       my_ops.py:32"]
+    assert kernels == ["CPU   structured upsample_cpu   my_ops.py:37", "Meta  structured upsample_meta  my_ops.py:32"]
 
 
 def test_a_derived_kernel_is_told_apart(run: Run) -> None:
     kernels = "\n".join(part(run("show", "add_.Scalar"), "registered kernels"))
-    assert "function add_number_kernel, copied to the output" in kernels
+    assert "copy of function add_number_kernel" in kernels
 
 
 def test_the_computed_table_says_why(run: Run) -> None:

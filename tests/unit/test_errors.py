@@ -256,21 +256,7 @@ def test_the_mistake_raises_the_class(mistake: Mistake) -> None:
     assert type(raised(mistake.ours)) is mistake.error
 
 
-# Mistakes for which our class does not yet derive from what PyTorch raises.
-DEPARTURES = frozenset(("schema", "no annotation", "annotation", "declared twice", "dispatch key"))
-
-
-@pytest.mark.parametrize(
-    "mistake",
-    [
-        pytest.param(
-            mistake,
-            id=name,
-            marks=[pytest.mark.xfail(strict=True, reason="errors.py has another base")] if name in DEPARTURES else [],
-        )
-        for name, mistake in MISTAKES.items()
-    ],
-)
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
 def test_the_class_derives_from_what_pytorch_raises(mistake: Mistake) -> None:
     theirs = mistake.theirs
     wanted = theirs if isinstance(theirs, type) else builtin_of(type(raised(theirs)))

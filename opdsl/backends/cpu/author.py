@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from opdsl.backends.cpu import builtin, cache, engine, native
+from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint
 from opdsl.errors import KernelError, MissingDependencyError, NumberError
@@ -39,32 +39,6 @@ _NUMBERS: dict[Any, Input] = {
     type(None): _NOTHING,
 }
 _HALVES = ("float16", "bfloat16")
-
-
-class Compiled(NamedTuple):
-    """What the compiler makes of an author's kernel, as it stands on disk.
-
-    content: object code.
-    symbol: the function in it.
-    needs: names of numba's own helpers that it calls.
-    environments: variables in it that have to be filled before it makes Python objects, for an exception.
-    """
-
-    content: bytes
-    symbol: str
-    needs: tuple[str, ...]
-    environments: tuple[str, ...]
-
-    def pack(self) -> bytes:
-        """As bytes: a line of JSON, then the object code."""
-        return json.dumps([self.symbol, self.needs, self.environments]).encode() + b"\n" + self.content
-
-    @classmethod
-    def unpack(cls, packed: bytes) -> Compiled:
-        """The inverse of ``pack``."""
-        head, _, content = packed.partition(b"\n")
-        symbol, needs, environments = json.loads(head)
-        return cls(content, symbol, tuple(needs), tuple(environments))
 
 
 class Loaded(NamedTuple):
@@ -132,19 +106,6 @@ def _load(compiled: Compiled) -> Loaded:
         imports = helper_addresses(compiled.needs)
     code = engine.load_object(compiled.content, [compiled.symbol, *compiled.environments], imports)
     return Loaded(code, code.address(compiled.symbol), tuple(code.address(each) for each in compiled.environments))
-
-
-def signature_text(arguments: Sequence[Any]) -> str:
-    """The types of a call, for keys and messages."""
-    return ", ".join(_type_text(each) for each in arguments)
-
-
-def _type_text(argument: Any) -> str:
-    if isinstance(argument, ArraySpec):
-        return f"{argument.dtype.name}[{argument.ndim}{argument.layout}]"
-    if isinstance(argument, tuple):
-        return f"({signature_text(argument)})"
-    return "None" if argument is None else str(argument.__name__)
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from opdsl.backends.cpu.author import Compiled, signature_text
+from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.errors import KernelCompileError
 from opdsl.kernels.calls import ArraySpec

@@ -130,8 +130,9 @@ def has_feature(name: str) -> bool:
 def _source_digest() -> str:
     """A digest of this package's source: an edited printer never meets code of the former one."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(Path(__file__).parent.iterdir()):
+        if path.suffix in (".py", ".ll"):
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

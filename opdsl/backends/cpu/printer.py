@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from opdsl.scalar.graph import Node, TypedGraph
-from opdsl.scalar.lowering import lower
+from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType
 
-__all__ = ["boundary_type", "declarations", "function_ir"]
+__all__ = ["boundary_type", "declarations", "function_ir", "rare_ir"]
 
 _TYPES: Final = {
     ScalarType.BOOL: "i1",
@@ -59,6 +59,23 @@ def declarations(graph: TypedGraph) -> set[str]:
     printer = _Printer(_lowered(graph))
     printer.function("unused")
     return printer.declared
+
+
+def rare_ir(graph: TypedGraph, name: str) -> str | None:
+    """A graph's fast variant, for graphs in which something is rare (huge arguments of ``sin``, say).
+
+    A loop over a stretch of elements that first finds ``@name.rare`` false for all of them may call ``@name.fast``,
+    which vectorises; otherwise it calls ``function_ir``'s function, which is right for every argument.
+
+    graph: what ``function_ir`` is given; the declarations are the same.
+    name: the name that ``function_ir`` is given.
+    Returns: ``@name.fast``, with the signature of ``@name``, and ``@name.rare``, with its parameters and result i8 (0
+    or 1); None for a graph without such parts.
+    """
+    parts = split_rare(_lowered(graph))
+    if parts is None:
+        return None
+    return "\n".join(_Printer(part).function(f"{name}.{part.name}") for part in parts)
 
 
 @lru_cache(maxsize=8)
@@ -264,6 +281,7 @@ _PRINTERS: Final[dict[str, Print]] = {
     "bits_right": _binary("", "ashr", "lshr"),
     "bits_right_logical": _binary("", "lshr"),
     "select": _select,
+    "rare": _select,
     "cast": _cast,
     "bits": _bitcast,
     "from_bits": _bitcast,
