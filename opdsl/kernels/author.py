@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
@@ -102,7 +102,8 @@ class StructuredDefinition(Definition):
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
-        return (self.kernels[key].function,) if key in self.kernels else (self.meta,)
+        function = self.kernels[key].function if key in self.kernels else self.meta
+        return (cast(FunctionType, function),)
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """See ``Definition.prepare``."""
