@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import attrs
 
-from opdsl.declare.declaration import Declaration
-from opdsl.declare.dress import dress
 from opdsl.declare.options import Inplace, Out, normalised
 from opdsl.declare.signature import caller_names, is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
@@ -21,6 +19,7 @@ from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
 from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, parse_operator_name
 
 if TYPE_CHECKING:
+    from opdsl.declare.declaration import Declaration
     from opdsl.declare.operator import Operator as OperatorFunction
 
 P = ParamSpec("P")
@@ -107,6 +106,8 @@ class Library:
         self, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
     ) -> FunctionType:
         """What ``op`` does, with the local names that annotations may use handed in."""
+        from opdsl.declare.dress import dress  # with all of kernels: the first declaration loads them
+
         checked = _require_declaration(function)
         schema = schema_of(checked, self._name(checked, name), names)
         with self._all_or_nothing():
@@ -130,6 +131,8 @@ class Library:
             DuplicateOperatorError: the variant is derived, or written, already.
             DeclarationError: the signature is no such variant of the declaration's operator.
         """
+        from opdsl.declare.dress import dress
+
         checked = _require_declaration(function)
         present = declaration.functions.get(variant)
         if present is not None:
@@ -171,6 +174,8 @@ class Library:
         self, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
     ) -> Declaration:
         """Define a schema's operator and the variants that its options ask for: all of them, or none."""
+        from opdsl.declare.declaration import Declaration
+
         where = f"{location(function)}: {function.__name__}"
         rest = dict(options)
         inplace, out = rest.pop("inplace", False), rest.pop("out", False)
@@ -225,6 +230,8 @@ class Library:
             self.undo(partial(self.registry.remove, operator))
 
     def _make_room(self, operator: Operator, function: FunctionType) -> None:
+        from opdsl.declare.declaration import Declaration
+
         present = self.registry.operators.get(operator.name)
         before = None if present is None else present.declaration
         if isinstance(before, Declaration) and _is_same_place(before.function, function):

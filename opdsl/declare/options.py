@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypedDict
 
 import attrs
 
 from opdsl.errors import DeclarationError
 
 
-def _tags(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _tags(given: object) -> object:
+    """Tags as a tuple; what is no list of them stays for the check of its type."""
+    if isinstance(given, str):
+        return (given,)
+    return tuple(given) if isinstance(given, Iterable) else given
 
 
 class EntryOptions(TypedDict, total=False):
@@ -104,16 +107,74 @@ def _check_options(where: str, options: Mapping[str, object]) -> None:
         raise DeclarationError(f"{where}(...) has no option '{unknown[0]}'. It takes: {', '.join(sorted(KNOWN))}.")
 
 
-def normalised(options: Mapping[str, object], where: str) -> dict[str, object]:
+def _check_values(where: str, options: Mapping[str, object]) -> None:
+    """Hold every option against its annotation; typeguard is asked only for what is not plainly right.
+
+    Raises:
+        DeclarationError: a value is of another type.
+    """
+    for name, value in options.items():
+        if _PLAIN[name](value):
+            continue
+        from typing import get_type_hints
+
+        from typeguard import TypeCheckError, check_type
+
+        try:
+            check_type(value, get_type_hints(EntryOptions)[name])
+        except TypeCheckError as error:
+            raise DeclarationError(
+                f"{where}: the option {name}={value!r} does not fit: {error}. "
+                f"opdsl.declare.EntryOptions says what {name} takes."
+            ) from error
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str
+
+
+def _is_flag(value: object) -> bool:
+    return type(value) is bool
+
+
+def _are_texts(value: object) -> bool:
+    return type(value) is tuple and all(type(each) is str for each in value)
+
+
+def _is_table(value: object) -> bool:
+    return type(value) is dict and _are_texts((*value, *value.values()))
+
+
+# What is right at a glance: importing typeguard costs as much as declaring a hundred operators.
+_PLAIN: dict[str, Callable[[object], bool]] = {
+    "variants": _is_text,
+    "tags": _are_texts,
+    "device_check": ("NoCheck", "ExactSame").__contains__,
+    "device_guard": _is_flag,
+    "python_module": _is_text,
+    "category_override": _is_text,
+    "structured_inherits": _is_text,
+    "ufunc_inner_loop": _is_table,
+    "precomputed": _are_texts,
+    "autogen": _is_text,
+    "cpp_no_default_args": _are_texts,
+    "manual_cpp_binding": _is_flag,
+    "manual_kernel_registration": _is_flag,
+    "dispatch": _is_table,
+}
+
+
+def normalised(options: Mapping[str, object], where: str) -> dict[str, Any]:
     """Options with tags as a tuple and variants checked.
 
     Raises:
         DeclarationError: an unknown option, or variants that are neither ``function`` nor ``method``.
     """
     _check_options(where, options)
-    result = dict(options)
+    result: dict[str, Any] = dict(options)
     if "tags" in result:
-        result["tags"] = _tags(result["tags"])  # type: ignore[arg-type]
+        result["tags"] = _tags(result["tags"])
+    _check_values(where, result)
     variants = result.get("variants", "function")
     names = [each.strip() for each in variants.split(",")] if isinstance(variants, str) else []
     if not names or any(each not in ("function", "method") for each in names):

@@ -307,3 +307,14 @@ def test_an_argument_that_python_cannot_name_is_called_with_an_underscore(lib):
         return self + from_
 
     assert f(opdsl.tensor([1.0]), from_=2).item() == 3.0
+
+
+@pytest.mark.parametrize(
+    "option", [{"tags": 3}, {"device_check": "Maybe"}, {"device_guard": "yes"}, {"dispatch": ["CPU"]}]
+)
+def test_an_option_of_another_type_is_refused(lib, option):
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(errors.DeclarationError, match=f"the option {next(iter(option))}="):
+        lib.op(**option)(f)
+    assert names() == set()
