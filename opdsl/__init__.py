@@ -24,7 +24,6 @@ from opdsl.dispatch import (
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
 from opdsl.errors import UnknownOperatorError
-from opdsl.kernels.checks import check
 from opdsl.runtime import (
     Array,
     CPUTensor,
@@ -74,6 +73,7 @@ from opdsl.schema.vocabulary import (
 if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.kernels import check as check
 
 __version__ = "0.1.0"
 
@@ -94,6 +94,8 @@ def __getattr__(name: str) -> Any:
     """Operators of the aten namespace by their name, and submodules, on first use."""
     if name in _SUBMODULES:
         return importlib.import_module(f"opdsl.{name}")
+    if name == "check":
+        return importlib.import_module("opdsl.kernels").check
     if name.startswith("__"):
         raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
     _load_aten()

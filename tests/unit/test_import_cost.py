@@ -9,7 +9,15 @@ from functools import cache
 import pytest
 
 HEAVY = ["numba", "llvmlite", "cuda", "torch", "yaml", "typeguard", "click", "rich", "ml_dtypes", "importlib.metadata"]
-LATER = ["opdsl.aten", "opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.native", "opdsl.cli", "opdsl.testing"]
+LATER = [
+    "opdsl.aten",
+    "opdsl.kernels",
+    "opdsl.backends.cpu",
+    "opdsl.backends.cuda",
+    "opdsl.native",
+    "opdsl.cli",
+    "opdsl.testing",
+]
 
 
 @cache
