@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from opdsl.aten.checks import check_alpha, is_boolean
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.scalar.intrinsics import fma
+from opdsl.scalar.intrinsics import fma, trunc_divide
 from opdsl.schema.vocabulary import Scalar
 
 # ---------------------------------------------------------------------------------------------------------------- add
@@ -230,7 +228,7 @@ def div_floor_scalar_function(self, other):
 
 @div_mode.pointwise(when={"rounding_mode": "trunc"})
 def div_trunc_scalar_function(self, other):
-    return math.trunc(self / other)
+    return trunc_divide(self, other)
 
 
 @div.overload(

@@ -376,6 +376,8 @@ def _compile(caller: Caller) -> FunctionType:
 def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object]], object]:
     """The slow road of a caller: takes away what was left at its default, then binds and dispatches."""
     places = [slot for slot in caller.slots if not slot.keyword_only]
+    # What only some overloads take by position is handed on by name, which all of them take.
+    by_name = {each.name for one in caller.signatures for each in one.parameters if each.keyword_only}
     defaults = {slot.name: slot.default for slot in caller.slots if not slot.required}
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
@@ -388,7 +390,7 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
         for slot, value in pairs:
             if slot.name in defaults and value is defaults[slot.name]:
                 continue
-            if len(positional) == places.index(slot):
+            if len(positional) == places.index(slot) and slot.name not in by_name:
                 positional.append(value)
             else:
                 rest[slot.name] = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["fma"]
+__all__ = ["fma", "trunc_divide"]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -20,3 +20,17 @@ def fma(x: float, y: float, z: float) -> float:
         return float(Fraction(x) * Fraction(y) + Fraction(z))
     except (OverflowError, ValueError):  # infinities and NaN
         return x * y + z
+
+
+def trunc_divide(x: float, y: float) -> float:
+    """``x / y``, rounded towards zero; integers are divided exactly.
+
+    x: the numerator.
+    y: the divisor.
+
+    >>> trunc_divide(-7, 2), trunc_divide(-7.0, 2.0)
+    (-3, -3.0)
+    """
+    if isinstance(x, int) and isinstance(y, int):
+        return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+    return float(int(x / y))

@@ -175,6 +175,15 @@ def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, values, kind)
 
 
+def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    """Truncated quotients; those of integers never pass through floating point, where they would lose digits."""
+    (numerator, divisor), kind = typer.together(operands)
+    if kind.category >= FLOAT:
+        return typer.node("trunc", [typer.node("divide", [numerator, divisor], kind)], kind)
+    divisible = _arithmetic(typer, "subtract", [numerator, _arithmetic(typer, "fmod", [numerator, divisor])])
+    return _arithmetic(typer, "floor_divide", [divisible, divisor])
+
+
 def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """Exponents that are known become what PyTorch computes for them."""
     (base, exponent), kind = typer.together(operands)
@@ -299,6 +308,7 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "extremum": _extremum,
     "absolute": _absolute,
     "floating": _floating,
+    "trunc_divide": _trunc_divide,
     "power": _power,
     "comparison": _comparison,
     "bitwise": _bitwise,
