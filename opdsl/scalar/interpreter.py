@@ -241,6 +241,7 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_right": np.right_shift,
     "bits_right_logical": _bits_right_logical,
     "select": np.where,
+    "rare": np.where,
     "isnan": np.isnan,
     "isinf": np.isinf,
     "isfinite": np.isfinite,

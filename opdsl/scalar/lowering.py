@@ -12,7 +12,7 @@ from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.mathematics.expression import Expression
 from opdsl.scalar.types import INTEGER, ScalarType
 
-__all__ = ["lower"]
+__all__ = ["lower", "split_rare"]
 
 
 def lower(graph: TypedGraph) -> TypedGraph:
@@ -34,6 +34,31 @@ def lower(graph: TypedGraph) -> TypedGraph:
         else:
             positions.append(formula(*(Expression(builder, at) for at in arguments)).position)
     return builder.finish(graph.name, (positions[at] for at in graph.results))
+
+
+def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
+    """A lowered graph without what is rare in it, and when that does not do.
+
+    graph: a graph as ``lower`` gives it.
+    Returns: the graph named "fast", with the fast side of each ``rare`` node, and the graph named "rare", a bool:
+    whether one of their conditions holds. None for a graph without such nodes.
+    """
+    if all(node.op != "rare" for node in graph.nodes):
+        return None
+    builder = GraphBuilder()
+    positions: list[int] = []
+    condition = builder.constant(False, ScalarType.BOOL)
+    for node in graph.nodes:
+        arguments = tuple(positions[at] for at in node.arguments)
+        if node.op in ("parameter", "constant"):
+            positions.append(builder.add(node))
+        elif node.op == "rare":
+            condition = builder.node("bitwise_or", (condition, arguments[0]), ScalarType.BOOL)
+            positions.append(arguments[2])
+        else:
+            positions.append(builder.node(node.op, arguments, node.type))
+    fast = builder.finish("fast", (positions[at] for at in graph.results))
+    return fast, builder.finish("rare", [condition])
 
 
 def _formula(op: str, kind: ScalarType) -> Callable[..., Expression] | None:

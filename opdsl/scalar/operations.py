@@ -39,6 +39,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("negative", 1, "arithmetic", "-"),
     ("absolute", 1, "absolute", "abs"),
     ("divide", 2, "floating", "/"),
+    ("trunc_divide", 2, "trunc_divide", "trunc_divide"),
     ("power", 2, "power", "**"),
     # comparison: promoted operands, bool
     ("equal", 2, "comparison", "=="),
@@ -78,7 +79,9 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
     )),
     *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "nextafter", "ieee_remainder")),
-    # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers
+    # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers, `rare` is a select
+    # (condition, slow, fast) whose condition seldom holds
+    ("rare", 3, "lowered", "rare"),
     ("bits", 1, "lowered", "bits"),
     ("from_bits", 1, "lowered", "from_bits"),
     ("bits_left", 2, "lowered", "bits_left"),

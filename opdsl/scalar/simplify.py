@@ -164,6 +164,12 @@ def _select(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType)
     return None
 
 
+def _rare(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    condition, slow, fast = arguments
+    value = builder.constant_value(condition)
+    return None if value is None else slow if value else fast
+
+
 def _not_equal(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     first, second = arguments
     if builder.nodes[first].type.category == BOOL and builder.constant_value(second) is False:
@@ -198,6 +204,7 @@ _RULES: Final[dict[str, Rule]] = {
     "bitwise_and": _logic(False),
     "bitwise_or": _logic(True),
     "select": _select,
+    "rare": _rare,
     "not_equal": _not_equal,
     "absolute": _absolute,
     **dict.fromkeys(_ROUNDINGS, _rounding),

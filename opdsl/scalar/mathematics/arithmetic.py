@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
-from opdsl.scalar.mathematics.expression import Expression, select
+from opdsl.scalar.mathematics.expression import Expression, fma, rare, select
 from opdsl.scalar.types import INTEGER
 
 __all__ = ["FLOATING", "INTEGERS"]
@@ -16,7 +17,7 @@ def floor_divide(first: Expression, second: Expression) -> Expression:
     if first.type.category == INTEGER:
         quotient, remainder = _divide_integers(first, second)
         return select(_signs_differ(remainder, second), quotient - 1, quotient)
-    modulus = first.apply("fmod", second)
+    modulus = fmod(first, second)
     quotient = (first - modulus) / second
     quotient = select(_signs_differ(modulus, second), quotient - 1, quotient)
     floor = quotient.apply("floor")
@@ -31,13 +32,24 @@ def remainder(first: Expression, second: Expression) -> Expression:
     if first.type.category == INTEGER:
         _, rest = _divide_integers(first, second)
     else:
-        rest = first.apply("fmod", second)
+        rest = fmod(first, second)
     return select(_signs_differ(rest, second), rest + second, rest)
 
 
 def fmod(first: Expression, second: Expression) -> Expression:
-    """Of integers: with the sign of the dividend; by 0 it gives 0. (Of floats C's ``fmod`` stays: it is exact.)"""
-    return _divide_integers(first, second)[1]
+    """With the sign of the dividend, exact; integers by 0 give 0.
+
+    Where a quotient of floats is below 2**mantissa, rounding it leaves the integer or the next: the fused remainder is
+    exact, and one step back mends it. Larger quotients are left to the C library.
+    """
+    if first.type.category == INTEGER:
+        return _divide_integers(first, second)[1]
+    dividend, divisor = abs(first), abs(second)
+    quotient = (dividend / divisor).apply("trunc")
+    rest = fma(quotient, -divisor, dividend)
+    rest = select(rest < 0.0, rest + divisor, rest).copysign(first)
+    near = (dividend < divisor * 2.0 ** (52 if first.is_double else 23)) & (divisor < inf)
+    return rare(~near, first.apply("fmod", second), rest)
 
 
 def _signs_differ(rest: Expression, divisor: Expression) -> Expression:
@@ -110,4 +122,4 @@ def isfinite(value: Expression) -> Expression:
 
 _SHARED: Final[dict[str, Callable[..., Expression]]] = {"floor_divide": floor_divide, "remainder": remainder}
 INTEGERS: Final = _SHARED | {"power": power, "fmod": fmod, "shift_left": shift_left, "shift_right": shift_right}
-FLOATING: Final = _SHARED | {"isnan": isnan, "isinf": isinf, "isfinite": isfinite}
+FLOATING: Final = _SHARED | {"fmod": fmod, "isnan": isnan, "isinf": isinf, "isfinite": isfinite}

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.types import ScalarType
 
-__all__ = ["Expression", "Operand", "fma", "maximum", "minimum", "polynomial", "select"]
+__all__ = ["Expression", "Operand", "fma", "maximum", "minimum", "polynomial", "rare", "select"]
 
 Operand: TypeAlias = "Expression | float | int"
 
@@ -145,6 +145,14 @@ def select(condition: Expression, chosen: Operand, other: Operand) -> Expression
     assert isinstance(typed, Expression)
     sides = [side if isinstance(side, Expression) else typed.constant(side) for side in (chosen, other)]
     return condition.apply("select", *sides, kind=typed.type)
+
+
+def rare(condition: Expression, slow: Expression, fast: Expression) -> Expression:
+    """``slow if condition else fast``, where the condition seldom holds: ``slow`` may be the C library's function.
+
+    A loop may test a stretch of elements first and leave the slow side out where none needs it.
+    """
+    return condition.apply("rare", slow, fast, kind=fast.type)
 
 
 def maximum(first: Expression, second: Operand) -> Expression:

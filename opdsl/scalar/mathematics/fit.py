@@ -27,6 +27,7 @@ from mpmath import (  # type: ignore[import-untyped]
     mp,
     mpf,
     pi,
+    sin,
     sinh,
     sqrt,
     tanh,
@@ -78,6 +79,7 @@ def scaled_erfc(center: int) -> Function:
 
 mp.dps = 60
 HALF_LOG2 = log(2) / 2 * mpf("1.0005")
+QUARTER_PI = pi / 4 * mpf("1.0005")
 THIRD = mpf(1) / 3 * mpf("1.0001")
 
 TARGETS: dict[str, Target] = {
@@ -137,6 +139,11 @@ TARGETS: dict[str, Target] = {
     # cosh(r) = 1 + r*r*P(r*r)
     "cosh_reduced": Target(taylor_safe(lambda u: (cosh(sqrt(u)) - 1) / u, mpf(1) / 2, 2),
                            lambda u: u + mpf("1e-9"), mpf(0), HALF_LOG2**2, 3, 6),
+    # sin(r) = r + r**3*P(r*r), cos(r) = 1 - r*r/2 + r**4*P(r*r)
+    "sin": Target(taylor_safe(lambda u: (sin(sqrt(u)) / sqrt(u) - 1) / u, -mpf(1) / 6, 2),
+                  lambda u: u + mpf("1e-9"), mpf(0), QUARTER_PI**2, 3, 7),
+    "cos": Target(taylor_safe(lambda u: (cos(sqrt(u)) - 1 + u / 2) / u**2, mpf(1) / 24, 3),
+                  lambda u: u**2 + mpf("1e-9"), mpf(0), QUARTER_PI**2, 3, 6),
     # atan(x) = x + x**3*P(x*x)
     "atan": Target(taylor_safe(lambda u: (atan(sqrt(u)) / sqrt(u) - 1) / u, -mpf(1) / 3, 2),
                    lambda u: u / (atan(sqrt(u)) / sqrt(u)) + mpf("1e-9") if u else mpf("1e-9"), mpf(0), mpf(1), 9, 21),

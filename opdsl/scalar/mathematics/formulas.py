@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opdsl.scalar.mathematics import arithmetic, error_function, exponential, hyperbolic, inverse, logarithm, powers
+from opdsl.scalar.mathematics import (
+    arithmetic,
+    error_function,
+    exponential,
+    hyperbolic,
+    inverse,
+    logarithm,
+    powers,
+    trigonometric,
+)
 from opdsl.scalar.mathematics.expression import Expression
 
 __all__ = ["ACCURACY", "FLOATING", "INTEGERS"]
@@ -20,6 +29,7 @@ FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **hyperbolic.FLOATING,
     **inverse.FLOATING,
     **powers.FLOATING,
+    **trigonometric.FLOATING,
 }
 
 # Largest error in units in the last place, over all arguments; held by the tests against mpmath.
@@ -38,6 +48,9 @@ ACCURACY: Final[dict[str, dict[str, float]]] = {
         ("cosh", 1.8, 1.55),
         ("erf", 1.05, 1.0),
         ("erfc", 2.15, 1.5),
+        ("sin", 1.6, 0.9),
+        ("cos", 1.6, 0.9),
+        ("tan", 2.4, 2.4),
         ("asin", 1.2, 1.3),
         ("acos", 0.8, 0.85),
         ("atan", 1.35, 1.7),

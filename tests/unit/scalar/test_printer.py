@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from opdsl.backends.cpu.printer import declarations, function_ir
+from opdsl.backends.cpu.printer import declarations, function_ir, rare_ir
 from opdsl.scalar import evaluate, lower, read
 from tests.unit.scalar.harness import Compiled, assembly
 
@@ -244,3 +244,37 @@ def test_loops_vectorise(function, kind):
     text = assembly(read(function).specialise({"x": kind}))
     assert "ymm" in text or "zmm" in text or "xmm" not in text
     assert "call" not in text
+
+
+RARE = {
+    "sin": (lambda x: math.sin(x), np.array([0.5, 1e30, -3e38, np.inf, np.nan, 12345.0])),
+    "fmod": (lambda x: math.fmod(x, 0.7), np.array([0.5, 1e30, -1e20, np.inf, np.nan, 7.5])),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+@pytest.mark.parametrize("kind", FLOATS)
+def test_rare_arguments_are_right_among_common_ones(name, kind):
+    function, special = RARE[name]
+    values = np.linspace(-50, 50, 5000).astype(kind)
+    values[2000 : 2000 + special.size] = special
+    graph = read(function).specialise({"x": kind})
+    with np.errstate(all="ignore"):
+        operands = [values.astype("float64")] + ([np.array(0.7, kind).astype("float64")] if name == "fmod" else [])
+        expected = getattr(np, name)(*operands).astype(kind)
+    np.testing.assert_allclose(Compiled(graph)(values), expected, rtol=3e-7 if kind == "float32" else 1e-14, atol=1e-45)
+
+
+def test_only_graphs_with_rare_parts_have_variants():
+    assert rare_ir(read(lambda x: math.exp(x)).specialise({"x": "float32"}), "f") is None
+    text = rare_ir(read(lambda x: math.sin(x)).specialise({"x": "float32"}), "f")
+    assert "define internal float @f.fast(float %p0)" in text
+    assert "define internal i8 @f.rare(float %p0)" in text
+    assert "@sinf" not in text
+
+
+def test_rare_of_rare_holds_when_either_does():
+    function, values = (lambda x: math.cos(math.sin(x) * 1e6)), np.linspace(-3, 3, 3000)
+    values[1500] = 1e300
+    graph = read(function).specialise({"x": "float64"})
+    np.testing.assert_allclose(Compiled(graph)(values), np.cos(np.sin(values) * 1e6), rtol=0, atol=1e-8)
