@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from opdsl.scalar.operations import OPERATIONS
@@ -11,10 +12,6 @@ from opdsl.scalar.types import ScalarType
 __all__ = ["Node", "Number", "TypedGraph", "constant_key", "show"]
 
 Number: TypeAlias = bool | int | float | complex
-
-# Raised with every change of what a lowered operation computes: it is part of every fingerprint, so that object code
-# that was compiled from the mathematics of before is not taken for the present one.
-REVISION = 1
 
 
 class Node(NamedTuple):
@@ -78,8 +75,20 @@ def _fingerprint(graph: TypedGraph) -> str:
         f"{node.op}{node.arguments}{node.type.value}{constant_key(node.value) if node.op == 'constant' else ''}"
         for node in graph.nodes
     ]
-    text = f"{REVISION}\n" + "\n".join(rows) + f"\n{graph.results}"
+    text = f"{_revision()}\n" + "\n".join(rows) + f"\n{graph.results}"
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@cache
+def _revision() -> str:
+    """A digest of the source that makes and lowers graphs: code of former formulas is not taken for the present."""
+    import hashlib
+
+    here = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted([*here.glob("*.py"), *(here / "mathematics").glob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def constant_key(value: Number | str | None) -> str:
