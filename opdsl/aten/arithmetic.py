@@ -33,7 +33,8 @@ def add_meta(ctx, self, other, alpha):
     check_alpha(self, other, alpha)
 
 
-@add.pointwise
+# PyTorch generates these two from the ufunc entry, whose loops take numbers as elements.
+@add.pointwise(rounded=("self", "other", "alpha"))
 def add_scalar_function(self, other, alpha):
     return fma(alpha, other, self)
 
@@ -87,7 +88,7 @@ def sub_meta(ctx, self, other, alpha):
     check_alpha(self, other, alpha)
 
 
-@sub.pointwise
+@sub.pointwise(rounded=("self", "other", "alpha"))
 def sub_scalar_function(self, other, alpha):
     return fma(-alpha, other, self)
 

@@ -33,6 +33,7 @@ class Declaration:
     operators: by variant: ``functional``, ``inplace``, ``out``.
     structured: whether what is derived is exported as a structured group.
     out_is_explicit: whether a derived ``out=`` is exported as an entry even where torchgen could generate it.
+    untagged: the variants for which no tags are given; they get the one that fits what is attached.
     definition: the shape function with its out-kernels, or the scalar functions; None for plain kernels.
     functions: what calls each variant, hand-written ones among them.
     """
@@ -47,6 +48,7 @@ class Declaration:
         "operators",
         "out_is_explicit",
         "structured",
+        "untagged",
     )
 
     def __init__(
@@ -57,12 +59,14 @@ class Declaration:
         *,
         structured: bool,
         out_is_explicit: bool,
+        untagged: frozenset[str],
     ) -> None:
         self.library = library
         self.function = function
         self.operators = operators
         self.structured = structured
         self.out_is_explicit = out_is_explicit
+        self.untagged = untagged
         self.definition: Definition | None = None
         self.meta_reads_numbers = True
         self.attached: dict[str, FunctionType] = {}
@@ -188,6 +192,7 @@ class Declaration:
         promote: str,
         keep: tuple[str, ...],
         wrapped: tuple[str, ...],
+        rounded: tuple[str, ...],
         when: Mapping[str, object],
     ) -> None:
         """Take a scalar function for every backend and variant.
@@ -197,6 +202,7 @@ class Declaration:
             promote: how operand dtypes become the dtype of the loop and of the result.
             keep: parameters that keep their own dtype, as where's condition.
             wrapped: number parameters that take part in promotion, as the number of a comparison.
+            rounded: parameters that a loop in 16 bits sees in 16 bits where they are numbers, as those of ``add``.
             when: values of other parameters for which this function is meant; several can be attached then.
 
         Raises:
@@ -209,7 +215,7 @@ class Declaration:
         self._claim(f"pointwise {dict(when)}" if when else "pointwise", scalar)
         present = self.definition
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
-        definition.add(scalar, promote=promote, keep=keep, wrapped=wrapped, when=when)
+        definition.add(scalar, promote=promote, keep=keep, wrapped=wrapped, rounded=rounded, when=when)
         if definition is present:
             return
         if "meta" in self.attached:
@@ -219,8 +225,15 @@ class Declaration:
         for key in COMPILED_KEYS:
             self._register_structured(key)
 
+    def _infer_tag(self, tag: str) -> None:
+        """Tag the operators for which the declaration names no tags."""
+        for variant in self.untagged:
+            self.operators[variant].tags = (tag,)
+            self.functions[variant].__dict__["tags"] = (tag,)
+
     def _infer_entry(self) -> None:
         """What every pointwise entry says, unless the declaration says otherwise."""
+        self._infer_tag("pointwise")
         for variant, operator in self.operators.items():
             operator.properties.setdefault("device_check", "NoCheck")
             if variant == "out" and self.structured:
@@ -242,6 +255,7 @@ class Declaration:
         definition = ReductionDefinition(self.main.schema, self.name)
         definition.define(function, **options)
         self.definition = definition
+        self._infer_tag("reduction")
         for key in COMPILED_KEYS:
             self._register_structured(key)
 

@@ -76,12 +76,13 @@ class Facets:
         promote: str = "default",
         keep: str | Iterable[str] = (),
         wrapped: str | Iterable[str] = (),
+        rounded: str | Iterable[str] = (),
         when: Mapping[str, object] | None = None,
     ) -> object:
         """Attach a scalar function."""
 
         def attach(decorated: object) -> object:
-            names = _names(keep), _names(wrapped)
+            names = _names(keep), _names(wrapped), _names(rounded)
             self.declaration.attach_pointwise(decorated, promote, *names, when or {})
             return decorated
 

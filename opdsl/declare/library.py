@@ -93,7 +93,7 @@ class Library:
             DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
             DuplicateOperatorError: the name is taken.
         """
-        if isinstance(name, FunctionType):
+        if name is not None and not isinstance(name, str):
             return self.declare(name, None, {}, caller_names(1))
         names = caller_names(1)
 
@@ -181,11 +181,12 @@ class Library:
         inplace, out = rest.pop("inplace", False), rest.pop("out", False)
         structured = rest.pop("structured", True)
         accepts_numbers, is_bound = rest.pop("accepts_numbers", False), rest.pop("is_bound", True)
-        entry: dict[str, Any] = normalised({"tags": (), **rest}, where)
+        entry: dict[str, Any] = normalised(rest, where)
         schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}
         # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
         inherited: dict[str, Any] = {key: value for key, value in entry.items() if key in _INHERITED}
-        inherited["tags"] = tuple(each for each in entry["tags"] if each != "core")
+        if "tags" in entry:
+            inherited["tags"] = tuple(each for each in entry["tags"] if each != "core")
         if inplace:
             how = inplace if isinstance(inplace, Inplace) else Inplace()
             more = {**inherited, "variants": entry["variants"], **how.options}
@@ -193,6 +194,7 @@ class Library:
         if out:
             how_out = out if isinstance(out, Out) else Out()
             schemas["out"] = (out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
+        untagged = frozenset(variant for variant, (_, properties) in schemas.items() if "tags" not in properties)
         operators = {
             variant: Operator(
                 each,
@@ -206,7 +208,9 @@ class Library:
             for variant, (each, properties) in schemas.items()
         }
         explicit = isinstance(out, Out) and out.explicit
-        declaration = Declaration(self, function, operators, structured=structured, out_is_explicit=explicit)
+        declaration = Declaration(
+            self, function, operators, structured=structured, out_is_explicit=explicit, untagged=untagged
+        )
         self._define_all(declaration)
         return declaration
 
@@ -312,7 +316,7 @@ def op(name: Any = None, /, **options: Any) -> Any:
     """Declare an operator in the namespace of the calling module; see ``Library.op``."""
     library = Library(_namespace_of(sys._getframe(1).f_globals))
     names = caller_names(1)
-    if isinstance(name, FunctionType):
+    if name is not None and not isinstance(name, str):
         return library.declare(name, None, {}, names)
 
     def decorate(function: FunctionType) -> Any:

@@ -63,6 +63,7 @@ class Operator(Protocol, Generic[P, R_co]):
         promote: str = "default",
         keep: str | Iterable[str] = (),
         wrapped: str | Iterable[str] = (),
+        rounded: str | Iterable[str] = (),
         when: Mapping[str, object] | None = None,
     ) -> Callable[[F], F]: ...
     def pointwise(self, *args: object, **kwargs: object) -> object:

@@ -54,6 +54,7 @@ class Facade:
         self.namespace: dict[str, object] = {"__name__": module, "build": self.build}
         self.function = FunctionType(_stub.__code__, self.namespace, name)
         self.function.__module__ = module
+        self.function.__qualname__ = name
 
     def build(self) -> FunctionType:
         """Generate the function's source if that was not done since the last change, and return the function."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,6 +92,7 @@ class PointwiseDefinition(Definition):
         promote: str = "default",
         keep: Iterable[str] = (),
         wrapped: Iterable[str] = (),
+        rounded: Iterable[str] = (),
         when: Mapping[str, object] | None = None,
         cast: OutputCast | None = None,
     ) -> None:
@@ -102,6 +103,8 @@ class PointwiseDefinition(Definition):
             promote: a key of ``opdsl.kernels.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
             wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
+            rounded: names of arguments that a loop in 16 bits sees in 16 bits where they are numbers; PyTorch takes
+                others in full precision.
             when: values of other arguments for which the function is meant.
             cast: which dtypes outputs that are given may have; None for PyTorch's rule.
 
@@ -114,12 +117,15 @@ class PointwiseDefinition(Definition):
         condition = dict(when or {})
         scalar = function if isinstance(function, ScalarFunction) else read(function)
         parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
-        self._check_function(scalar, [each for _, each in parameters], promote, {*condition, *keep, *wrapped})
-        exempt = frozenset(place for place, (_, each) in enumerate(parameters) if each.name in set(keep))
+        self._check_function(scalar, [each for _, each in parameters], promote, {*condition, *keep, *wrapped, *rounded})
+        exempt, narrow = (
+            frozenset(place for place, (_, each) in enumerate(parameters) if each.name in names)
+            for names in (set(keep), set(rounded))
+        )
         self.formulas.append(
             Formula(
                 scalar,
-                Configuration(PROMOTIONS[promote], exempt, self.results, cast),
+                Configuration(PROMOTIONS[promote], exempt, narrow, self.results, cast),
                 condition,
                 tuple(place for place, _ in parameters),
                 frozenset(place for place, each in parameters if each.name in set(wrapped)),
@@ -224,7 +230,7 @@ class PointwiseDefinition(Definition):
         if dtype is None:
             return value
         if not isinstance(value, Tensor):
-            return round_to(float(value), dtype)
+            return round_to(float(value if self._wraps(state, place) else convert(value, dtype)), dtype)
         from opdsl.kernels.primitives import cast
 
         return cast(value, dtype)
@@ -233,9 +239,12 @@ class PointwiseDefinition(Definition):
         """What the compiled kernel gets for an operand."""
         if isinstance(value, Tensor):
             return array_of(value) if value.device is state.iteration.device else value.item()
+        return (wrap if self._wraps(state, place) else convert)(value, state.iteration.parameters[place])
+
+    def _wraps(self, state: Elementwise, place: int) -> bool:
+        """Whether a number stands for a tensor, so that nothing checks whether its dtype holds it."""
         at = state.formula.places[place]
-        wraps = self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
-        return (wrap if wraps else convert)(value, state.iteration.parameters[place])
+        return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
 
     def graph(self, state: Elementwise) -> TypedGraph:
         """The typed graph of a call."""
@@ -268,7 +277,7 @@ class PointwiseDefinition(Definition):
         """See ``Definition.plan``."""
         state: Elementwise = prepared.state
         values = [arguments[at] for at in state.formula.places]
-        if any(each is not None for each in state.iteration.casts) or not self._numbers_fit(state, values):
+        if self._casts_tensors(state, values) or not self._numbers_fit(state, values):
             return None
         geometries = [each.geometry for each in outputs or prepared.promises]
         computes = state.iteration.device.type != "meta"
@@ -290,6 +299,13 @@ class PointwiseDefinition(Definition):
         compute = self._compile(state, values, geometries, allocate=not outputs) if computes else None
         return make_plan(source, compute, geometries, call.slow, constants)
 
+    def _casts_tensors(self, state: Elementwise, values: Sequence[Any]) -> bool:
+        """Whether a tensor has to be cast before the loop, which a plan does not do."""
+        return any(
+            isinstance(value, Tensor) and dtype is not None
+            for value, dtype in zip(values, state.iteration.casts, strict=True)
+        )
+
     def _numbers_fit(self, state: Elementwise, values: Sequence[Any]) -> bool:
         """Whether the compiled kernel converts the kinds of numbers that are given as ``convert`` does."""
         return not any(
@@ -303,6 +319,9 @@ class PointwiseDefinition(Definition):
         if isinstance(value, Tensor):
             here = value.device is state.iteration.device
             return f"{parameter.name}.array" if here else f"{parameter.name}.item()"
+        if parameter.is_dynamic and state.iteration.casts[place] is not None:
+            constants.append(partial(self._cast, state, place))
+            return f"plan_constants[{len(constants) - 1}]({parameter.name})"
         if parameter.is_dynamic:
             return parameter.name
         constants.append(self._value(state, place, value))
@@ -318,8 +337,12 @@ class PointwiseDefinition(Definition):
             if self.check is not None and self.check_reads_numbers:
                 constants.append(value)
                 guards.append(f"{parameter.name} != plan_constants[{len(constants) - 1}]")
-            elif type(value) is float and at in state.formula.places and at not in state.formula.wrapped:
-                largest = LARGEST.get(state.iteration.parameters[state.formula.places.index(at)].name)
+            elif at in state.formula.places and at not in state.formula.wrapped:
+                place = state.formula.places.index(at)
+                cast = state.iteration.casts[place]
+                if type(value) is not float and cast is None:
+                    continue
+                largest = LARGEST.get((cast or state.iteration.parameters[place]).name)
                 if largest is not None:
                     guards.append(f"not -{largest!r} <= {parameter.name} <= {largest!r}")
         return guards

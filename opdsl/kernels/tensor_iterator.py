@@ -47,12 +47,14 @@ class Configuration(NamedTuple):
 
     promotion: from the operands' dtypes to the one that is computed in, and to the result's.
     exempt: positions of operands that take no part in promotion and keep their own dtype.
+    rounded: positions of numbers that a loop in 16 bits sees in 16 bits; others keep all their digits.
     outputs: how many there are.
     cast: which dtypes a given output may have; None for PyTorch's rule.
     """
 
     promotion: Promotion
     exempt: frozenset[int] = frozenset()
+    rounded: frozenset[int] = frozenset()
     outputs: int = 1
     cast: OutputCast | None = None
 
@@ -110,10 +112,7 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         output_strides(shape, layout),
         common_device(tensors),
         tuple(_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)),
-        tuple(
-            _cast(operand, common, configuration.promotion, keeps)
-            for operand, keeps in zip(operands, exempt, strict=True)
-        ),
+        tuple(_cast(operand, common, configuration, place) for place, operand in enumerate(operands)),
         configuration.cast or _default_cast(configuration.promotion, len(promoting)),
     )
 
@@ -186,16 +185,17 @@ _NUMBER_RULES = {
 }
 
 
-def _cast(operand: Operand, common: DType, promotion: Promotion, exempt: bool) -> DType | None:
+def _cast(operand: Operand, common: DType, configuration: Configuration, place: int) -> DType | None:
     """What to cast an operand to before a loop in 16 bits, which would see more digits of it than PyTorch's does.
 
-    PyTorch takes numbers and zero-dim tensors in full precision into arithmetic, but not into comparisons.
+    PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic, but not into comparisons.
     """
-    if exempt or common not in PRECISION or not _promotes(operand):
+    if place in configuration.exempt or common not in PRECISION:
         return None
-    if isinstance(operand, Geometry) and (operand.dtype is common or (operand.ndim == 0 and not promotion.boolean)):
-        return None
-    return None if isinstance(operand, Number) and not promotion.boolean else common
+    rounded = place in configuration.rounded or (configuration.promotion.boolean and _promotes(operand))
+    if isinstance(operand, Number):
+        return common if rounded else None
+    return None if operand.dtype is common or (operand.ndim == 0 and not rounded) else common
 
 
 def common_device(tensors: Sequence[Geometry]) -> Device:

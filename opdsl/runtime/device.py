@@ -211,7 +211,10 @@ class BackendTable:
         except ModuleNotFoundError as error:
             if error.name is None or not name.startswith(error.name):
                 raise
-            raise DeviceError(f"the backend of {device_type!r} has no module {name}") from error
+            raise DeviceError(
+                f"device {device_type!r}: its backend is not installed (no module {name}). "
+                "Use device='cpu'; `opdsl doctor` shows which backends there are."
+            ) from error
 
     def _from_entry_points(self, device_type: str) -> BackendEntry | None:
         import importlib.metadata
