@@ -21,6 +21,7 @@ _TOPICS = (
     "linear_algebra",
     "joining",
     "special_methods",
+    "subscripts",
 )
 
 

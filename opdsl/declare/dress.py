@@ -14,14 +14,15 @@ from opdsl.runtime import install_method, remove_method
 def dress(declaration: Declaration) -> FunctionType:
     """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
 
-    That is the packet's function when the declaration is the packet's first, otherwise the operator's own.
+    That is the packet's function when the declaration is the packet's first and calls reach it, otherwise the
+    operator's own.
     """
     main: FunctionType | None = None
     for variant, operator in declaration.operators.items():
         packet = declaration.library.registry.packets[operator.packet_name]
         facets = Facets(declaration, operator)
         function = _describe(dress_function(packet.operator_function(operator), facets), declaration, operator)
-        if next(iter(packet.overloads.values())) is operator:
+        if operator.is_bound and next(iter(packet.overloads.values())) is operator:
             _describe(dress_function(packet.function, facets), declaration, operator)
             function = packet.function if operator is declaration.main else function
         if operator is declaration.main:
