@@ -1,0 +1,148 @@
+"""Plans: found for the same call again, and never for another one."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, registry
+from opdsl.dispatch.keys import DispatchKey
+
+
+@pytest.fixture
+def lib():
+    with Library("planned") as library:
+        yield library
+
+
+@pytest.fixture
+def doubled(lib):
+    @lib.op(out=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    f.kernel("CPU")(lambda self: self + self)
+    return f
+
+
+def override(lib, function, kernel):
+    """Make another kernel the newest for the CPU, in a library that can take it back."""
+    from opdsl.kernels.plain import PlainKernel
+
+    other = Library("planned_overrides")
+    operator = function.operator
+    plain = PlainKernel(kernel, operator.schema, operator.name, operator.dynamic_names, bumps_version=False)
+    other.register(operator, DispatchKey("CPU"), plain)
+    return other
+
+
+def test_a_second_call_takes_the_plan(doubled):
+    x = opdsl.tensor([1.0])
+    doubled(x)
+    assert registry.packets["planned::f"].main.caller.stored == 1
+    assert doubled(x).item() == 2.0
+
+
+def test_registration_between_two_calls_changes_the_second(lib, doubled):
+    x = opdsl.tensor([1.0])
+    before = doubled(x).item()
+    other = override(lib, doubled, lambda self: self * 5)
+    during = doubled(x).item()
+    other.close()
+    assert (before, during, doubled(x).item()) == (2.0, 5.0, 2.0)
+
+
+def test_registration_changes_out_calls_too():
+    x, out = opdsl.tensor([1.0]), opdsl.empty(1)
+    for _ in range(2):
+        opdsl.exp(x, out=out)
+    packet = registry.packets["aten::exp"]
+    assert packet.main.caller.out.stored == 1
+    packet.forget()
+    assert packet.main.caller.out.stored == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"), [(2, opdsl.int32), (2.0, opdsl.float32), (True, opdsl.int32), (2, opdsl.int32)]
+)
+def test_the_kind_of_a_number_is_in_the_key(number, dtype):
+    x = opdsl.tensor([1], dtype=opdsl.int32)
+    opdsl.add(x, 1), opdsl.add(x, 1.0), opdsl.add(x, True)
+    assert opdsl.add(x, number).dtype is dtype
+
+
+def test_the_default_dtype_is_in_the_key():
+    x = opdsl.tensor([1])
+    before = opdsl.get_default_dtype()
+    opdsl.add(x, 0.5)
+    try:
+        opdsl.set_default_dtype(opdsl.float64)
+        assert opdsl.add(x, 0.5).dtype is opdsl.float64
+    finally:
+        opdsl.set_default_dtype(before)
+    assert opdsl.add(x, 0.5).dtype is opdsl.float32
+
+
+@pytest.mark.parametrize("wrong", [(2.0, 2), (True, 4), ("2", 2)])
+def test_sizes_of_another_type_do_not_find_the_plan(wrong):
+    x = opdsl.zeros(4)
+    x.view(2, 2), x.view(1, 4)
+    with pytest.raises(opdsl.errors.ArgumentError):
+        x.view(*wrong)
+
+
+def test_dimensions_of_another_type_do_not_find_the_plan():
+    x = opdsl.zeros(2, 2)
+    opdsl.sum(x, 1)
+    with pytest.raises(opdsl.errors.ArgumentError):
+        opdsl.sum(x, 1.0)
+
+
+def test_a_view_of_the_written_tensor_is_read_before_it_is_written():
+    base = opdsl.tensor([1.0, 2.0, 3.0])
+    fresh = opdsl.tensor([5.0, 6.0])
+    head = base[:2]
+    head.add_(fresh), head.add_(fresh)
+    with pytest.raises(opdsl.errors.OverlapError):
+        head.add_(base[1:])
+
+
+def test_threads_that_call_while_kernels_change_see_one_of_them(lib, doubled):
+    x = opdsl.tensor([1.0])
+    seen: set[float] = set()
+    stop = threading.Event()
+
+    def call():
+        while not stop.is_set():
+            seen.add(doubled(x).item())
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for _ in range(50):
+        override(lib, doubled, lambda self: self * 5).close()
+    stop.set()
+    for each in threads:
+        each.join()
+    assert seen <= {2.0, 5.0}
+    assert doubled(x).item() == 2.0
+
+
+def test_new_shapes_do_not_grow_the_plans_without_bound(monkeypatch):
+    from opdsl.dispatch import caller
+
+    monkeypatch.setattr(caller, "PLAN_LIMIT", 8)
+    for size in range(1, 30):
+        opdsl.neg(opdsl.zeros(size))
+    assert registry.packets["aten::neg"].main.caller.stored <= 8
+
+
+def test_a_traceback_shows_the_generated_source(doubled):
+    import traceback
+
+    try:
+        doubled(3)
+    except opdsl.errors.ArgumentError as error:
+        lines = traceback.format_exception(error)
+    assert any("return slow(" in line for line in lines)
