@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from opdsl.cli.checking import check
 from opdsl.cli.doctor import doctor
 from opdsl.cli.exporting import export
 from opdsl.cli.listing import list_operators
@@ -41,5 +42,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, export, doctor):
+for command in (list_operators, show, check, export, doctor):
     main.add_command(command)

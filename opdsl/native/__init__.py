@@ -19,9 +19,12 @@ from opdsl.native.entry import (
     UfuncKey,
     Variant,
 )
+from opdsl.native.generated import generated
 from opdsl.native.groups import VariantGroup, ViewGroup, structured_groups, variant_groups, view_groups
 from opdsl.native.load import load, loads
+from opdsl.native.rules import check, check_text
 from opdsl.native.source import Fault, Location
+from opdsl.native.tags import load_tags
 
 __all__ = [
     "Delegate",
@@ -39,8 +42,12 @@ __all__ = [
     "Variant",
     "VariantGroup",
     "ViewGroup",
+    "check",
+    "check_text",
     "dumps",
+    "generated",
     "load",
+    "load_tags",
     "loads",
     "structured_groups",
     "variant_groups",

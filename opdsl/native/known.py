@@ -24,6 +24,18 @@ COMPOSITE_IMPLICIT_NESTED = "CompositeImplicitAutogradNestedTensor"
 COMPOSITE_EXPLICIT = "CompositeExplicitAutograd"
 COMPOSITE_NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
 
+COMPOSITES = (COMPOSITE_IMPLICIT, COMPOSITE_EXPLICIT, COMPOSITE_NON_FUNCTIONAL, COMPOSITE_IMPLICIT_NESTED)
+"""The dispatch keys of kernels that serve every backend (INV-27)."""
+
+STRUCTURED_KEYS = ("CPU", "CUDA", "MPS", "XPU", "MTIA")
+"""The dispatch keys whose kernels a delegate has from its structured entry (INV-31)."""
+
+PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
+"""Where Python finds a function that is not in ``torch`` itself (INV-19). Source: ``gen_python_functions.py``."""
+
+STRUCTURED_PARENTS = ("TensorIteratorBase",)
+"""The classes that a structured kernel may derive from (INV-30)."""
+
 UFUNC_KEYS = ("CPU", "CUDA")
 """The dispatch keys whose kernels are generated from ``ufunc_inner_loop``."""
 
@@ -71,3 +83,29 @@ DTYPES = _words(
     "Float8_e5m2 Float8_e5m2fnuz Float8_e4m3fn Float8_e4m3fnuz Float8_e8m0fnu"
 )
 """The dtypes that a ufunc may name (INV-33)."""
+
+# ----------------------------------------------------------------------------------- operators older than the rules
+
+KEYWORD_ARGUMENTS = frozenset(
+    (("_has_compatible_shallow_copy_type", "from"), ("random_.from", "from"), ("uniform_", "from"))
+)
+"""Operators and their arguments whose names Python forbids (INV-37)."""
+
+INPLACE_VIEWS_WITHOUT_BASE = frozenset(("resize_", "resize_as_", "set_"))
+"""Base names that are tagged ``inplace_view`` and need no view of their name (INV-38)."""
+
+LONE_OUT = _words("adaptive_avg_pool3d_backward.grad_input _slow_conv2d_backward.grad_input")
+"""Out variants that pair with nothing (INV-44)."""
+
+LONE_INPLACE = _words("polygamma_")
+"""In-place variants that pair with nothing, since another argument comes before ``self`` (INV-43)."""
+
+LONE_MUTABLE = (
+    _words(
+        "_cummax_helper _cummin_helper record_stream resize_ resize_as_ _fill_mem_eff_dropout_mask_ "
+        "_flash_attention_forward_no_dropout_inplace"
+    )
+    | LONE_OUT
+    | LONE_INPLACE
+)
+"""Operators that write, are in no group and have no composite kernel (INV-53)."""

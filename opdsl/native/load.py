@@ -27,7 +27,7 @@ from opdsl.native.entry import (
 )
 from opdsl.native.known import DISPATCH_KEYS, DTYPE_CLASSES, DTYPES, TAGS
 from opdsl.native.nodes import read_nodes
-from opdsl.native.source import Fault, Mapping, Node, Origin, Scalar, Sequence, Source, fault_at
+from opdsl.native.source import Fault, Location, Mapping, Node, Origin, Scalar, Sequence, Source, fault_at
 from opdsl.schema import Argument, OperatorName, examine_schema, parse_argument, parse_operator_name
 
 MOST_SHOWN = 50
@@ -64,14 +64,20 @@ def load(path: str | PathLike[str], *, tags: Container[str] = TAGS) -> tuple[Nat
 
     Raises NativeYamlError with all faults of all entries, each with its place; OSError where the file cannot be read.
     """
+    return loads(read_file(path), file=fspath(path), tags=tags)
+
+
+def read_file(path: str | PathLike[str]) -> str:
+    """The text of a file in UTF-8. Raises NativeYamlError where it is something else."""
     with open(path, "rb") as file:
         content = file.read()
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise NativeYamlError(f"{fspath(path)}:{line}:1: the file is not UTF-8 text [YAML]") from None
-    return loads(text, file=fspath(path), tags=tags)
+        location = Location(fspath(path), line, 1)
+        fault = Fault("YAML", "the file is not UTF-8 text", location, 0, 1)
+        raise NativeYamlError(f"{location}: {fault.message} [YAML]", faults=(fault,)) from None
 
 
 def loads(text: str, *, file: str = "<string>", tags: Container[str] = TAGS) -> tuple[NativeFunction, ...]:

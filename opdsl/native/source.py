@@ -95,13 +95,18 @@ class Origin:
 
     def location(self, *path: str | int) -> Location:
         """The place of the entry, or of what ``path`` leads to; of the last value on the way where it leads nowhere."""
+        node = self.node(*path)
+        return Location(self.source.file, node.start.line + 1, node.start.column + 1)
+
+    def node(self, *path: str | int) -> Node:
+        """The node that ``path`` leads to; the last one on the way where it leads nowhere."""
         node: Node = self.mapping
         for step in path:
             inside = _step(node, step)
             if inside is None:
                 break
             node = inside
-        return Location(self.source.file, node.start.line + 1, node.start.column + 1)
+        return node
 
 
 def _step(node: Node, step: str | int) -> Node | None:
@@ -115,10 +120,19 @@ def _step(node: Node, step: str | int) -> Node | None:
     return None
 
 
+class Other(NamedTuple):
+    """A further place that a fault is about: the other of two entries that do not go together."""
+
+    location: Location
+    start: int
+    end: int
+
+
 class Fault(NamedTuple):
     """A broken rule at a place.
 
     start, end: the offending text, as indices into the source's text.
+    others: further places that belong to it.
     """
 
     rule: str
@@ -126,10 +140,14 @@ class Fault(NamedTuple):
     location: Location
     start: int
     end: int
+    others: tuple[Other, ...] = ()
 
     def shown(self, source: Source) -> str:
-        """The place, what is wrong, and the line with the offending text underlined."""
-        return f"{self.location}: {self.message} [{self.rule}]\n{underlined(source.text, self.start, self.end)}"
+        """The place, what is wrong, and the line with the offending text underlined; then the other places."""
+        lines = [f"{self.location}: {self.message} [{self.rule}]", underlined(source.text, self.start, self.end)]
+        for other in self.others:
+            lines += [f"{other.location}: the other place", underlined(source.text, other.start, other.end)]
+        return "\n".join(lines)
 
 
 def fault_at(source: Source, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> Fault:

@@ -45,15 +45,20 @@ class Violation(NamedTuple):
 
     def span(self, schema: FunctionSchema) -> tuple[int, int]:
         """Where the part stands in ``str(schema)``."""
-        if self.part.kind == "name":
-            return 0, len(str(schema.name))
-        start = _start(schema, self.part)
-        part = (schema.arguments if self.part.kind == "argument" else schema.returns)[self.part.place]
-        type, name = len(typed(part.type, part.alias)), len(part.name or "")
-        whole = len(str(part))
-        pieces = {"type": (0, type), "name": (type + 1, type + 1 + name), "default": (type + 2 + name, whole)}
-        first, last = pieces.get(self.focus, (0, whole))
-        return start + first, start + last
+        return part_span(schema, self.part, self.focus)
+
+
+def part_span(schema: FunctionSchema, part: Part, focus: str = "") -> tuple[int, int]:
+    """Where a part of a schema, or the piece of it that ``focus`` names, stands in ``str(schema)``."""
+    if part.kind == "name":
+        return 0, len(str(schema.name))
+    start = _start(schema, part)
+    found = (schema.arguments if part.kind == "argument" else schema.returns)[part.place]
+    type, name = len(typed(found.type, found.alias)), len(found.name or "")
+    whole = len(str(found))
+    pieces = {"type": (0, type), "name": (type + 1, type + 1 + name), "default": (type + 2 + name, whole)}
+    first, last = pieces.get(focus, (0, whole))
+    return start + first, start + last
 
 
 def _start(schema: FunctionSchema, part: Part) -> int:

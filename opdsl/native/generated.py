@@ -1,0 +1,172 @@
+"""The operators that ``autogen`` stands for: out and functional variants that no entry declares.
+
+Source: torchgen's ``native_function_generation.py`` (INV-43 and INV-45).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
+
+import attrs
+
+from opdsl.native.entry import DeviceCheck, DispatchEntry, Kernel, NativeFunction
+from opdsl.native.known import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LONE_INPLACE
+from opdsl.schema import Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, SchemaKind, Type
+from opdsl.schema.model import FUNCTIONAL_SUFFIX
+
+Kinds = dict[SchemaKind, NativeFunction]
+"""Entries with one signature, by their kind."""
+
+INHERITED_TAGS = ("nondeterministic_seeded", "view_copy")
+"""The tags that a generated operator has from the entry it is made from."""
+
+GENERATED = "generated"
+
+BASES = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
+"""From which kind of entry the others are made, the first that there is."""
+
+
+def generated(entries: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
+    """The operators that PyTorch generates beside the entries.
+
+    Each has a composite kernel that calls the variant it was made from, and the tag ``generated``.
+
+    >>> from opdsl.native import loads
+    >>> [str(each.schema) for each in generated(loads(
+    ...     "[{func: 'f(Tensor self) -> Tensor', dispatch: {CPU: f}, autogen: f.out}]"))]
+    ['f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)']
+    """
+    return tuple(made for kinds in by_signature(entries).values() for made in variants_made(kinds))
+
+
+def by_signature(entries: Iterable[NativeFunction]) -> dict[FunctionSchema, Kinds]:
+    """Entries with one signature together; of two of one kind, the first."""
+    found: dict[FunctionSchema, Kinds] = {}
+    for entry in entries:
+        found.setdefault(entry.schema.signature(), {}).setdefault(entry.kind, entry)
+    return found
+
+
+def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
+    """What is generated beside entries with one signature: an out variant, a functional one, both or neither."""
+    if is_left_alone(kinds):
+        return ()
+    base = next(kinds[kind] for kind in BASES if kind in kinds)
+    made = []
+    if SchemaKind.out not in kinds and can_have_out(base) and any("out" in str(each) for each in base.autogen):
+        made.append(_made(base, out_schema(base.schema)))
+    if SchemaKind.functional not in kinds and (made or SchemaKind.out in kinds):
+        made.append(_made(base, functional_schema(base.schema)))
+    return tuple(made)
+
+
+def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
+    """Whether nothing is generated: views, what is bound by hand, what decomposes, and lone out variants (INV-43)."""
+    entries = kinds.values()
+    if not kinds.keys() & set(BASES) or kinds.keys() == {SchemaKind.out} or is_exempt(kinds):
+        return True
+    inplace = kinds.get(SchemaKind.inplace)
+    return inplace is not None and str(inplace.name) in LONE_INPLACE and bool(entries)
+
+
+def is_exempt(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
+    """Whether the entries need no variants: all bound by hand, a view among them, or all composite and none core."""
+    entries = kinds.values()
+    if any(each.is_view and each.name.base != "set_" for each in entries):
+        return True
+    if all(COMPOSITE_IMPLICIT in each.kernels for each in entries):
+        return not any("core" in each.tags for each in entries)
+    return all(each.manual_cpp_binding for each in entries)
+
+
+def can_have_out(base: NativeFunction) -> bool:
+    """Whether there is something to write to: ``self``, or a result that is a Tensor."""
+    return base.kind is SchemaKind.inplace or any(_is_tensor_like(each.type) for each in base.schema.returns)
+
+
+def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
+    """A generated operator: a function with a composite kernel, not to be called by users (INV-45)."""
+    kernel = _kernel(schema) + ("_symint" if _takes_symbolic(base.schema) else "")
+    return NativeFunction(
+        schema,
+        dispatch=(DispatchEntry((COMPOSITE_EXPLICIT,), Kernel(kernel)),),
+        tags=(GENERATED, *(each for each in INHERITED_TAGS if each in base.tags)),
+        device_check=DeviceCheck.NoCheck,
+        device_guard=False,
+        use_const_ref_for_mutable_tensors=base.use_const_ref_for_mutable_tensors,
+        origin=base.origin,
+    )
+
+
+def _kernel(schema: FunctionSchema) -> str:
+    name = schema.name
+    return f"{name.base}_{name.overload}" if schema.out and name.overload else name.base
+
+
+def _takes_symbolic(schema: FunctionSchema) -> bool:
+    return any(BaseType.SymInt.value in str(each.type) for each in schema.positional + schema.keyword_only)
+
+
+def _is_tensor_like(type: Type) -> bool:
+    return BaseType.Tensor.value in str(type)
+
+
+# ------------------------------------------------------------------------------------------------------------- schemas
+
+
+def functional_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The functional variant: what is written is returned anew; that of a mutable operator is called ``x_functional``.
+
+    >>> from opdsl.schema import parse_schema
+    >>> str(functional_schema(parse_schema("f.a(Tensor self, Tensor(a!) state) -> Tensor")))
+    'f_functional.a(Tensor self, Tensor state) -> (Tensor, Tensor state_out)'
+    """
+    suffix = FUNCTIONAL_SUFFIX if schema.kind is SchemaKind.mutable else ""
+    name = OperatorName(schema.name.namespace, schema.name.functional_base + suffix, schema.name.overload)
+    return attrs.evolve(schema.signature(keep_return_names=True), name=name)
+
+
+def out_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The out variant: results go to arguments ``out``, or ``out0``, ``out1``, ...
+
+    >>> from opdsl.schema import parse_schema
+    >>> str(out_schema(parse_schema("add_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)")))
+    'add.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)'
+    """
+    name = schema.name
+    overload = f"{name.overload}_out" if name.overload else "out"
+    made = attrs.evolve(schema, name=OperatorName(name.namespace, name.functional_base, overload))
+    if schema.kind is SchemaKind.inplace:
+        return _written_to_out(made)
+    if schema.kind is SchemaKind.functional:
+        bare = schema.signature()
+        made = attrs.evolve(made, positional=bare.positional, keyword_only=bare.keyword_only)
+    out, returns = _out_arguments(schema)
+    return attrs.evolve(made, out=out, returns=returns)
+
+
+def _written_to_out(schema: FunctionSchema) -> FunctionSchema:
+    """An in-place schema whose ``self`` is read, and an argument ``out`` of its type written."""
+    own = schema.self_argument
+    assert own is not None, "in-place operators write self (INV-14)"
+    positional = tuple(attrs.evolve(each, alias=None) if each is own else each for each in schema.positional)
+    return attrs.evolve(schema, positional=positional, out=(Argument("out", own.type, None, own.alias),))
+
+
+def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
+    """An out argument for each result with Tensors, and the returns: these arguments where all are plain Tensors."""
+    used = {each for argument in schema.arguments if argument.alias is not None for each in argument.alias.before}
+    free = [letter for letter in ascii_lowercase if letter not in used]
+    are_plain = all(each.type is BaseType.Tensor for each in schema.returns)
+    out: list[Argument] = []
+    returns: list[Return] = []
+    for index, value in enumerate(schema.returns):
+        if not _is_tensor_like(value.type):
+            returns.append(value)
+            continue
+        alias = Alias(free[index], write=True)
+        out.append(Argument("out" if len(schema.returns) == 1 else f"out{index}", value.type, None, alias))
+        if are_plain:
+            returns.append(Return(None, value.type, alias))
+    return tuple(out), tuple(returns)

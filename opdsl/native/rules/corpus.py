@@ -1,0 +1,80 @@
+"""All entries of a file, with what the rules across entries look up: by name, by packet, by signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+
+from opdsl.native.entry import NativeFunction
+from opdsl.native.generated import Kinds, variants_made
+from opdsl.native.rules.breach import Breach
+from opdsl.schema import FunctionSchema, SchemaKind
+
+
+class Variants:
+    """Entries with one signature, and what is generated beside them.
+
+    kinds: the entries, by kind.
+    made: the generated ones.
+    """
+
+    __slots__ = ("kinds", "made")
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.made: tuple[NativeFunction, ...] = ()
+
+    def get(self, kind: SchemaKind) -> NativeFunction | None:
+        """The entry of a kind, declared or generated."""
+        found = self.kinds.get(kind)
+        return next((each for each in self.made if each.kind is kind), None) if found is None else found
+
+    @property
+    def members(self) -> tuple[NativeFunction, ...]:
+        """The entries, in the order of the file."""
+        return tuple(self.kinds.values())
+
+    @property
+    def is_group(self) -> bool:
+        """Whether there are a functional and an out variant, which torchgen groups."""
+        return self.get(SchemaKind.functional) is not None and self.get(SchemaKind.out) is not None
+
+
+class Corpus:
+    """Entries and the ways to find them.
+
+    unread: qualified names of entries whose schemas could not be read: they are there, only nothing is known of them.
+    clashes: entries that have the signature and kind of another, with that other.
+    twins: entries that have the name of another, with that other.
+    """
+
+    def __init__(self, entries: tuple[NativeFunction, ...], unread: Set[str] = frozenset()) -> None:
+        self.entries = entries
+        self.unread = unread
+        self.clashes: list[tuple[NativeFunction, NativeFunction]] = []
+        self.twins: list[tuple[NativeFunction, NativeFunction]] = []
+        self.by_name: dict[str, NativeFunction] = {}
+        self.packets: dict[str, list[NativeFunction]] = {}
+        self.sets: dict[FunctionSchema, Variants] = {}
+        self.set_of: dict[int, Variants] = {}
+        for entry in entries:
+            self._add(entry)
+        for variants in self.sets.values():
+            variants.made = variants_made(variants.kinds)
+
+    def _add(self, entry: NativeFunction) -> None:
+        first = self.by_name.setdefault(entry.name.qualified, entry)
+        if first is not entry:
+            self.twins.append((entry, first))
+            return
+        self.packets.setdefault(entry.name.packet, []).append(entry)
+        signature = entry.schema.signature()
+        variants = self.sets.get(signature)
+        if variants is None:
+            variants = self.sets[signature] = Variants({})
+        self.set_of[id(entry)] = variants
+        first = variants.kinds.setdefault(entry.kind, entry)
+        if first is not entry:
+            self.clashes.append((entry, first))
+
+
+CorpusRule = Callable[[Corpus], Iterator[Breach]]

@@ -1,0 +1,252 @@
+"""INV-35 to INV-45: what entries have to hold together, as variants of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opdsl.native.entry import Delegate, NativeFunction, Structured
+from opdsl.native.generated import GENERATED, is_exempt, is_left_alone
+from opdsl.native.known import (
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
+    INPLACE_VIEWS_WITHOUT_BASE,
+    LONE_OUT,
+)
+from opdsl.native.rules.breach import Breach, dispatch_key, item, name, part, value
+from opdsl.native.rules.corpus import Corpus, CorpusRule, Variants
+from opdsl.schema import OperatorName, SchemaKind
+
+
+def inv_35(corpus: Corpus) -> Iterator[Breach]:
+    """An operator is declared once, so that it has one kernel for a dispatch key."""
+    for entry, first in corpus.twins:
+        yield Breach(f"{entry.name} is declared twice", name(entry), (name(first),))
+
+
+def inv_36(corpus: Corpus) -> Iterator[Breach]:
+    """What an entry delegates to is there, and structured."""
+    for entry in corpus.entries:
+        if not isinstance(entry.structure, Delegate):
+            continue
+        target = delegate_of(corpus, entry)
+        place = value(entry, "structured_delegate")
+        if target is None:
+            if qualified(entry, entry.structure.to) not in corpus.unread:
+                yield Breach(f"{entry.name} delegates to {entry.structure.to}, which is not there", place)
+        elif not isinstance(target.structure, Structured):
+            message = f"{entry.name} delegates to {target.name}, which is not structured: add structured: True there"
+            yield Breach(message, place, (name(target),))
+
+
+def delegate_of(corpus: Corpus, entry: NativeFunction) -> NativeFunction | None:
+    """The entry that another delegates to; it has the same namespace."""
+    assert isinstance(entry.structure, Delegate), "asked of delegates only"
+    return corpus.by_name.get(qualified(entry, entry.structure.to))
+
+
+def qualified(entry: NativeFunction, other: OperatorName) -> str:
+    """The whole name of what an entry calls by a name without a namespace."""
+    return OperatorName(entry.name.namespace, other.base, other.overload).qualified
+
+
+def inv_38(corpus: Corpus) -> Iterator[Breach]:
+    """What changes its argument into a view is in-place, and the view itself is there."""
+    for entry in corpus.entries:
+        if "inplace_view" not in entry.tags or entry.name.base in INPLACE_VIEWS_WITHOUT_BASE:
+            continue
+        place = item(entry, "inplace_view", "tags")
+        if not entry.name.is_inplace:
+            yield Breach(f"{entry.name} is tagged inplace_view, so its name ends in an underscore", place)
+            continue
+        base = OperatorName(entry.name.namespace, entry.name.functional_base)
+        if base.packet not in corpus.packets and not any(each.startswith(base.packet) for each in corpus.unread):
+            yield Breach(f"{entry.name} is tagged inplace_view, but there is no {base} that gives the view", place)
+
+
+def inv_39(corpus: Corpus) -> Iterator[Breach]:
+    """Of the operators with one signature, each kind is there once."""
+    for entry, first in corpus.clashes:
+        message = f"{entry.name} and {first.name} have one signature and are of one kind, {entry.kind}"
+        yield Breach(message, name(entry), (name(first),))
+
+
+def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
+    """Where there are several variants, the functional one is there."""
+    for variants in corpus.sets.values():
+        kinds = variants.kinds
+        if len(kinds) + len(variants.made) < 2 or variants.get(SchemaKind.functional) is not None:
+            continue
+        first, *others = variants.members
+        listed = " and ".join(str(each.name) for each in variants.members)
+        message = f"{listed} are variants of one operator, whose functional variant is not there"
+        yield Breach(message, name(first), tuple(name(each) for each in others))
+
+
+def inv_40_namespaces(corpus: Corpus) -> Iterator[Breach]:
+    """Variants of one operator share its namespace."""
+    bare: dict[tuple[str, str], Variants] = {}
+    if len({entry.name.namespace for entry in corpus.entries}) < 2:
+        return
+    for signature, variants in corpus.sets.items():
+        text = str(signature)
+        key = signature.name.base, text[text.index("(") :]
+        other = bare.setdefault(key, variants)
+        if other is variants or other.kinds.keys() & variants.kinds.keys():
+            continue
+        here, there = variants.members[0], other.members[0]
+        message = f"{here.name} and {there.name} are variants of one operator in two namespaces"
+        yield Breach(message, name(here), (name(there),))
+
+
+def inv_40_structured(corpus: Corpus) -> Iterator[Breach]:
+    """All variants of an operator are structured, or none is."""
+    for variants in corpus.sets.values():
+        out = variants.get(SchemaKind.out)
+        if out is None or variants.get(SchemaKind.functional) is None:
+            continue
+        is_structured = isinstance(out.structure, Structured)
+        for each in (*variants.members, *variants.made):
+            if each is out or each.is_structured == is_structured or each.kind is SchemaKind.scratch:
+                continue
+            if each in variants.made:
+                yield Breach(f"{out.name} is structured, so {each.name} needs an entry that delegates to it", name(out))
+            elif is_structured:
+                message = f"{out.name} is structured, so {each.name} delegates to it: structured_delegate: {out.name}"
+                yield Breach(message, name(each), (name(out),))
+            elif isinstance(each.structure, Structured):
+                yield Breach(f"{each.name} is structured, but {out.name} is not", name(each), (name(out),))
+            else:
+                message = f"{each.name} is a delegate, but its out variant {out.name} is not structured"
+                yield Breach(message, name(each), (name(out),))
+
+
+def inv_40_mutable(corpus: Corpus) -> Iterator[Breach]:
+    """The functional variant of a mutable operator is called ``x_functional``."""
+    for variants in corpus.sets.values():
+        mutable, functional = variants.kinds.get(SchemaKind.mutable), variants.kinds.get(SchemaKind.functional)
+        if mutable is None or functional is None or variants.get(SchemaKind.out) is None:
+            continue
+        if not functional.name.is_functional_variant:
+            message = f"the functional variant of {mutable.name} is called {mutable.name.base}_functional"
+            yield Breach(message, name(functional), (name(mutable),))
+
+
+def inv_41_composite(corpus: Corpus) -> Iterator[Breach]:
+    """A structured entry has no composite kernel."""
+    for entry in corpus.entries:
+        if not isinstance(entry.structure, Structured) or not entry.dispatch:
+            continue
+        for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
+            if key in entry.kernels:
+                yield Breach(f"{entry.name} is structured, so it has no {key} kernel", dispatch_key(entry, key))
+
+
+def inv_41_delegates(corpus: Corpus) -> Iterator[Breach]:
+    """The variants of a structured operator delegate to its own out variant."""
+    for entry in corpus.entries:
+        target = delegate_of(corpus, entry) if isinstance(entry.structure, Delegate) else None
+        variants = corpus.set_of.get(id(entry))
+        if target is None or variants is None or not isinstance(target.structure, Structured):
+            continue
+        out = variants.kinds.get(SchemaKind.out)
+        if out is target:
+            continue
+        message = f"{entry.name} delegates to {target.name}, whose signature is another"
+        if out is not None:
+            message = f"{entry.name} delegates to {target.name}, but its own out variant is {out.name}"
+        yield Breach(message, value(entry, "structured_delegate"), (name(target if out is None else out),))
+
+
+def inv_42(corpus: Corpus) -> Iterator[Breach]:
+    """``autogen`` names the operators that are generated, all of them and no others."""
+    for variants in corpus.sets.values():
+        if not variants.is_group:
+            continue
+        made = [_bare(each.name) for each in variants.made]
+        named = [_bare(each) for entry in variants.members for each in entry.autogen]
+        wrong = [(entry, each) for entry in variants.members for each in entry.autogen if _bare(each) not in made]
+        for entry, each in wrong:
+            listed = ", ".join(made) or "nothing"
+            message = f"{each} is not generated beside {entry.name}; what is generated is {listed}"
+            yield Breach(message, part(entry, str(each), "autogen"))
+        missing = [each for each in made if each not in named]
+        if missing and not wrong:
+            base = next((each for each in variants.members if each.autogen), variants.members[0])
+            message = f"{' and '.join(missing)} would be generated beside {base.name}: add autogen: {', '.join(made)}"
+            yield Breach(message, value(base, "autogen"))
+
+
+def _bare(name: OperatorName) -> str:
+    return f"{name.base}.{name.overload}" if name.overload else name.base
+
+
+def inv_43(corpus: Corpus) -> Iterator[Breach]:
+    """``autogen`` stands where something is generated; PyTorch's own file has it at composite operators too."""
+    for variants in corpus.sets.values():
+        if variants.made or (variants.is_group and not is_exempt(variants.kinds)):
+            continue
+        if all(COMPOSITE_IMPLICIT in each.kernels for each in variants.members):
+            continue
+        for entry in variants.members:
+            if entry.autogen:
+                yield Breach(f"nothing is generated beside {entry.name}: {_reason(variants)}", value(entry, "autogen"))
+
+
+def _reason(variants: Variants) -> str:
+    view = next((each for each in variants.members if each.is_view), None)
+    if view is not None:
+        return f"{view.name} is a view"
+    if all(each.manual_cpp_binding for each in variants.members):
+        return "it is bound by hand"
+    return "it has no result to write to an out argument, or autogen names no out variant"
+
+
+def inv_44(corpus: Corpus) -> Iterator[Breach]:
+    """An out variant has another variant beside it."""
+    for variants in corpus.sets.values():
+        if variants.kinds.keys() != {SchemaKind.out} or is_exempt(variants.kinds):
+            continue
+        [entry] = variants.members
+        if str(entry.name) not in LONE_OUT and is_left_alone(variants.kinds):
+            message = f"{entry.name} has no other variant: none has the same arguments and returns"
+            near = [each for each in corpus.packets.get(entry.name.packet, ()) if each is not entry]
+            functional = [each for each in near if each.kind is SchemaKind.functional][:1]
+            yield Breach(message, name(entry), tuple(name(each) for each in functional))
+
+
+def inv_45_tag(corpus: Corpus) -> Iterator[Breach]:
+    """What an entry declares is not generated."""
+    for entry in corpus.entries:
+        if GENERATED in entry.tags:
+            message = f"{entry.name} has an entry, so it is not {GENERATED}: drop the tag"
+            yield Breach(message, item(entry, GENERATED, "tags"))
+
+
+def inv_45_name(corpus: Corpus) -> Iterator[Breach]:
+    """The names of generated operators are free."""
+    for variants in corpus.sets.values():
+        for made in variants.made:
+            taken = corpus.by_name.get(made.name.qualified)
+            if taken is not None:
+                message = f"{made.name} is generated beside {variants.members[0].name}, but has an entry"
+                yield Breach(message, name(variants.members[0]), (name(taken),))
+
+
+VARIANT_RULES: tuple[CorpusRule, ...] = (
+    inv_35,
+    inv_36,
+    inv_38,
+    inv_39,
+    inv_40_functional,
+    inv_40_namespaces,
+    inv_40_structured,
+    inv_40_mutable,
+    inv_41_composite,
+    inv_41_delegates,
+    inv_42,
+    inv_43,
+    inv_44,
+    inv_45_tag,
+    inv_45_name,
+)
+"""The rules between variants."""

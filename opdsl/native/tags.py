@@ -1,0 +1,47 @@
+"""tags.yaml: the tags that entries may carry, each with what it says."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from opdsl.native.load import Reading, error_of, read_file
+from opdsl.native.nodes import read_nodes
+from opdsl.native.source import Mapping, Node, Scalar, Sequence, Source
+
+KEYS = ("tag", "desc")
+
+
+def load_tags(path: str | PathLike[str]) -> dict[str, str]:
+    """Reads a file like PyTorch's tags.yaml: a list of ``tag`` and ``desc``.
+
+    Raises NativeYamlError where a tag is given twice or has no description (INV-22), OSError where there is no file.
+    """
+    source = Source(fspath(path), read_file(path))
+    document = read_nodes(source)
+    reading = Reading(source, ())
+    found: dict[str, str] = {}
+    for node in document.items if isinstance(document, Sequence) else []:
+        _read(reading, node, found)
+    if document is not None and not isinstance(document, Sequence):
+        reading.fault("INV-22", "the file is a list of tags, each beginning with '- tag:'", document)
+    if reading.faults:
+        raise error_of(source, reading.faults)
+    return found
+
+
+def _read(reading: Reading, node: Node, found: dict[str, str]) -> None:
+    """One tag."""
+    pairs = node.pairs if isinstance(node, Mapping) else []
+    values = {key.text: value for key, value in pairs}
+    for key, _ in pairs:
+        if key.text not in KEYS:
+            reading.fault("INV-22", f"{key.text!r} is no key of a tag: it has tag and desc", key)
+    tag, description = values.get("tag"), values.get("desc")
+    if not isinstance(tag, Scalar):
+        reading.fault("INV-22", "expected 'tag:' with a name", node if tag is None else tag)
+    elif tag.text in found:
+        reading.fault("INV-22", f"the tag {tag.text} is given twice", tag)
+    elif not isinstance(description, Scalar) or not description.text.strip():
+        reading.fault("INV-22", f"the tag {tag.text} needs a description: desc", tag)
+    else:
+        found[tag.text] = " ".join(description.text.split())

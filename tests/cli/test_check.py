@@ -1,0 +1,65 @@
+"""``opdsl check``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+FIXTURES = Path(__file__).parents[1] / "unit/native/fixtures"
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.yaml"
+    path.write_text("- func: f(Tensor self) -> Tensor\n")
+    return path
+
+
+def test_a_good_file_exits_with_0(run: Run, good: Path) -> None:
+    result = run("check", str(good))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no faults\n")
+
+
+def test_a_fault_is_shown_with_its_place_rule_and_text(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "faulty.yaml"
+    path.write_text("- func: f(int x) -> int\n  variants: function, method\n")
+    result = run("check", str(path))
+    assert result.exit_code == 1
+    assert result.stdout == (
+        f"{path}:2:23: f has no argument self, so it is no method [INV-49]\n"
+        "  variants: function, method\n"
+        "                      ~~~~~^\n"
+    )
+
+
+def test_a_fault_between_two_entries_shows_both(run: Run) -> None:
+    result = run("check", str(FIXTURES / "inv_39.yaml"))
+    assert f"{FIXTURES / 'inv_39.yaml'}:3:9: " in result.stdout
+    assert f"{FIXTURES / 'inv_39.yaml'}:2:9: the other place" in result.stdout
+
+
+def test_all_files_are_checked_in_one_run(run: Run, good: Path) -> None:
+    files = sorted(FIXTURES.glob("inv_*.yaml"))
+    result = run("check", *map(str, (good, *files)))
+    assert result.exit_code == 1
+    assert [file.name for file in files if f"{file}:" not in result.stdout] == []
+
+
+def test_tags_of_ones_own(run: Run, tmp_path: Path) -> None:
+    tags, file = tmp_path / "tags.yaml", tmp_path / "mine.yaml"
+    tags.write_text("- tag: mine\n  desc: what I say\n")
+    file.write_text("- func: f(Tensor self) -> Tensor\n  tags: mine\n")
+    assert run("check", str(file), "--tags", str(tags)).exit_code == 0
+    assert run("check", str(file)).exit_code == 1
+
+
+def test_a_file_that_is_no_text_is_a_fault(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"\xff\xfe")
+    result = run("check", str(path))
+    assert (result.exit_code, result.stdout) == (1, f"{path}:1:1: the file is not UTF-8 text [YAML]\n")

@@ -1,0 +1,117 @@
+"""Every numbered invariant, each with a fixture that breaks it; its first line says what is found where."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import attrs
+import pytest
+
+from opdsl.native import Fault, NativeFunction, check, check_text, loads
+from opdsl.native.rules.breach import number
+from opdsl.native.rules.checking import ACROSS, SINGLE
+
+FIXTURES = sorted(Path(__file__).with_name("fixtures").glob("inv_*.yaml"))
+HEADER = re.compile(r"# (?P<rule>INV-\d+) (?P<place>\d+:\d+) (?P<text>.*?)(?: \| (?P<other>\d+:\d+))?\n")
+
+# INV-55 is about a list of names inside torchgen; INV-56 is about derivatives, and tested with them.
+NUMBERS = {f"INV-{number}" for number in range(1, 58)} - {"INV-55", "INV-56"}
+
+
+def expected(text: str) -> re.Match[str]:
+    header = HEADER.match(text)
+    assert header is not None
+    return header
+
+
+def place(fault: Fault) -> str:
+    return f"{fault.location.line}:{fault.location.column}"
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_fault_is_found_by_rule_and_place(path: Path) -> None:
+    text = path.read_text()
+    header = expected(text)
+    faults, _ = check_text(text)
+    found = [(fault.rule, place(fault), text[fault.start : fault.end]) for fault in faults]
+    assert (header["rule"], header["place"], header["text"]) in found
+
+
+@pytest.mark.parametrize("path", [each for each in FIXTURES if " | " in each.read_text()], ids=lambda path: path.stem)
+def test_faults_across_entries_name_both_places(path: Path) -> None:
+    text = path.read_text()
+    header = expected(text)
+    [fault] = [fault for fault in check_text(text)[0] if fault.rule == header["rule"]]
+    assert header["other"] in [f"{other.location.line}:{other.location.column}" for other in fault.others]
+
+
+def test_every_invariant_has_a_fixture() -> None:
+    assert {expected(path.read_text())["rule"] for path in FIXTURES} == NUMBERS
+
+
+def test_all_fixtures_in_one_text_are_all_reported() -> None:
+    text = ""
+    wanted = []
+    for path in FIXTURES:
+        header = expected(path.read_text())
+        line, column = map(int, header["place"].split(":"))
+        wanted.append((header["rule"], f"{text.count(chr(10)) + line}:{column}"))
+        text += path.read_text()
+    found = [(fault.rule, place(fault)) for fault in check_text(text)[0]]
+    assert [each for each in wanted if each not in found] == []
+
+
+def test_rules_are_named_by_their_number() -> None:
+    assert {rule for rule, _ in SINGLE + ACROSS} < NUMBERS
+    assert all(name == number(rule) for name, rule in SINGLE)
+
+
+def test_pytorchs_own_entries_break_no_rule(entries: tuple[NativeFunction, ...]) -> None:
+    assert check(entries) == []
+
+
+def test_entries_that_were_made_are_shown_as_they_would_be_written() -> None:
+    [entry] = loads("- func: f(Tensor self) -> Tensor\n  variants: function, method")
+    made = attrs.evolve(entry, python_module="nn", origin=None)
+    [fault] = check([made])
+    assert (fault.rule, str(fault.location)) == ("INV-19", "<made>:3:23")
+
+
+def test_a_delegate_of_an_entry_that_cannot_be_read_is_no_fault_of_its_own() -> None:
+    faults, _ = check_text(
+        "- func: f(Tensor self) -> Tensor\n  structured_delegate: f.out\n- func: f.out(Tensor self, * -> Tensor\n"
+    )
+    assert [fault.location.line for fault in faults] == [3]
+
+
+def test_a_text_that_is_no_yaml_has_one_fault() -> None:
+    assert [fault.rule for fault in check_text("- func: [")[0]] == ["YAML"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules"),
+    [
+        ("CompositeImplicitAutograd: f\n    CompositeImplicitAutogradNestedTensor: g", []),
+        ("CompositeExplicitAutograd: f\n    CompositeImplicitAutogradNestedTensor: g", []),
+        ("CompositeExplicitAutogradNonFunctional: f\n    CompositeImplicitAutogradNestedTensor: g", ["INV-27"]),
+        ("CompositeImplicitAutograd: f_symint", []),
+        ("CompositeImplicitAutograd: mine::f", ["INV-28"]),
+    ],
+)
+def test_composite_kernels(lines: str, rules: list[str]) -> None:
+    text = f"- func: f(Tensor self) -> Tensor\n  dispatch:\n    {lines}\n"
+    assert [fault.rule for fault in check_text(text)[0]] == rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[{func: 'f(Tensor self, *, Generator? generator) -> Tensor', tags: nondeterministic_seeded}]",
+        "[{func: 'f_backward(Tensor self, float dropout) -> Tensor'}]",
+        "[{func: 'f(int dim, Tensor self) -> Tensor', variants: method}]",
+        "[{func: 'f(bool[2] mask) -> Tensor[]'}]",
+    ],
+)
+def test_what_looks_like_a_fault_and_is_none(text: str) -> None:
+    assert check_text(text)[0] == []
