@@ -39,6 +39,7 @@ class Library:
 
     A library is a context manager: what it declared and registered inside is taken back at the end.
 
+    >>> from opdsl import Tensor
     >>> with Library("example") as lib:
     ...     @lib.op
     ...     def twice(self: Tensor) -> Tensor:
