@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy
@@ -21,6 +22,11 @@ class Memory(Protocol):
 
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
+
+    def viewer(
+        self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
+    ) -> Callable[[Any], Any]:
+        """Makes one view, which lies inside, of every array of one geometry; asked of the CPU's memory only."""
 
     def address(self, array: Any) -> int:
         """The address of the first element, 0 where there is none."""

@@ -132,67 +132,39 @@ class _Interface:
         }
 
 
-def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor]:
-    """Makes the view of every CPU tensor that has the same geometry, as fast as NumPy can.
+def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
+    """Makes the view of every CPU tensor that has the same geometry.
 
     Args:
         tensor: one such tensor.
         view: of it; for others the offset is counted from where they begin in their storage.
 
     Returns:
-        A function from a tensor to the view of it.
+        A function from a tensor to the view of it; None for a view that leaves the tensor, since how far the storage
+        goes is not part of a geometry.
     """
-    viewed = array_viewer(tensor.array, view._replace(offset=view.offset - tensor.storage_offset()))
-    form = view_geometry(tensor.geometry, view.shape, view.strides)
-    of_a_view = tensor.geometry.is_view
+    seen = tensor.geometry
+    offset = view.offset - tensor.storage_offset()
+    reach = required_storage(view.shape, view.strides, offset)
+    if offset < 0 or reach > required_storage(seen.shape, seen.strides):
+        return None
+    viewed = backends.memory(seen.device).viewer(view.shape, view.strides, offset, seen.dtype)
+    form = view_geometry(seen, view.shape, view.strides)
 
-    def take_view(source: Tensor) -> Tensor:
+    def view_of_owner(source: Tensor) -> Tensor:
         made = Tensor()
         made.array = viewed(source.array)
         made.geometry = form
         made._version = 0
-        made._base = source._base if of_a_view else source
+        made._base = source
         return made
 
-    return take_view
+    def view_of_view(source: Tensor) -> Tensor:
+        made = Tensor()
+        made.array = viewed(source.array)
+        made.geometry = form
+        made._version = 0
+        made._base = source._base
+        return made
 
-
-def array_viewer(array: _Array, view: View) -> Callable[[_Array], _Array]:
-    """The fastest way to repeat a view on every array of the same dtype, shape and strides.
-
-    Args:
-        array: one such array, to try the ways on.
-        view: what the result shows, its offset counted from the array's first element.
-
-    Returns:
-        A function that takes such an array and returns the view of it.
-    """
-    itemsize = array.itemsize
-    strides = tuple(stride * itemsize for stride in view.strides)
-    for way in _ways(array, view):
-        try:
-            result = way(array)
-        except (ValueError, TypeError, IndexError):
-            continue
-        if result.strides == strides and result.shape == view.shape and numpy.may_share_memory(result, array):
-            return way
-    offset, shape, dtype = view.offset * itemsize, view.shape, array.dtype
-    if offset >= 0 and array.flags.c_contiguous and 0 not in shape:
-        make = numpy.ndarray
-        return lambda given: make(shape, dtype, given, offset, strides)
-    return lambda given: view_array(given, shape, strides, offset, dtype)
-
-
-def _ways(array: _Array, view: View) -> list[Callable[[_Array], _Array]]:
-    if view.offset:
-        return []
-    shape = view.shape
-    by_steps = {step: dim for dim, step in enumerate(zip(array.shape, array.strides, strict=True))}
-    order = [
-        by_steps.get((size, stride * array.itemsize), -1) for size, stride in zip(shape, view.strides, strict=True)
-    ]
-    ways: list[Callable[[_Array], _Array]] = [lambda given: given.view(), lambda given: given.T]
-    if len(set(order)) == array.ndim and -1 not in order:
-        ways.append(lambda given: given.transpose(order))
-    ways.append(lambda given: given.reshape(shape))
-    return ways
+    return view_of_view if seen.is_view else view_of_owner

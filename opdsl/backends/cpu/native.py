@@ -30,6 +30,8 @@ CONSTANTS = MappingProxyType(
         "DIMENSIONS_OFFSET": object.__basicsize__ + 8,
         "SHAPE_OFFSET": object.__basicsize__ + 16,
         "STRIDES_OFFSET": object.__basicsize__ + 24,
+        "FLAGS_OFFSET": object.__basicsize__ + 48,
+        "ARRAY_WRITEABLE": 0x400,
         "ARRAY": 0,
         "FLOAT": 1,
         "INTEGER": 2,
@@ -58,6 +60,7 @@ CONSTANTS = MappingProxyType(
 _SYMBOLS = (
     "kernel_call",
     "author_call",
+    "view_call",
     "walk",
     "reduce",
     "reduce_complete",
@@ -97,6 +100,7 @@ _PYTHON_EXCEPTIONS = ("PyExc_TypeError", "PyExc_OverflowError")
 # Places in NumPy's table of C functions; they are part of its stable binary interface.
 _NUMPY_ARRAY_TYPE = 2
 _NUMPY_NEW_FROM_DESCR = 94
+_NUMPY_SET_BASE_OBJECT = 282
 
 # How a spinning thread tells the processor: declaration and call.
 _PAUSES = {
@@ -157,7 +161,7 @@ def _text() -> str:
     pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")
     folder = Path(__file__).parent
     lines = "\n".join(
-        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "reduce.ll", "author.ll")
+        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "reduce.ll", "author.ll", "view.ll")
     ).splitlines()
     # Comments name the constants too, and "%helper, ptr %helper" must stay: only bare words are replaced.
     return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)
@@ -172,6 +176,7 @@ def _addresses() -> dict[str, int]:
     table = _numpy_table()
     addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
     addresses["PyArray_NewFromDescr"] = table[_NUMPY_NEW_FROM_DESCR]
+    addresses["PyArray_SetBaseObject"] = table[_NUMPY_SET_BASE_OBJECT]
     return addresses
 
 
@@ -186,6 +191,6 @@ def _numpy_table() -> ctypes.Array[ctypes.c_size_t]:
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = (ctypes.c_size_t * (_NUMPY_NEW_FROM_DESCR + 1)).from_address(get_pointer(capsule, None))
+    table = (ctypes.c_size_t * (_NUMPY_SET_BASE_OBJECT + 1)).from_address(get_pointer(capsule, None))
     assert table[_NUMPY_ARRAY_TYPE] == id(numpy.ndarray)
     return table

@@ -23,7 +23,7 @@ from opdsl.runtime import (
     views,
     wrap,
 )
-from opdsl.runtime.interchange import tensor
+from opdsl.runtime.interchange import from_numpy, tensor
 
 SMALL = st.integers(-6, 6)
 
@@ -281,6 +281,19 @@ def test_a_plan_of_another_tensor_shares_its_memory(ours):
     plan = view_plan(ours(torch.zeros(2, 3)), View((3, 2), (1, 3)))
     other = ours(torch.arange(6.0).view(2, 3))
     assert numpy.shares_memory(plan(other).array, other.array)
+
+
+def test_a_plan_of_a_read_only_tensor_is_read_only():
+    array = numpy.zeros((2, 3), numpy.float32)
+    array.flags.writeable = False
+    source = from_numpy(array)
+    assert not view_plan(source, View((3, 2), (1, 3)))(source).array.flags.writeable
+
+
+def test_a_view_that_leaves_its_tensor_has_no_plan(ours):
+    part = make_view(ours(torch.arange(6.0)), (2,), (1,), 2)
+    assert view_plan(part, View((3,), (1,), 2)) is None
+    assert view_plan(part, View((2,), (1,), 1)) is None
 
 
 def test_storage_of_other_dtypes_counts_in_their_elements(ours):
