@@ -27,14 +27,16 @@ class Operator(Protocol, Generic[P, R_co]):
     schema: the functional operator's signature.
     tags: PyTorch's tags.
     source: the generated source of the function.
-    variants: the operators of this declaration: ``functional``, ``inplace``, ``out``.
     """
 
     schema: FunctionSchema
     tags: tuple[str, ...]
     source: str
-    variants: Mapping[str, Callable[..., object]]
     __name__: str
+
+    @property
+    def variants(self) -> Mapping[str, Operator[..., R_co]]:
+        """The operators of this declaration: ``functional``, ``inplace``, ``out``."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the packet: the overload that the arguments fit."""

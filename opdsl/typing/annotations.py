@@ -1,0 +1,73 @@
+"""The annotations that plain mypy cannot read: ``Tensor[Alias("a", write=True)]``, ``Ints[2]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from mypy.nodes import TypeInfo
+from mypy.plugin import AnalyzeTypeContext
+from mypy.typeanal import TypeAnalyser
+from mypy.types import RawExpressionType, Type, UnboundType, UnionType
+
+TENSORS = tuple(f"opdsl.runtime.tensor.{name}" for name in ("Tensor", "CPUTensor", "CUDATensor"))
+"""The classes that take an Alias."""
+
+SIZED_LISTS = {
+    "opdsl.schema.vocabulary.Ints": "builtins.int",
+    "opdsl.schema.vocabulary.SymInts": "builtins.int",
+    "opdsl.schema.vocabulary.Floats": "builtins.float",
+    "opdsl.schema.vocabulary.Bools": "builtins.bool",
+}
+"""The classes that take a size, with the type of one element."""
+
+TypeHook = Callable[[AnalyzeTypeContext], Type]
+
+
+def tensor(fullname: str, context: AnalyzeTypeContext) -> Type:
+    """``Tensor[Alias(...)]`` is a Tensor; anything else in the brackets is reported."""
+    arguments = context.type.args
+    if len(arguments) > 1:
+        context.api.fail('A Tensor takes one Alias: Tensor[Alias("a")]', context.context)
+    elif arguments:
+        message = _alias_fault(context, arguments[0])
+        if message is not None:
+            context.api.fail(message, context.context)
+    return context.api.named_type(fullname, [])
+
+
+def sized_list(element: str, context: AnalyzeTypeContext) -> Type:
+    """``Ints[2]`` is ``int | Sequence[int]``."""
+    name = context.type.name.rpartition(".")[2]
+    arguments = context.type.args
+    size = arguments[0] if len(arguments) == 1 else None
+    value = size.literal_value if isinstance(size, RawExpressionType) else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        context.api.fail(f"{name} takes a size of at least 1: {name}[2]", context.context)
+    one = context.api.named_type(element, [])
+    return UnionType.make_union([one, context.api.named_type("typing.Sequence", [one])])
+
+
+def _alias_fault(context: AnalyzeTypeContext, argument: Type) -> str | None:
+    """What is wrong with what stands in the brackets of a Tensor; the parts of a call are not to be seen here."""
+    if isinstance(argument, RawExpressionType):
+        return None if argument.literal_value is None else 'A Tensor takes an Alias: Tensor[Alias("a")]'
+    if not isinstance(argument, UnboundType):
+        return 'A Tensor takes an Alias: Tensor[Alias("a")]'
+    if argument.original_str_expr is not None:
+        return f'A Tensor takes an Alias, not text: Tensor[Alias("{argument.original_str_expr}")]'
+    if not isinstance(context.api, TypeAnalyser):
+        return None
+    symbol = context.api.lookup_qualified(argument.name, argument)
+    if symbol is not None and isinstance(symbol.node, TypeInfo):
+        given = symbol.node.name
+        what = "Alias takes the alias sets" if given == "Alias" else f"A Tensor takes an Alias, not {given}"
+        return f'{what}: Tensor[Alias("a")]'
+    return None
+
+
+HOOKS: dict[str, TypeHook] = {
+    **{fullname: partial(tensor, fullname) for fullname in TENSORS},
+    **{fullname: partial(sized_list, element) for fullname, element in SIZED_LISTS.items()},
+}
+"""How the classes that annotations subscript are read, by full name."""

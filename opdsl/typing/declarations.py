@@ -1,0 +1,112 @@
+"""Declarations: mypy is not to look for their return statement, and to let callers give what operators take.
+
+An operator hands a tuple on for each list, whatever sequence it was; so ``list[X]`` of a parameter is ``Sequence[X]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    EllipsisExpr,
+    Expression,
+    ExpressionStmt,
+    FuncDef,
+    NameExpr,
+    Statement,
+    StrExpr,
+)
+from mypy.plugin import AnalyzeTypeContext
+from mypy.types import Type, UnboundType, UnionType
+
+from opdsl.typing.annotations import TypeHook
+from opdsl.typing.syntax import is_declaring, local_name, set_types, written_types
+
+NUMBERS = ("builtins.int", "builtins.float", "builtins.bool", "builtins.complex")
+"""What may stand for a tensor where numbers are accepted; the same as ``Scalar``."""
+
+
+def mark_declarations(block: Iterable[Statement]) -> bool:
+    """Change the declarations of a block as the module says; whether names of ``received`` were written."""
+    written = False
+    for statement in block:
+        if not isinstance(statement, Decorator):
+            continue
+        declaring = next(filter(is_declaring, statement.original_decorators), None)
+        if declaring is None:
+            continue
+        function = statement.func
+        if _has_empty_body(function):
+            # The mark of functions under ``if MYPY``: it lets a body be empty, and changes nothing about the type.
+            function.is_mypy_only = True
+        written |= _widen(function, accepts_numbers=_accepts_numbers(declaring))
+    return written
+
+
+def _has_empty_body(function: FuncDef) -> bool:
+    """Whether a body is a docstring, ``...``, or one after the other."""
+    statements = function.body.body
+    return 1 <= len(statements) <= 2 and all(
+        isinstance(statement, ExpressionStmt) and isinstance(statement.expr, (StrExpr, EllipsisExpr))
+        for statement in statements
+    )
+
+
+def _accepts_numbers(declaring: Expression) -> bool:
+    if not isinstance(declaring, CallExpr):
+        return False
+    value = dict(zip(declaring.arg_names, declaring.args, strict=True)).get("accepts_numbers")
+    return isinstance(value, NameExpr) and value.name == "True"
+
+
+def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
+    """Write what callers may give in place of what the parameters say; whether anything differs."""
+    *parameters, result = written_types(function)
+    widened = [None if each is None else _widened(each, accepts_numbers) for each in parameters]
+    if result is None or None in widened or all(a is b for a, b in zip(widened, parameters, strict=True)):
+        return False
+    set_types(function, [*(each for each in widened if each is not None), result])
+    return True
+
+
+def _widened(annotation: Type, accepts_numbers: bool) -> Type:
+    if isinstance(annotation, UnionType):
+        items = [_widened(each, accepts_numbers) for each in annotation.items]
+        same = all(a is b for a, b in zip(items, annotation.items, strict=True))
+        return annotation if same else UnionType(items, annotation.line, annotation.column, uses_pep604_syntax=True)
+    if not isinstance(annotation, UnboundType):
+        return annotation
+    name = annotation.name.rpartition(".")[2]
+    if name == "list" and len(annotation.args) == 1:
+        return _written("SequenceOf", annotation.args[0], annotation)
+    if name == "Annotated" and annotation.args:
+        first, *rest = annotation.args
+        return annotation.copy_modified(args=[_widened(first, accepts_numbers), *rest])
+    return _written("OrNumber", annotation, annotation) if name == "Tensor" and accepts_numbers else annotation
+
+
+def _written(name: str, inner: Type, annotation: Type) -> UnboundType:
+    return UnboundType(local_name(name), [inner], line=annotation.line, column=annotation.column)
+
+
+# ------------------------------------------------------------------------------------------- when names are resolved
+
+
+def sequence(context: AnalyzeTypeContext) -> Type:
+    """``SequenceOf[X]`` is ``Sequence[X]``."""
+    return context.api.named_type("typing.Sequence", [context.api.analyze_type(context.type.args[0])])
+
+
+def or_number(context: AnalyzeTypeContext) -> Type:
+    """``OrNumber[X]`` is ``X | int | float | bool | complex``."""
+    numbers = [context.api.named_type(each, []) for each in NUMBERS]
+    return UnionType.make_union([context.api.analyze_type(context.type.args[0]), *numbers])
+
+
+HOOKS: dict[str, TypeHook] = {
+    "opdsl.typing.received.SequenceOf": sequence,
+    "opdsl.typing.received.OrNumber": or_number,
+}
+"""How what is written here is read, by full name."""
