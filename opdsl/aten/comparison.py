@@ -9,6 +9,7 @@ from opdsl.aten.indexing import nonzero
 from opdsl.aten.views import unbind
 from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, bool_, result_type, uint8
 from opdsl.schema.vocabulary import Scalar
@@ -194,6 +195,10 @@ def where_meta(ctx, condition, self, other):
         condition.dtype in (bool_, uint8),
         f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type}",
     )
+    out = ctx.maybe_get_output()
+    wanted = result_type((self, other), get_default_dtype())
+    if out is not None and out.dtype is not wanted:
+        raise DTypeError(f"Expected out type to be {wanted.scalar_type} but got {out.dtype.scalar_type}")
 
 
 @where.pointwise(keep="condition")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
-from opdsl.kernels import check, fill_, new_tensor, resize_output
+from opdsl.kernels import check, fill_, new_tensor, resize
 from opdsl.runtime import (
     Device,
     DType,
@@ -58,13 +58,19 @@ def check_size(size: Sequence[int]) -> None:
     check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
 
 
+def give_size(out: Tensor, size: tuple[int, ...]) -> None:
+    """Resize an output as ``Tensor.resize_`` does, without the warning that other operators give."""
+    if out.shape != size:
+        resize(out, size)
+
+
 @empty.overload("out", device_check="NoCheck", device_guard=False)
 def empty_out(
     size: list[SymInt], *, memory_format: MemoryFormat | None = None, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """Gives ``out`` the size."""
     check_size(size)
-    resize_output(out, tuple(size))
+    give_size(out, tuple(size))
     return out
 
 
@@ -114,7 +120,7 @@ def full_out(
 @full_out.kernel("CompositeExplicitAutograd")
 def full_out_kernel(size, fill_value, out):
     check_size(size)
-    resize_output(out, tuple(size))
+    give_size(out, tuple(size))
     return fill_(out, fill_value)
 
 

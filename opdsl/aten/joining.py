@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
+from opdsl.errors import ArgumentError
 from opdsl.kernels import check, copy_
-from opdsl.runtime import MemoryFormat, Tensor, make_view, result_type, view_of, views, wrap_dimension
+from opdsl.runtime import (
+    DType,
+    MemoryFormat,
+    Tensor,
+    can_cast,
+    make_view,
+    require_no_overlap,
+    result_type,
+    view_of,
+    views,
+    wrap_dimension,
+)
 
 
 @op(
@@ -52,8 +64,25 @@ def cat_meta(ctx, tensors, dim):
             )
         size += tensor.shape[place]
     shape = (*first.shape[:place], size, *first.shape[place + 1 :]) if not is_skipped(first) else first.shape
-    dtype = result_type(tensors, get_default_dtype())
+    dtype = _result_dtype(tensors, ctx.maybe_get_output())
     ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=common_memory_format(tensors))
+
+
+def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
+    """The dtype that the tensors promote to; that of ``out`` where it can hold it.
+
+    Raises:
+        ArgumentError: it cannot.
+        OverlapError: ``out`` shares memory with a tensor.
+    """
+    dtype: DType = result_type(tensors, get_default_dtype())
+    if out is None:
+        return dtype
+    for each in tensors:
+        require_no_overlap(out, each, "aten::cat.out")
+    if not can_cast(dtype, out.dtype):
+        raise ArgumentError(f"cat(): input types can't be cast to the desired output type {out.dtype.scalar_type}")
+    return out.dtype
 
 
 def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:

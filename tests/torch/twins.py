@@ -1,4 +1,4 @@
-"""Twins: PyTorch's tensors copied into ours, relations between their memories kept, and results held against each other."""
+"""Twins: copies of PyTorch tensors as ours, sharing memory as the originals do, and results held against each other."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy
 import torch
 
 import opdsl
+from opdsl.errors import OpdslError
 from opdsl.runtime import make_view, to_dtype, wrap
 
 DTYPES = (
@@ -168,4 +169,47 @@ def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: fl
 
 def assert_agree(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> None:
     """Fails with the differences between our result and PyTorch's, if there are any."""
-    assert differences(ours, expected, tolerance=tolerance, strides=strides) == []
+    found = differences(ours, expected, tolerance=tolerance, strides=strides)
+    if found:
+        raise AssertionError("; ".join(found))
+
+
+def agree(
+    call: Callable[..., Any], *operands: Any, tolerance: float | None = 0.0, strides: bool = True, repeat: int = 2
+) -> None:
+    """``call(lib, *operands)`` gives the same with PyTorch and with ours, at first and again from a plan.
+
+    Args:
+        call: takes ``torch`` or ``opdsl``, and operands of that library.
+        operands: PyTorch's; ours are twins of them.
+        tolerance, strides: as of ``differences``.
+        repeat: how often ours is called.
+    """
+    twins = Twins().of(operands)
+    for _ in range(repeat):
+        assert_agree(call(opdsl, *twins), call(torch, *operands), tolerance=tolerance, strides=strides)
+
+
+def agree_or_fail(call: Callable[..., Any], *operands: Any, tolerance: float | None = 0.0) -> None:
+    """As ``agree``; where PyTorch raises, ours raises an error of the same built-in class, and changes nothing."""
+    twins = Twins().of(operands)
+    for _ in range(2):
+        try:
+            expected = call(torch, *operands)
+        except Exception as error:
+            assert_fails(lambda: call(opdsl, *twins), error)
+        else:
+            assert_agree(call(opdsl, *twins), expected, tolerance=tolerance)
+    for one, two in zip(twins, operands, strict=True):
+        assert_agree(one, two, tolerance=tolerance)
+
+
+def assert_fails(call: Callable[[], Any], expected: Exception) -> None:
+    """Fails unless the call raises an error of ours that is also of the built-in class of PyTorch's."""
+    try:
+        result = call()
+    except OpdslError as error:
+        if not isinstance(error, type(expected)):
+            raise AssertionError(f"{type(error).__name__} for {type(expected).__name__}: {error}") from error
+        return
+    raise AssertionError(f"{result!r} for {type(expected).__name__}: {expected}")

@@ -1,0 +1,151 @@
+"""Pointwise operators: values, dtypes, shapes and strides against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+
+import opdsl
+from tests.torch.twins import DTYPES, FLOATING, INTEGERS, agree, agree_or_fail, of
+from tests.torch.values import broadcastable, layouts, ordinary, special, strided
+
+UNARY = ("neg", "exp", "log", "tanh", "sigmoid", "relu", "reciprocal")
+ARITHMETIC = ("add", "sub", "mul", "div", "maximum")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+ROUNDINGS = ("floor", "trunc")
+
+# What PyTorch has no bool kernel for.
+NO_BOOLS = {"neg", "relu", "sub"}
+
+# Functions whose last bits are each library's own: a few units in the last place of float32 and float64.
+LOOSE = {"exp": 2, "log": 2, "tanh": 3, "sigmoid": 3}
+
+
+def tolerance(name: str, dtype: torch.dtype) -> float | None:
+    if name not in LOOSE:
+        return 0.0 if name != "div" else None
+    return LOOSE[name] * torch.finfo(dtype).eps if dtype.is_floating_point else None
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_values(name: str, dtype: torch.dtype) -> None:
+    if dtype is torch.bool and name in NO_BOOLS:
+        pytest.skip("PyTorch has no such kernel")
+    values = torch.cat((special(dtype), ordinary(dtype, (50,))))
+    agree(lambda lib, x: getattr(lib, name)(x), values, tolerance=tolerance(name, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", (*ARITHMETIC, *COMPARISONS))
+def test_binary_values(name: str, dtype: torch.dtype) -> None:
+    if dtype is torch.bool and name in NO_BOOLS:
+        pytest.skip("PyTorch has no such kernel")
+    values = special(dtype)
+    agree(lambda lib, x, y: getattr(lib, name)(x, y), values[:, None], values, tolerance=tolerance(name, dtype))
+
+
+@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATING), ids=str)
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_rounded_division(rounding: str, dtype: torch.dtype) -> None:
+    numerators, divisors = special(dtype), special(dtype)
+    if not dtype.is_floating_point:
+        divisors = divisors[divisors != 0]
+        numerators = numerators[numerators != torch.iinfo(dtype).min]  # its quotient by -1 is undefined in C
+    # PyTorch rounds 16-bit operands once more on the way to a floor.
+    slack = torch.finfo(dtype).eps if dtype in (torch.float16, torch.bfloat16) else 0.0
+    agree(lambda lib, x, y: lib.div(x, y, rounding_mode=rounding), numerators[:, None], divisors, tolerance=slack)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_no_division_of_integers_crashes(rounding: str, dtype: torch.dtype) -> None:
+    """PyTorch raises for a zero, and is undefined for the least number by -1; scalar functions never raise."""
+    values = special(dtype)
+    expected = torch.broadcast_shapes(values[:, None].shape, values.shape)
+    assert opdsl.div(of(values[:, None]), of(values), rounding_mode=rounding).shape == expected
+
+
+@pytest.mark.parametrize("number", [0, 1, -3, 2.5, float("nan"), float("inf"), True, 300, 2**40, 1e39], ids=repr)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", (*ARITHMETIC[:4], *COMPARISONS))
+def test_numbers_beside_tensors(name: str, dtype: torch.dtype, number: complex) -> None:
+    def call(lib: Any, x: Any) -> Any:
+        return getattr(lib, name)(x, number)
+
+    x = special(dtype)
+    agree_or_fail(call, x, tolerance=tolerance(name, dtype))
+
+
+@pytest.mark.parametrize("alpha", [1, 2, -1, 0.5, 3.3, True])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name", ["add", "sub", "rsub"])
+def test_alpha(name: str, dtype: torch.dtype, alpha: float) -> None:
+    def call(lib: Any, x: Any, y: Any) -> Any:
+        return getattr(lib, name)(x, y, alpha=alpha)
+
+    x, y = ordinary(dtype, (33,)), ordinary(dtype, (33,), 1)
+    agree_or_fail(call, x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_where_values(dtype: torch.dtype) -> None:
+    values = special(dtype)
+    condition = torch.arange(len(values)) % 2 == 0
+    agree(lambda lib, c, x, y: lib.where(c, x, y), condition, values, values.flip(0))
+
+
+@pytest.mark.parametrize("other", layouts(), ids=str)
+@pytest.mark.parametrize("one", layouts(), ids=str)
+def test_strides_of_two_layouts(one: str, other: str) -> None:
+    found = layouts()
+    agree(lambda lib, x, y: lib.add(x, y), found[one], found[other])
+
+
+@pytest.mark.parametrize("layout", layouts(), ids=str)
+def test_strides_of_one_layout(layout: str) -> None:
+    agree(lambda lib, x: lib.neg(x), layouts()[layout])
+
+
+@pytest.mark.parametrize("layout", layouts(), ids=str)
+def test_strides_beside_a_zero_dim_tensor_of_another_dtype(layout: str) -> None:
+    agree(lambda lib, x, y: lib.mul(x, y), layouts()[layout], torch.tensor(2.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int32], ids=str)
+@pytest.mark.parametrize("layout", layouts(), ids=str)
+def test_strides_of_mixed_dtypes(layout: str, dtype: torch.dtype) -> None:
+    agree(lambda lib, x, y: lib.add(x, y), layouts()[layout], layouts(dtype)["permuted"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(strided())
+def test_any_layout_of_one_operand(x: torch.Tensor) -> None:
+    agree(lambda lib, value: lib.neg(value), x)
+
+
+@settings(max_examples=150, deadline=None)
+@given(broadcastable())
+def test_any_layouts_of_two_operands(operands: list[torch.Tensor]) -> None:
+    agree(lambda lib, x, y: lib.add(x, y), *operands)
+
+
+@settings(max_examples=80, deadline=None)
+@given(broadcastable(3))
+def test_any_layouts_of_three_operands(operands: list[torch.Tensor]) -> None:
+    agree(lambda lib, c, x, y: lib.where(lib.gt(c, 0), x, y), *operands)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2), (1, 1), (1,), (), (2,) * 9, (1, 5, 1, 2, 1, 3)], ids=str)
+def test_unusual_shapes(shape: tuple[int, ...]) -> None:
+    x = ordinary(torch.float32, shape)
+    agree(lambda lib, value: lib.add(value, value), x)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 1023, 70_000, 300_001])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.float32], ids=str)
+def test_sizes_around_vectors_and_threads(dtype: torch.dtype, size: int) -> None:
+    agree(lambda lib, x, y: lib.mul(x, y), ordinary(dtype, (size,)), ordinary(dtype, (size,), 1))

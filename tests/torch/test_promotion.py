@@ -1,0 +1,112 @@
+"""Type promotion: the dtype, and the values, of every pair of dtypes and of every kind of number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from tests.torch.twins import DTYPES, Twins, differences, of
+
+OPERATORS = ("add", "mul", "div", "maximum", "eq", "lt", "where", "rsub", "cat")
+NUMBERS = (True, 2, 2.5)
+DEFAULTS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Both libraries with another default dtype."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    opdsl.set_default_dtype(of(dtype))
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+        opdsl.set_default_dtype(of(before))
+
+
+def call(lib: Any, name: str, x: Any, y: Any) -> Any:
+    if name == "where":
+        return lib.where(lib.full((3,), True), x, y)
+    return lib.cat((x, y)) if name == "cat" else getattr(lib, name)(x, y)
+
+
+def outcome(lib: Any, name: str, x: Any, y: Any) -> Any:
+    """The result, or the built-in class of the error."""
+    try:
+        return call(lib, name, x, y)
+    except RuntimeError:
+        return RuntimeError
+
+
+def compare(name: str, x: Any, y: Any) -> list[str]:
+    """How ours differs, called twice."""
+    expected = outcome(torch, name, x, y)
+    twins = Twins().of((x, y))
+    found: list[str] = []
+    for _ in range(2):
+        result = outcome(opdsl, name, *twins)
+        if expected is RuntimeError or result is RuntimeError:
+            found += [] if result is expected else [f"{result} for {expected}"]
+        else:
+            found += differences(result, expected)
+    return [f"{name}({x!r}, {y!r}): {each}" for each in found]
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((3,), ()), ((), (3,)), ((), ())], ids=str)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_pairs_of_dtypes(name: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    if name == "cat" and () in shapes:
+        pytest.skip("cat takes no zero-dim tensors")
+    wrong: list[str] = []
+    for one, two in product(DTYPES, DTYPES):
+        wrong += compare(name, torch.ones(shapes[0], dtype=one), torch.full(shapes[1], 2, dtype=two))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("default", DEFAULTS, ids=str)
+@pytest.mark.parametrize("name", ["add", "div", "eq", "where"])
+def test_numbers_beside_tensors(name: str, default: torch.dtype) -> None:
+    wrong: list[str] = []
+    with default_dtype(default):
+        for dtype, number, shape in product(DTYPES, NUMBERS, ((3,), ())):
+            wrong += compare(name, torch.ones(shape, dtype=dtype), number)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("default", DEFAULTS, ids=str)
+def test_two_numbers_of_where(default: torch.dtype) -> None:
+    wrong: list[str] = []
+    with default_dtype(default):
+        for one, two in product(NUMBERS, NUMBERS):
+            wrong += compare("where", one, two)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid", "reciprocal"])
+def test_integers_become_the_default_dtype(name: str) -> None:
+    x = torch.arange(1, 4)
+    wrong: list[str] = []
+    for default in DEFAULTS:
+        with default_dtype(default):
+            expected = getattr(torch, name)(x)
+            for _ in range(2):
+                wrong += differences(getattr(opdsl, name)(of(x)), expected)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("value", [True, 2, 2.5], ids=repr)
+def test_full_takes_the_dtype_of_its_number(value: float) -> None:
+    wrong: list[str] = []
+    for default in DEFAULTS:
+        with default_dtype(default):
+            expected = torch.full((2,), value)
+            for _ in range(2):
+                wrong += differences(opdsl.full((2,), value), expected)
+    assert wrong == []

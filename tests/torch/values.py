@@ -1,0 +1,90 @@
+"""Values and layouts that results are compared on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from hypothesis import strategies
+
+FINITE = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, -10.0, 1e-3, 88.0, -88.0)
+
+
+def floats(dtype: torch.dtype) -> torch.Tensor:
+    """Ordinary values, infinities, NaN, the largest and the smallest values, values without full precision."""
+    info = torch.finfo(dtype)
+    tiny = info.smallest_normal
+    edges = (info.max, info.min, tiny, -tiny, tiny / 2, -tiny / 4, math.inf, -math.inf, math.nan)
+    return torch.tensor((*FINITE, *edges), dtype=torch.float64).to(dtype)
+
+
+def integers(dtype: torch.dtype) -> torch.Tensor:
+    """Small values and the bounds."""
+    info = torch.iinfo(dtype)
+    return torch.tensor([0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min, info.min + 1], dtype=dtype)
+
+
+def special(dtype: torch.dtype) -> torch.Tensor:
+    """Every value of the dtype that an operator may stumble over."""
+    if dtype is torch.bool:
+        return torch.tensor([False, True])
+    return floats(dtype) if dtype.is_floating_point else integers(dtype)
+
+
+def ordinary(dtype: torch.dtype, shape: Sequence[int], seed: int = 0) -> torch.Tensor:
+    """Random values of moderate size."""
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randn(tuple(shape), generator=generator, dtype=torch.float64) * 5
+    return values.to(dtype) if dtype is not torch.uint8 else values.abs().to(dtype)
+
+
+def layouts(dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
+    """Tensors of one shape, (2, 3, 4, 5), in every manner of lying in memory; and of few shapes beside it."""
+    base = ordinary(dtype, (2, 3, 4, 5))
+    wide = ordinary(dtype, (4, 6, 8, 10), 1)
+    return {
+        "contiguous": base,
+        "channels_last": base.contiguous(memory_format=torch.channels_last),
+        "permuted": ordinary(dtype, (5, 3, 2, 4)).permute(2, 1, 3, 0),
+        "transposed": ordinary(dtype, (2, 3, 5, 4)).transpose(2, 3),
+        "sliced": wide[::2, ::2, ::2, ::2],
+        "offset": wide[1:3, 2:5, 3:7, 4:9],
+        "expanded": ordinary(dtype, (2, 1, 4, 1)).expand(2, 3, 4, 5),
+        "row": ordinary(dtype, (5,)),
+        "column": ordinary(dtype, (3, 1, 1)),
+        "zero_dim": ordinary(dtype, ()),
+        "expanded_number": ordinary(dtype, ()).expand(2, 3, 4, 5),
+    }
+
+
+@strategies.composite
+def strided(draw: strategies.DrawFn, dtype: torch.dtype = torch.float32, most: int = 4) -> torch.Tensor:
+    """A tensor of any number of dimensions that was permuted, sliced and expanded in any way."""
+    sizes = draw(strategies.lists(strategies.integers(0, 4), max_size=most))
+    steps = [draw(strategies.integers(1, 2)) for _ in sizes]
+    starts = [draw(strategies.integers(0, 1)) for _ in sizes]
+    tensor = ordinary(dtype, [size * step + start for size, step, start in zip(sizes, steps, starts, strict=True)])
+    for dim, (start, step) in enumerate(zip(starts, steps, strict=True)):
+        tensor = tensor.transpose(0, dim)[start::step].transpose(0, dim)
+    tensor = tensor.permute(draw(strategies.permutations(range(len(sizes)))))
+    expanded = [draw(strategies.integers(1, 3)) if size == 1 else size for size in tensor.shape]
+    return tensor.expand(expanded)
+
+
+@strategies.composite
+def broadcastable(draw: strategies.DrawFn, count: int = 2, dtype: torch.dtype = torch.float32) -> list[torch.Tensor]:
+    """Tensors that broadcast together, each permuted, sliced and expanded in its own way."""
+    shape = draw(strategies.lists(strategies.integers(0, 4), max_size=4))
+    made = []
+    for seed in range(count):
+        dims = draw(strategies.integers(0, len(shape)))
+        own = [draw(strategies.sampled_from((size, 1))) for size in shape[len(shape) - dims :]]
+        order = draw(strategies.permutations(range(dims)))
+        steps = [draw(strategies.integers(1, 2)) for _ in own]
+        base = ordinary(dtype, [own[dim] * steps[dim] for dim in order], seed)
+        tensor = base.permute([order.index(dim) for dim in range(dims)])
+        for dim, step in enumerate(steps):
+            tensor = tensor.transpose(0, dim)[::step].transpose(0, dim)
+        made.append(tensor)
+    return made
