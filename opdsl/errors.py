@@ -75,6 +75,10 @@ class ArgumentError(OpdslError, TypeError):
     """A call's arguments fit no overload."""
 
 
+class OptionError(OpdslError, ValueError):
+    """An argument has a value that the operator does not take."""
+
+
 class NumberError(OpdslError, RuntimeError):
     """A Python number does not fit the dtype that it has to become."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
-from opdsl.errors import ArgumentError
+from opdsl.errors import ArgumentError, OptionError
 from opdsl.kernels import check, copy_
 from opdsl.runtime import (
     DType,
@@ -43,7 +43,8 @@ def is_skipped(tensor: Tensor) -> bool:
 
 @cat.meta
 def cat_meta(ctx, tensors, dim):
-    check(len(tensors) > 0, "expected a non-empty list of Tensors")
+    if not tensors:
+        raise OptionError("expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
         check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = next((each for each in tensors if not is_skipped(each)), tensors[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.declare import op
-from opdsl.kernels import check
+from opdsl.errors import DimensionError
 from opdsl.runtime import DType, MemoryFormat, Tensor, make_view, view_of, views, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
@@ -219,6 +219,7 @@ def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Ali
 
 @unbind.kernel("CompositeExplicitAutograd")
 def unbind_kernel(self, dim):
-    check(self.ndim > 0, "Dimension specified as 0 but tensor has no dimensions", got=self.shape)
+    if self.ndim == 0:
+        raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
     size = self.shape[wrap_dimension(dim, self.ndim)]
     return [self.select(dim, index) for index in range(size)]

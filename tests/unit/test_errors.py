@@ -191,6 +191,7 @@ MISTAKES = {
         errors.DispatchKeyError, lambda: opdsl.DispatchKey("No"), lambda: torch._C._dispatch_key_parse("No")
     ),
     "argument": Mistake(errors.ArgumentError, lambda: opdsl.add("a", "b"), lambda: torch.add("a", "b")),
+    "option": Mistake(errors.OptionError, lambda: opdsl.cat([]), lambda: torch.cat([])),
     "number": Mistake(
         errors.NumberError,
         lambda: opdsl.tensor([1], dtype=opdsl.int8).add_(1, alpha=1000),
