@@ -84,13 +84,28 @@ def compile_object(text: str) -> bytes:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     with _lock:
-        machine = _machine()
-        module = llvm.parse_assembly(text)
-        module.verify()
-        passes = llvm.create_pass_builder(machine, _tuning())
-        passes.getModulePassManager().run(module, passes)
-        emitted: bytes = machine.emit_object(module)
+        emitted: bytes = _machine().emit_object(_optimised(text))
         return emitted
+
+
+def assembly(text: str) -> str:
+    """What ``compile_object`` compiles, for people.
+
+    Raises:
+        RuntimeError: the text is no valid module.
+    """
+    with _lock:
+        emitted: str = _machine().emit_assembly(_optimised(text))
+        return emitted
+
+
+def _optimised(text: str) -> Any:
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    passes = llvm.create_pass_builder(machine, _tuning())
+    passes.getModulePassManager().run(module, passes)
+    return module
 
 
 def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, int] = _NO_IMPORTS) -> Code:

@@ -14,11 +14,22 @@ from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text, con
 CONTIGUOUS, SINGLE, STRIDED, NUMBER = "c", "s", "x", "n"
 
 _SLOT_SIZE = 16
+
+# Elements that are looked at together for rare ones: few enough to be in the first cache still when they are computed.
+_STRETCH = 1024
+
 ACCESS = ", !llvm.access.group !0"
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" }'
 
-# Elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
-METADATA = '!0 = distinct !{}\n!1 = distinct !{!1, !2}\n!2 = !{!"llvm.loop.parallel_accesses", !0}'
+# !1: elements are independent of each other: an output may be an input, element for element, and nothing else overlaps.
+# !3: a loop that calls the C library for every element; more than one at a time would be more code and no faster.
+METADATA = """!0 = distinct !{}
+!1 = distinct !{!1, !2}
+!2 = !{!"llvm.loop.parallel_accesses", !0}
+!3 = distinct !{!3, !4, !5}
+!4 = !{!"llvm.loop.vectorize.enable", i1 false}
+!5 = !{!"llvm.loop.unroll.disable"}"""
+_PARALLEL, _ONE_BY_ONE = "!1", "!3"
 
 
 class Operand(NamedTuple):
@@ -62,36 +73,122 @@ def symbol(layout: str) -> str:
     return f"row_{layout}"
 
 
-def module_ir(signature: Signature, layouts: Collection[str], function: str, declarations: Collection[str]) -> str:
+def module_ir(
+    signature: Signature,
+    layouts: Collection[str],
+    function: str,
+    declarations: Collection[str],
+    variants: str | None = None,
+) -> str:
     """The module with a row kernel for each layout.
 
     Args:
         layouts: a letter for each operand: ``c`` contiguous, ``s`` single, ``x`` strided, ``n`` number.
         function: LLVM text that defines ``@function`` over the operands' value types.
         declarations: what that text needs declared, one line each.
+        variants: LLVM text that defines ``@function.fast``, which vectorises, and ``@function.rare``, which tells for
+            which elements it is wrong; None when ``@function`` itself is as fast.
     """
-    rows = [_row(signature, layout) for layout in layouts]
-    return "\n".join([function, *sorted({*declarations, *DECLARATIONS}), *rows, ATTRIBUTES, METADATA])
+    print_row = _row if variants is None else _row_of_stretches
+    rows = [print_row(_Row(signature, layout)) for layout in layouts]
+    texts = [function, *([] if variants is None else [variants]), *sorted({*declarations, *DECLARATIONS})]
+    return "\n".join([*texts, *rows, ATTRIBUTES, METADATA])
 
 
-def _row(signature: Signature, layout: str) -> str:
-    text = Text()
-    text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
-    inputs = signature.inputs
-    places = [_slot(text, k) for k in range(len(signature.operands))]
-    fixed = {k: _fixed(text, each, places[k]) for k, each in enumerate(inputs) if layout[k] in (NUMBER, SINGLE)}
-    moving = {k: _address(text, places[k]) for k in range(len(places)) if k not in fixed}
-    steps = {k: _stride(text, k) for k in moving if layout[k] == STRIDED}
-    text.line("  br label %loop\nloop:\n  %i = phi i64 [ 0, %entry ], [ %next, %loop ]")
-    at = {k: _element(text, signature.operands[k], base, steps.get(k)) for k, base in moving.items()}
-    loaded = {k: load_operand(text, each, at[k], ACCESS) for k, each in enumerate(inputs) if k in moving}
-    values = [(fixed | loaded)[k] for k in range(len(inputs))]
-    for o, (output, value) in enumerate(zip(signature.outputs, _call(text, signature, values), strict=True)):
-        store_operand(text, output, at[len(inputs) + o], value)
-    text.line("  %next = add nuw nsw i64 %i, 1")
-    text.line("  %more = icmp ult i64 %next, %count")
-    text.line("  br i1 %more, label %loop, label %end, !llvm.loop !1\nend:\n  ret void\n}")
+def _row(row: _Row) -> str:
+    """One loop over all elements."""
+    row.compute("all", "0", "%count", "function")
+    row.text.line("  ret void\n}")
+    return str(row.text)
+
+
+def _row_of_stretches(row: _Row) -> str:
+    """A stretch of elements after the other: the loop that vectorises, if no element of the stretch is a rare one.
+
+    Both loops give the same bits for elements that are not rare, so where stretches begin does not matter.
+    """
+    text = row.text
+    text.line("  br label %stretch\nstretch:\n  %begin = phi i64 [ 0, %entry ], [ %end, %stretch_done ]")
+    text.line(f"  %far = add nuw nsw i64 %begin, {_STRETCH}\n  %full = icmp ult i64 %far, %count")
+    text.line("  %end = select i1 %full, i64 %far, i64 %count")
+    found = row.any_rare("%begin", "%end")
+    text.line(f"  %slow = icmp ne i8 {found}, 0\n  br i1 %slow, label %slowly, label %swiftly\nslowly:")
+    row.compute("slow", "%begin", "%end", "function", _ONE_BY_ONE)
+    text.line("  br label %stretch_done\nswiftly:")
+    row.compute("fast", "%begin", "%end", "function.fast")
+    text.line("  br label %stretch_done\nstretch_done:\n  %more = icmp ult i64 %end, %count")
+    text.line("  br i1 %more, label %stretch, label %done\ndone:\n  ret void\n}")
     return str(text)
+
+
+class _Row:
+    """A row kernel under construction.
+
+    text: what is printed so far; at first the part that comes before any element.
+    fixed: values of the inputs that are the same for the whole row, by position.
+    moving: for the other operands the address of their first element, and their stride unless they are contiguous.
+    """
+
+    def __init__(self, signature: Signature, layout: str) -> None:
+        self.signature = signature
+        self.text = text = Text()
+        text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
+        places = [_slot(text, k) for k in range(len(signature.operands))]
+        inputs = enumerate(signature.inputs)
+        self.fixed = {k: _fixed(text, each, places[k]) for k, each in inputs if layout[k] in (NUMBER, SINGLE)}
+        self.moving = {
+            k: (_address(text, places[k]), _stride(text, k) if layout[k] == STRIDED else None)
+            for k in range(len(places))
+            if k not in self.fixed
+        }
+
+    def compute(self, name: str, begin: str, end: str, function: str, kind: str = _PARALLEL) -> None:
+        """A loop that calls a function and stores its results."""
+        text, outputs = self.text, self.signature.outputs
+        with _Elements(text, name, begin, end, kind) as i:
+            values = self.inputs(i)
+            places = [self.place(len(values) + o, i) for o in range(len(outputs))]
+            results = _call(text, self.signature, function, values)
+            for output, place, value in zip(outputs, places, results, strict=True):
+                store_operand(text, output, place, value)
+
+    def any_rare(self, begin: str, end: str) -> str:
+        """A loop that finds out whether an element is a rare one; an i8 that tells."""
+        with _Elements(self.text, "rare", begin, end, _PARALLEL) as i:
+            self.text.line("  %before = phi i8 [ 0, %rare_head ], [ %found, %rare_loop ]")
+            arguments = _arguments(self.signature, self.inputs(i))
+            self.text.line(f"  %found = or i8 %before, {self.text.value(f'call i8 @function.rare({arguments})')}")
+        return "%found"
+
+    def inputs(self, i: str) -> list[str]:
+        """The function's arguments for an element; all are read before anything is written."""
+        return [
+            self.fixed[k] if k in self.fixed else load_operand(self.text, each, self.place(k, i), ACCESS)
+            for k, each in enumerate(self.signature.inputs)
+        ]
+
+    def place(self, k: int, i: str) -> str:
+        """Where element i of an operand lies."""
+        base, stride = self.moving[k]
+        return _element(self.text, self.signature.operands[k], base, i, stride)
+
+
+class _Elements:
+    """A loop over a range that is not empty; ``with`` it, print the body."""
+
+    def __init__(self, text: Text, name: str, begin: str, end: str, kind: str) -> None:
+        self.text, self.name, self.begin, self.end, self.kind = text, name, begin, end, kind
+
+    def __enter__(self) -> str:
+        n = self.name
+        self.text.line(f"  br label %{n}_head\n{n}_head:\n  br label %{n}_loop\n{n}_loop:")
+        self.text.line(f"  %{n}_i = phi i64 [ {self.begin}, %{n}_head ], [ %{n}_next, %{n}_loop ]")
+        return f"%{n}_i"
+
+    def __exit__(self, *_: object) -> None:
+        n = self.name
+        self.text.line(f"  %{n}_next = add nuw nsw i64 %{n}_i, 1\n  %{n}_more = icmp ult i64 %{n}_next, {self.end}")
+        self.text.line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end, !llvm.loop {self.kind}\n{n}_end:")
 
 
 def _slot(text: Text, k: int) -> str:
@@ -119,10 +216,10 @@ def number(text: Text, kind: str, slot: str) -> str:
     return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, kind)
 
 
-def _element(text: Text, operand: Operand, base: str, stride: str | None) -> str:
+def _element(text: Text, operand: Operand, base: str, i: str, stride: str | None) -> str:
     if stride is None:
-        return text.value(f"getelementptr {MEMORY[operand.dtype].llvm}, ptr {base}, i64 %i")
-    return text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 %i, {stride}')}")
+        return text.value(f"getelementptr {MEMORY[operand.dtype].llvm}, ptr {base}, i64 {i}")
+    return text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 {i}, {stride}')}")
 
 
 def load_operand(text: Text, operand: Operand, address: str, suffix: str) -> str:
@@ -137,12 +234,15 @@ def store_operand(text: Text, operand: Operand, address: str, value: str) -> Non
     store(text, operand.dtype, address, stored, ACCESS)
 
 
-def _call(text: Text, signature: Signature, values: list[str]) -> list[str]:
-    """The function's results; it is called once all operands are read, before anything is written."""
-    arguments = ", ".join(f"{REGISTER[each.value]} {v}" for each, v in zip(signature.inputs, values, strict=True))
+def _call(text: Text, signature: Signature, function: str, values: list[str]) -> list[str]:
+    """A function's results."""
     types = [REGISTER[output.value] for output in signature.outputs]
+    returned = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+    result = text.value(f"call {returned} @{function}({_arguments(signature, values)})")
     if len(types) == 1:
-        return [text.value(f"call {types[0]} @function({arguments})")]
-    returned = f"{{ {', '.join(types)} }}"
-    result = text.value(f"call {returned} @function({arguments})")
+        return [result]
     return [text.value(f"extractvalue {returned} {result}, {o}") for o in range(len(types))]
+
+
+def _arguments(signature: Signature, values: list[str]) -> str:
+    return ", ".join(f"{REGISTER[each.value]} {value}" for each, value in zip(signature.inputs, values, strict=True))

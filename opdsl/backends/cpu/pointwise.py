@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opdsl.scalar.graph import TypedGraph
 
 # Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
-# kernel, which is compiled with the contiguous one, does for less.
+# kernel, which serves all such rows, does for less.
 _OWN_LAYOUT_FROM = 1024
 
 # Additions that pay for waking another thread, and for one more.
@@ -70,8 +70,8 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     """
     require_real(graph)
     signature = _signature(graph, call)
-    layout, group = _layout(call)
-    code = row_code(graph, signature, group)
+    layout = _layout(call)
+    code = row_code(graph, signature, layout)
     sizes = call.sizes or (1,)
     elements = math.prod(sizes)
     cost = elements * graph_cost(graph)
@@ -162,26 +162,18 @@ def _operand(spec: OperandSpec, kind: str) -> Operand:
     return Operand("" if spec.strides is None else spec.dtype.name, str(kind))
 
 
-class Group(NamedTuple):
-    """The layouts that are compiled together: a module of object code."""
-
-    layouts: tuple[str, ...]
-
-
-def _layout(call: PointwiseCall) -> tuple[str, Group]:
-    """The row kernel to use, and the module that it is in."""
+def _layout(call: PointwiseCall) -> str:
+    """The row kernel to use."""
     operands = [*call.inputs, *call.outputs]
     contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in operands)
-    strided = "".join(NUMBER if spec.strides is None else STRIDED for spec in operands)
-    both = Group((contiguous, strided))
     if not call.sizes or call.sizes[-1] == 1:
-        return contiguous, both
+        return contiguous
     exact = "".join(_letter(spec) for spec in operands)
     if exact == contiguous:
-        return contiguous, both
+        return contiguous
     if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
-        return strided, both
-    return exact, Group((exact,))
+        return "".join(NUMBER if spec.strides is None else STRIDED for spec in operands)
+    return exact
 
 
 def _letter(spec: OperandSpec) -> str:
@@ -191,13 +183,14 @@ def _letter(spec: OperandSpec) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def row_code(graph: TypedGraph, signature: Signature, group: Group) -> engine.Code:
-    """The row kernels of a group of layouts."""
+def row_code(graph: TypedGraph, signature: Signature, layout: str) -> engine.Code:
+    """The row kernel of a layout."""
 
     def text() -> str:
-        from opdsl.backends.cpu.printer import declarations, function_ir
+        from opdsl.backends.cpu.printer import declarations, function_ir, rare_ir
 
-        return module_ir(signature, group.layouts, function_ir(graph, "function"), declarations(graph))
+        function, variants = function_ir(graph, "function"), rare_ir(graph, "function")
+        return module_ir(signature, [layout], function, declarations(graph), variants)
 
-    fingerprint = f"pointwise {graph.fingerprint} {signature} {group.layouts}"
-    return engine.compile_ir(fingerprint, text, [symbol(layout) for layout in group.layouts])
+    fingerprint = f"pointwise {graph.fingerprint} {signature} {layout}"
+    return engine.compile_ir(fingerprint, text, [symbol(layout)])
