@@ -239,8 +239,18 @@ def value_key(value: object) -> object:
     (False, True)
     """
     if type(value) is tuple or type(value) is list:
-        return (*value, *map(type, value))
+        types = tuple(map(type, value))
+        if Tensor in types:
+            raise TypeError("a plan does not know the value of a tensor")
+        return (*value, *types)
+    if type(value) is Tensor:
+        raise TypeError("a plan does not know the value of a tensor")
     return (value, type(value))
+
+
+def spread_key(values: tuple[object, ...]) -> object:
+    """A key of arguments that stand for one list: ``x.view(2, 3)``, or ``x.view([2, 3])``."""
+    return tuple([value_key(each) for each in values])
 
 
 def mixed_key(value: object) -> object:
@@ -262,6 +272,7 @@ __all__ = [
     "is_number",
     "kind_of",
     "mixed_key",
+    "spread_key",
     "to_tensor",
     "to_tensor_or_number",
     "value_key",

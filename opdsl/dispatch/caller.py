@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 
-from opdsl.dispatch.arguments import MISSING, mixed_key, value_key
+from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Bound, Kind, Parameter, Signature, bind
 from opdsl.dispatch.state import State, current
@@ -59,7 +59,8 @@ class Slot:
         if self.kinds == {Kind.TENSORS}:
             return f"tuple([each.geometry for each in {name}])"
         if self.kinds == {Kind.VALUE}:
-            return f"value_key({name})"
+            # An int is its own key: no other key is an int, so nothing that equals it is taken for it.
+            return f"({name} if type({name}) is int else value_key({name}))"
         return f"mixed_key({name})"
 
 
@@ -133,6 +134,8 @@ class Caller:
             self.generation += 1
             self.plans.clear()
             self.stored = 0
+        if self.out is not None:
+            self.out.forget()
 
     def slow(self, given: tuple[object, ...], named: dict[str, object], path: tuple[object, ...] | None) -> object:
         """The complete road: bind, dispatch, run, and keep a plan where the kernel makes one.
@@ -214,10 +217,17 @@ class Caller:
         signature = next(each for each in self.signatures if operator in (each.operator, each.out))
         places = dict(zip((each.name for each in signature.parameters[: signature.maximum]), self.slots, strict=False))
         names = [places[each].name if each in places else each for each in operator.dynamic_names]
+        # What is left out is the overload's own default, where the union of the overloads has none.
+        open_slots = {slot.name for slot in self.slots if slot.default is MISSING and not slot.required}
+        defaults = {
+            name: next(each.default for each in signature.parameters if each.name == parameter)
+            for name, parameter in zip(names, operator.dynamic_names, strict=True)
+            if name in open_slots
+        }
         if self.required_out:
             handed.append("out")
             names[-1] = "out"
-        return plan if names == handed else _adapter(handed, names, plan)
+        return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
 
 
 def _is_hashable(path: tuple[object, ...]) -> bool:
@@ -229,10 +239,12 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
     return True
 
 
-def _adapter(handed: Sequence[str], wanted: Sequence[str], plan: Plan) -> Plan:
-    """A function that takes the handed names and calls the plan with the wanted ones."""
-    namespace: dict[str, object] = {"plan": plan}
-    exec(f"def adapted({', '.join(handed)}):\n    return plan({', '.join(wanted)})\n", namespace)
+def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, object], plan: Plan) -> Plan:
+    """A function that takes the handed names and calls the plan with the wanted ones, or their defaults."""
+    namespace: dict[str, object] = {"plan": plan, "missing": MISSING}
+    namespace.update({f"default_{name}": value for name, value in defaults.items()})
+    passed = [f"default_{name} if {name} is missing else {name}" if name in defaults else name for name in wanted]
+    exec(f"def adapted({', '.join(handed)}):\n    return plan({', '.join(passed)})\n", namespace)
     adapted = namespace["adapted"]
     assert callable(adapted)
     return adapted
@@ -271,7 +283,7 @@ def _keys(caller: Caller, *, with_options: bool) -> list[str]:
     options: list[str] = []
     for place, slot in enumerate(caller.slots):
         if spread is not None and place == spread:
-            levels.append(f"(*{slot.name}, *map(type, {slot.name}))")
+            levels.append("spread")
         elif slot.required:
             levels.append(slot.key())
         else:
@@ -281,6 +293,21 @@ def _keys(caller: Caller, *, with_options: bool) -> list[str]:
     if not with_options or not options:
         return levels or ["None"]
     return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]
+
+
+def _spread(caller: Caller) -> list[str]:
+    """The lines that make the key of arguments that are spread: themselves, where all of them are ints."""
+    if caller.spread is None:
+        return []
+    name = caller.slots[caller.spread].name
+    return [
+        f"    for each in {name}:",
+        "        if type(each) is not int:",
+        f"            spread = spread_key({name})",
+        "            break",
+        "    else:",
+        f"        spread = {name}",
+    ]
 
 
 def _slow_call(caller: Caller) -> str:
@@ -325,7 +352,7 @@ def _write(caller: Caller) -> str:
         ]
     if caller.spread is not None:
         lines += ["    if named:", f"        return {slow}"]
-    lines.append("    try:")
+    lines += [*_spread(caller), "    try:"]
     if options:
         lines += [
             f"        if {at_default}:",
@@ -344,7 +371,7 @@ def _write(caller: Caller) -> str:
         f"    return {slow}",
     ]
     tuple_of = [", ".join(_keys(caller, with_options=each)) for each in (False, True)]
-    lines += ["", "", f"def path({parameters}):"]
+    lines += ["", "", f"def path({parameters}):", *_spread(caller)]
     if options:
         lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
     lines.append(f"    return ({tuple_of[1]},)")
@@ -359,6 +386,7 @@ def _compile(caller: Caller) -> FunctionType:
         "Tensor": Tensor,
         "value_key": value_key,
         "mixed_key": mixed_key,
+        "spread_key": spread_key,
         "slow": _slow_road(caller),
         "call_out": None if caller.out is None else caller.out.function,
         **{f"default_{slot.name}": slot.default for slot in caller.slots},
