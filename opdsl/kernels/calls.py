@@ -57,7 +57,7 @@ class Folding(NamedTuple):
     finish: accumulators, the number of elements (int64), then the numbers of the call -> results.
     """
 
-    init: tuple[bool | int | float, ...]
+    init: tuple[bool | int | float | complex, ...]
     lift: TypedGraph
     combine: TypedGraph
     finish: TypedGraph

@@ -52,13 +52,16 @@ class GraphBuilder:
     def cast(self, argument: int, kind: ScalarType) -> int:
         """Convert: to bool whether it differs from 0; from a float to an integer by truncation, saturating, NaN to 0.
 
-        8 and 16 bit integers are reached through int32, wrapping, which is what PyTorch's kernels do.
+        Complex numbers become real by way of their real part. 8 and 16 bit integers are reached through int32,
+        wrapping, which is what PyTorch's kernels do.
         """
         given = self.nodes[argument].type
         if given is kind:
             return argument
         if kind.category == BOOL:
             return self.node("not_equal", (argument, self.constant(0, given)), kind)
+        if given.category == COMPLEX and kind.category in (INTEGER, FLOAT) and kind is not given.real:
+            return self.cast(self.cast(argument, given.real), kind)
         if given.category == FLOAT and kind.category == INTEGER and kind.bits < 32:
             argument = self.cast(argument, ScalarType.INT32)
         return self.node("cast", (argument,), kind)

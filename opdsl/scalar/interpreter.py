@@ -15,7 +15,7 @@ import numpy as np
 
 from opdsl.scalar.graph import Node, Number, TypedGraph
 from opdsl.scalar.operations import LIBM
-from opdsl.scalar.types import INTEGER, ScalarType
+from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,9 @@ def _run(node: Node, operands: list[Array]) -> Array:
 
 
 def _cast(operand: Array, kind: ScalarType) -> Array:
-    """Conversion; from floats to integers truncating and saturating, NaN to 0."""
+    """Conversion; from floats to integers truncating and saturating, NaN to 0; complex to real drops a part."""
+    if operand.dtype.kind == "c" and kind.category != COMPLEX:
+        operand = operand.real
     if operand.dtype.kind != "f" or kind.category != INTEGER:
         return operand.astype(kind.value)
     low, high = kind.bounds
@@ -88,6 +90,16 @@ def _maximum(first: Array, second: Array) -> Array:
 def _minimum(first: Array, second: Array) -> Array:
     """The smaller; the first when it is NaN; the second when both are equal."""
     return np.where((first != first) | (first < second), first, second)
+
+
+def _multiply(first: Array, second: Array) -> Array:
+    """The product; of complex numbers without fused steps, which NumPy's loops take for some lengths."""
+    if first.dtype.kind != "c":
+        return np.multiply(first, second)
+    real = first.real * second.real - first.imag * second.imag
+    found = np.empty(real.shape, first.dtype)
+    found.real, found.imag = real, first.real * second.imag + first.imag * second.real
+    return found
 
 
 def _floor_divide(first: Array, second: Array) -> Array:
@@ -118,9 +130,14 @@ def _remainder(first: Array, second: Array) -> Array:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """C's ``pow``; integers wrap, a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``."""
+    """C's ``pow``, of complex numbers by exp and log.
+
+    Integers wrap; a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``.
+    """
     if base.dtype.kind == "f":
         return np.power(base, exponent)
+    if base.dtype.kind == "c":
+        return np.asarray(np.exp(exponent * np.log(base)))
     whole = np.power(base, np.maximum(exponent, 0))
     parity = np.where(exponent % 2 == 0, 1, -1)
     inverse = np.where(base == 1, 1, np.where(base == -1, parity, 0))
@@ -213,7 +230,7 @@ def _call_libm(name: str, operands: tuple[Array, ...]) -> Array:
 _EVALUATORS: Final[dict[str, Evaluator]] = {
     "add": np.add,
     "subtract": np.subtract,
-    "multiply": np.multiply,
+    "multiply": _multiply,
     "divide": np.divide,
     "floor_divide": _floor_divide,
     "remainder": _remainder,

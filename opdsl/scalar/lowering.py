@@ -10,7 +10,7 @@ from collections.abc import Callable
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import TypedGraph
 from opdsl.scalar.mathematics.expression import Expression
-from opdsl.scalar.types import INTEGER, ScalarType
+from opdsl.scalar.types import COMPLEX, INTEGER, ScalarType
 
 __all__ = ["lower", "split_rare"]
 
@@ -19,8 +19,13 @@ def lower(graph: TypedGraph) -> TypedGraph:
     """The graph with every operation that has a formula replaced by it.
 
     graph: a graph as ``specialise`` gives it.
-    Returns: a graph of the same parameters and results for a printer.
+    Returns: a graph of the same parameters and results for a printer; complex ones are two real ones each (see
+    ``separate``).
     """
+    if any(node.type.category == COMPLEX for node in graph.nodes):
+        from opdsl.scalar.separation import separate
+
+        graph = separate(graph)
     builder = GraphBuilder()
     positions: list[int] = []
     for node in graph.nodes:

@@ -16,7 +16,7 @@ from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
-from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
 from opdsl.scalar.untyped import UntypedNode
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Typer:
 
     def node(self, op: str, operands: Sequence[Value], kind: ScalarType) -> Value:
         """Add an operation on operands of the right types."""
+        if any(operand.type.category == COMPLEX for operand in operands):
+            _check_complex(op)
         return Value(self.builder.node(op, tuple(operand.position for operand in operands), kind), kind)
 
     def common(self, operands: Sequence[Operand]) -> ScalarType:
@@ -136,6 +138,16 @@ class Typer:
     def settle(self, operand: Operand) -> Value:
         """An operand with a type; a literal takes the kernel's."""
         return operand if isinstance(operand, Value) else self.cast(operand, self.common([operand]))
+
+
+def _check_complex(op: str) -> None:
+    """That an operation exists for complex numbers."""
+    from opdsl.scalar.mathematics.complex_numbers import FORMULAS
+
+    if op not in FORMULAS:
+        raise Refused(
+            f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", "Compute with abs(...), which is real."
+        )
 
 
 def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:

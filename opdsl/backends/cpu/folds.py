@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
-from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Text, load_pair, store_pair
 
-LANE_SIZE = 8
+_LANE_SIZE = 8
 _SLOT_SIZE = 16
 # Steps that are folded between loading and storing an accumulator.
 _STEPS_AT_ONCE = 4
@@ -37,7 +37,7 @@ class FoldSignature(NamedTuple):
     input: Operand
     with_index: bool
     accumulators: tuple[str, ...]
-    init: tuple[bool | int | float, ...]
+    init: tuple[bool | int | float | complex, ...]
     numbers: tuple[str, ...]
     outputs: tuple[Operand, ...]
     lanes: int
@@ -46,7 +46,12 @@ class FoldSignature(NamedTuple):
     @property
     def set_size(self) -> int:
         """Bytes of a set."""
-        return len(self.accumulators) * self.lanes * LANE_SIZE
+        return len(self.accumulators) * self.array_size
+
+    @property
+    def array_size(self) -> int:
+        """Bytes of one of its arrays."""
+        return self.lanes * (2 * _LANE_SIZE if any(kind in PART for kind in self.accumulators) else _LANE_SIZE)
 
     def __str__(self) -> str:
         init = " ".join(_constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
@@ -71,7 +76,11 @@ def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: 
     return "\n".join([*parts, ATTRIBUTES, METADATA])
 
 
-def _constant(value: bool | int | float, kind: str) -> str:
+def _constant(value: bool | int | float | complex, kind: str) -> str:
+    if kind in PART:
+        number, part = complex(value), REGISTER[PART[kind]]
+        return f"{{ {part} {_constant(number.real, PART[kind])}, {part} {_constant(number.imag, PART[kind])} }}"
+    assert not isinstance(value, complex)
     if kind in ("float32", "float64"):
         return f"0x{struct.pack('>d', float(value)).hex()}"
     return str(int(value))
@@ -102,7 +111,7 @@ def _slot(text: Text, base: str, k: int) -> str:
 
 def _arrays(text: Text, signature: FoldSignature, of: str) -> list[str]:
     """The addresses of a set's arrays."""
-    step = signature.lanes * LANE_SIZE
+    step = signature.array_size
     return [text.value(f"getelementptr i8, ptr {of}, i64 {step * j}") for j in range(len(signature.accumulators))]
 
 
@@ -114,16 +123,23 @@ def _lane(text: Text, signature: FoldSignature, arrays: Sequence[str], lane: str
     ]
 
 
-def _load(text: Text, signature: FoldSignature, places: Sequence[str]) -> list[str]:
+def _load(text: Text, signature: FoldSignature, places: Sequence[str], suffix: str = ACCESS) -> list[str]:
     return [
-        text.value(f"load {REGISTER[kind]}, ptr {place}{ACCESS}")
+        load_pair(text, kind, place, suffix)
+        if kind in PART
+        else text.value(f"load {REGISTER[kind]}, ptr {place}{suffix}")
         for kind, place in zip(signature.accumulators, places, strict=True)
     ]
 
 
-def _store(text: Text, signature: FoldSignature, places: Sequence[str], values: Sequence[str]) -> None:
+def _store(
+    text: Text, signature: FoldSignature, places: Sequence[str], values: Sequence[str], suffix: str = ACCESS
+) -> None:
     for kind, place, value in zip(signature.accumulators, places, values, strict=True):
-        text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{ACCESS}")
+        if kind in PART:
+            store_pair(text, kind, place, value, suffix)
+        else:
+            text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{suffix}")
 
 
 def _call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
@@ -278,20 +294,12 @@ def _collapse(signature: FoldSignature) -> str:
         first = text.value(f"shl i64 {w}, 1") if signature.ordered else w
         second = text.value(f"or i64 {first}, 1" if signature.ordered else f"add i64 {w}, %half")
         suffix = "" if signature.ordered else ACCESS
-        one = _load_plain(text, signature, _lane(text, signature, arrays, first), suffix)
-        other = _load_plain(text, signature, _lane(text, signature, arrays, second), suffix)
+        one = _load(text, signature, _lane(text, signature, arrays, first), suffix)
+        other = _load(text, signature, _lane(text, signature, arrays, second), suffix)
         values = _combined(text, signature, one, other)
-        for kind, place, value in zip(signature.accumulators, _lane(text, signature, arrays, w), values, strict=True):
-            text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{suffix}")
+        _store(text, signature, _lane(text, signature, arrays, w), values, suffix)
     text.line("  br label %round\nend:\n  ret void\n}")
     return str(text)
-
-
-def _load_plain(text: Text, signature: FoldSignature, places: Sequence[str], suffix: str) -> list[str]:
-    return [
-        text.value(f"load {REGISTER[kind]}, ptr {place}{suffix}")
-        for kind, place in zip(signature.accumulators, places, strict=True)
-    ]
 
 
 def _finish(signature: FoldSignature) -> str:

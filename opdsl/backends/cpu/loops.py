@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, Text, convert, load, store
+from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Text, convert, load, store
 
 CONTIGUOUS, SINGLE, STRIDED, NUMBER = "c", "s", "x", "n"
 
@@ -211,7 +211,9 @@ def _stride(text: Text, k: int) -> str:
 
 
 def number(text: Text, kind: str, slot: str) -> str:
-    """A number of a frame, which holds doubles and i64, as a value of a scalar type."""
+    """A number of a frame, which holds doubles, pairs of them, and i64, as a value of a scalar type."""
+    if kind in PART:
+        return convert(text, load(text, "complex128", slot), "complex128", kind)
     wide = "float64" if kind in ("float32", "float64") else "int64"
     return convert(text, text.value(f"load {REGISTER[wide]}, ptr {slot}"), wide, kind)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
-from opdsl.errors import DTypeError
+from opdsl.backends.cpu.storage import PART
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
@@ -49,6 +49,8 @@ _NUMBER_INPUTS: dict[str, Input] = {
     "int64": builtin.integer(),
     "float32": builtin.FLOAT,
     "float64": builtin.FLOAT,
+    "complex64": builtin.COMPLEX,
+    "complex128": builtin.COMPLEX,
 }
 
 
@@ -64,11 +66,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
         A built-in function of the inputs (ndarrays and Python numbers) and the given outputs, which returns the output
         or, of several, a tuple. It trusts the arrays' dtypes, shapes and strides. It holds the GIL only while the
         work is small.
-
-    Raises:
-        DTypeError: the graph is one of complex numbers.
     """
-    require_real(graph)
     signature = _signature(graph, call)
     layout = _layout(call)
     code = row_code(graph, signature, layout)
@@ -94,20 +92,6 @@ def number_input(kind: str) -> Input:
     return _NUMBER_INPUTS[kind]
 
 
-def require_real(graph: TypedGraph) -> None:
-    """That no node of a graph is complex: there is no machine code for these.
-
-    Raises:
-        DTypeError: one is.
-    """
-    found = next((node.type for node in graph.nodes if node.type.startswith("complex")), None)
-    if found is not None:
-        raise DTypeError(
-            f"the CPU backend compiles no kernels for complex numbers (got {found}). "
-            "Compute the real and the imaginary part apart."
-        )
-
-
 def graph_name(graph: TypedGraph) -> str:
     """What a kernel made from the graph is called."""
     return f"{graph.name}_cpu"
@@ -115,8 +99,8 @@ def graph_name(graph: TypedGraph) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def graph_cost(graph: TypedGraph) -> int:
-    """What one element costs, in additions."""
-    return max(1, sum(_COSTS.get(node.op, 1) for node in graph.nodes))
+    """What one element costs, in additions; those of complex numbers count twice."""
+    return max(1, sum(_COSTS.get(node.op, 1) * (1 + (node.type in PART)) for node in graph.nodes))
 
 
 def planned_outputs(call: Any) -> list[Output]:

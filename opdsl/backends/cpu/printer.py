@@ -1,20 +1,21 @@
 """Prints scalar graphs as LLVM IR: one internal function for each graph, to be inlined into a loop.
 
-Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary. Everything is printed exactly (floats as
+Booleans are ``i1`` inside and ``i8`` (0 or 1) at the function's boundary; complex numbers are two values inside and a
+struct of them at the boundary. Everything is printed exactly (floats as
 bits), without fast-math flags: what LLVM may not change, the loop's position cannot change either.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from opdsl.scalar.graph import Node, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
-from opdsl.scalar.types import BOOL, FLOAT, INTEGER, ScalarType
+from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
 __all__ = ["boundary_type", "declarations", "function_ir", "rare_ir"]
 
@@ -29,6 +30,11 @@ _TYPES: Final = {
     ScalarType.FLOAT64: "double",
 }
 _MANGLED: Final = {kind: name.replace("float", "f32").replace("double", "f64") for kind, name in _TYPES.items()}
+_BOUNDARY: Final = _TYPES | {
+    ScalarType.BOOL: "i8",
+    ScalarType.COMPLEX64: "{ float, float }",
+    ScalarType.COMPLEX128: "{ double, double }",
+}
 _PURE: Final = "nounwind willreturn memory(none)"
 
 
@@ -37,7 +43,18 @@ def boundary_type(kind: str) -> str:
 
     kind: a scalar type.
     """
-    return "i8" if kind == "bool" else _TYPES[ScalarType(kind)]
+    return _BOUNDARY[ScalarType(kind)]
+
+
+class Boundary(NamedTuple):
+    """The types of a printed function's parameters and results."""
+
+    parameters: tuple[ScalarType, ...]
+    results: tuple[ScalarType, ...]
+
+
+def _boundary(graph: TypedGraph) -> Boundary:
+    return Boundary(tuple(kind for _, kind in graph.parameters), graph.result_types)
 
 
 def function_ir(graph: TypedGraph, name: str) -> str:
@@ -48,7 +65,7 @@ def function_ir(graph: TypedGraph, name: str) -> str:
     Returns: ``define internal <result> @name(<parameters>)``; several results come as a literal struct. What it calls
     is told by ``declarations``.
     """
-    return _Printer(_lowered(graph)).function(name)
+    return _Printer(_lowered(graph), _boundary(graph)).function(name)
 
 
 def declarations(graph: TypedGraph) -> set[str]:
@@ -56,7 +73,7 @@ def declarations(graph: TypedGraph) -> set[str]:
 
     graph: the graph that ``function_ir`` is given.
     """
-    printer = _Printer(_lowered(graph))
+    printer = _Printer(_lowered(graph), _boundary(graph))
     printer.function("unused")
     return printer.declared
 
@@ -75,7 +92,14 @@ def rare_ir(graph: TypedGraph, name: str) -> str | None:
     parts = split_rare(_lowered(graph))
     if parts is None:
         return None
-    return "\n".join(_Printer(part).function(f"{name}.{part.name}") for part in parts)
+    fast, rare = parts
+    outward = _boundary(graph)
+    return "\n".join(
+        [
+            _Printer(fast, outward).function(f"{name}.fast"),
+            _Printer(rare, outward._replace(results=rare.result_types)).function(f"{name}.rare"),
+        ]
+    )
 
 
 @lru_cache(maxsize=8)
@@ -87,42 +111,61 @@ def _lowered(graph: TypedGraph) -> TypedGraph:
 class _Printer:
     """Prints one lowered graph.
 
+    boundary: its types as a caller sees them.
     names: how each node is spelled where it is used.
     declared: declarations met so far.
     """
 
-    def __init__(self, graph: TypedGraph) -> None:
+    def __init__(self, graph: TypedGraph, boundary: Boundary) -> None:
         self.graph = graph
+        self.boundary = boundary
         self.lines: list[str] = []
         self.names: list[str] = []
         self.declared: set[str] = set()
 
     def function(self, name: str) -> str:
         """The whole function."""
-        parameters = [f"{boundary_type(kind)} %p{at}" for at, (_, kind) in enumerate(self.graph.parameters)]
-        for node in self.graph.nodes:
+        kinds = self.boundary.parameters
+        parameters = [f"{boundary_type(kind)} %p{at}" for at, kind in enumerate(kinds)]
+        inside = [part for at, kind in enumerate(kinds) for part in self.inward(f"%p{at}", kind)]
+        self.names.extend(inside)
+        for node in self.graph.nodes[len(inside) :]:
             self.names.append(self.node(node))
-        results = [boundary_type(kind) for kind in self.graph.result_types]
+        results = [boundary_type(kind) for kind in self.boundary.results]
         returned = results[0] if len(results) == 1 else "{ " + ", ".join(results) + " }"
         value = self.result(returned, results)
         head = f"define internal {returned} @{name}({', '.join(parameters)}) alwaysinline nounwind {{"
         return "\n".join([head, *self.lines, f"  ret {returned} {value}", "}"])
 
+    def inward(self, name: str, kind: ScalarType) -> list[str]:
+        """A parameter as the values that it is inside."""
+        if kind is ScalarType.BOOL:
+            return [self.line(f"icmp ne i8 {name}, 0")]
+        if kind.category == COMPLEX:
+            return [self.line(f"extractvalue {boundary_type(kind)} {name}, {part}") for part in range(2)]
+        return [name]
+
     def result(self, returned: str, types: list[str]) -> str:
         """The value to return."""
-        values = [self.outward(at) for at in self.graph.results]
-        if len(values) == 1:
-            return values[0]
+        positions = iter(self.graph.results)
+        values = [self.outward(kind, positions) for kind in self.boundary.results]
+        return values[0] if len(values) == 1 else self.struct(returned, types, values)
+
+    def outward(self, kind: ScalarType, positions: Iterator[int]) -> str:
+        """The next result in its boundary type."""
+        value = self.names[next(positions)]
+        if kind is ScalarType.BOOL:
+            return self.line(f"zext i1 {value} to i8")
+        if kind.category == COMPLEX:
+            return self.struct(boundary_type(kind), [_TYPES[kind.real]] * 2, [value, self.names[next(positions)]])
+        return value
+
+    def struct(self, returned: str, types: list[str], values: list[str]) -> str:
+        """Several values as one."""
         whole = "poison"
         for at, (kind, value) in enumerate(zip(types, values, strict=True)):
             whole = self.line(f"insertvalue {returned} {whole}, {kind} {value}, {at}")
         return whole
-
-    def outward(self, position: int) -> str:
-        """A result in its boundary type."""
-        if self.graph.nodes[position].type is ScalarType.BOOL:
-            return self.line(f"zext i1 {self.names[position]} to i8")
-        return self.names[position]
 
     def line(self, instruction: str) -> str:
         """Add an instruction; the name of its result."""
@@ -132,9 +175,6 @@ class _Printer:
 
     def node(self, node: Node) -> str:
         """Add a node's instructions; how its value is spelled."""
-        if node.op == "parameter":
-            name = f"%p{len(self.names)}"
-            return self.line(f"icmp ne i8 {name}, 0") if node.type is ScalarType.BOOL else name
         if node.op == "constant":
             return _constant(node)
         arguments = [self.names[at] for at in node.arguments]

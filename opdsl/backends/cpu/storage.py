@@ -1,12 +1,13 @@
 """How elements lie in memory and in registers: LLVM text that loads, stores and converts one value.
 
 A value is named by its scalar type (``bool``, ``int32``, ``float32`` ...), as in ``opdsl.scalar``. The 16-bit
-floating-point dtypes exist in memory only: loading gives float32. A bool is an i8 that is 0 or 1 in registers; in
-memory any other byte counts as true.
+floating-point dtypes exist in memory only: loading gives float32. A complex number is a struct of two floats. A bool is
+an i8 that is 0 or 1 in registers; in memory any other byte counts as true.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -29,6 +30,8 @@ MEMORY: dict[str, Memory] = {
     "bfloat16": Memory("i16", 2, "float32"),
     "float32": Memory("float", 4, "float32"),
     "float64": Memory("double", 8, "float64"),
+    "complex64": Memory("{ float, float }", 8, "complex64"),
+    "complex128": Memory("{ double, double }", 16, "complex128"),
 }
 
 # The LLVM type of a value in a register, and at the boundary of a printed scalar function.
@@ -41,7 +44,12 @@ REGISTER: dict[str, str] = {
     "int64": "i64",
     "float32": "float",
     "float64": "double",
+    "complex64": "{ float, float }",
+    "complex128": "{ double, double }",
 }
+
+# The type of the parts of a complex number.
+PART = {"complex64": "float32", "complex128": "float64"}
 
 _BITS = {"bool": 8, "uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "float32": 32, "float64": 64}
 _FLOATS = ("float32", "float64")
@@ -90,6 +98,8 @@ def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
     Returns:
         The name of a value of the type ``MEMORY[dtype].value``.
     """
+    if dtype in PART:
+        return load_pair(text, dtype, pointer, f", align 1{suffix}")
     # Alignment 1: arrays that come from outside need not be aligned, and unaligned loads cost nothing more.
     raw = text.value(f"load {MEMORY[dtype].llvm}, ptr {pointer}, align 1{suffix}")
     if dtype == "bool":
@@ -104,11 +114,42 @@ def load(text: Text, dtype: str, pointer: str, suffix: str = "") -> str:
 
 def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") -> None:
     """Store a value of the type ``MEMORY[dtype].value`` as an element."""
+    if dtype in PART:
+        store_pair(text, dtype, pointer, value, f", align 1{suffix}")
+        return
     if dtype == "float16":
         value = text.value(f"fptrunc float {value} to half")
     elif dtype == "bfloat16":
         value = _to_bfloat16(text, value)
     text.line(f"  store {MEMORY[dtype].llvm} {value}, ptr {pointer}, align 1{suffix}")
+
+
+def load_pair(text: Text, kind: str, pointer: str, suffix: str) -> str:
+    """Load a complex number, part by part: that vectorises, as loading a struct does not."""
+    places = _part_places(text, kind, pointer)
+    return pair(text, kind, [text.value(f"load {REGISTER[PART[kind]]}, ptr {place}{suffix}") for place in places])
+
+
+def store_pair(text: Text, kind: str, pointer: str, value: str, suffix: str) -> None:
+    """Store a complex number, part by part."""
+    for part, place in zip(parts(text, kind, value), _part_places(text, kind, pointer), strict=True):
+        text.line(f"  store {REGISTER[PART[kind]]} {part}, ptr {place}{suffix}")
+
+
+def _part_places(text: Text, kind: str, pointer: str) -> list[str]:
+    return [pointer, text.value(f"getelementptr {REGISTER[PART[kind]]}, ptr {pointer}, i64 1")]
+
+
+def pair(text: Text, kind: str, values: Sequence[str]) -> str:
+    """A complex number of its parts."""
+    whole, part = REGISTER[kind], REGISTER[PART[kind]]
+    first = text.value(f"insertvalue {whole} poison, {part} {values[0]}, 0")
+    return text.value(f"insertvalue {whole} {first}, {part} {values[1]}, 1")
+
+
+def parts(text: Text, kind: str, value: str) -> list[str]:
+    """The real and the imaginary part of a complex number."""
+    return [text.value(f"extractvalue {REGISTER[kind]} {value}, {k}") for k in range(2)]
 
 
 def _to_bfloat16(text: Text, value: str) -> str:
@@ -125,10 +166,25 @@ def convert(text: Text, value: str, source: str, target: str) -> str:
     """Convert a value between scalar types, as PyTorch's ``to`` does; every input has a defined result."""
     if source == target:
         return value
+    if source in PART or target in PART:
+        return _convert_complex(text, value, source, target)
     kinds = (source in _FLOATS, target in _FLOATS)
     if target == "bool":
         return _to_bool(text, value, source)
     return _CONVERSIONS[kinds](text, value, source, target)
+
+
+def _convert_complex(text: Text, value: str, source: str, target: str) -> str:
+    """From or to complex numbers: without an imaginary part it is 0; real numbers get the real part."""
+    kind = PART.get(source, source)
+    given = parts(text, source, value) if source in PART else [value]
+    if target == "bool":
+        flags = [_to_bool(text, part, kind) for part in given]
+        return text.value(f"or i8 {flags[0]}, {flags[1]}")
+    if target not in PART:
+        return convert(text, given[0], kind, target)
+    converted = [convert(text, part, kind, PART[target]) for part in given]
+    return pair(text, target, [*converted, "0.0"][:2])
 
 
 def _to_bool(text: Text, value: str, source: str) -> str:

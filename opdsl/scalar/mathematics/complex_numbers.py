@@ -1,0 +1,243 @@
+"""Complex numbers as pairs of real ones: what each operation does with real and imaginary parts.
+
+Products are those of the definition and quotients are scaled by the larger part (Smith), as in PyTorch's kernels, so an
+infinite operand can give NaN parts. ``exp``, ``log``, ``sqrt`` and ``tanh`` have the special values of C's Annex G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, inf, log, nan
+from typing import Final, NamedTuple, TypeAlias
+
+from opdsl.scalar.mathematics.expression import Expression, select
+from opdsl.scalar.types import COMPLEX, ScalarType
+
+__all__ = ["FORMULAS", "Pair", "Part", "cast"]
+
+
+class Pair:
+    """A complex number: two expressions of one real type."""
+
+    __slots__ = ("imaginary", "real")
+
+    def __init__(self, real: Expression, imaginary: Expression) -> None:
+        self.real = real
+        self.imaginary = imaginary
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.real + other.real, self.imaginary + other.imaginary)
+
+    def __sub__(self, other: Pair) -> Pair:
+        return Pair(self.real - other.real, self.imaginary - other.imaginary)
+
+    def __mul__(self, other: Pair) -> Pair:
+        return Pair(
+            self.real * other.real - self.imaginary * other.imaginary,
+            self.real * other.imaginary + self.imaginary * other.real,
+        )
+
+    def __truediv__(self, other: Pair) -> Pair:
+        return _divide(self, other)
+
+    def __neg__(self) -> Pair:
+        return Pair(-self.real, -self.imaginary)
+
+
+Part: TypeAlias = Expression | Pair
+
+
+def cast(value: Part, kind: ScalarType) -> Part:
+    """A value in another type, one of the two complex: to a real type its real part, from one with imaginary part 0."""
+    real, imaginary = (value.real, value.imaginary) if isinstance(value, Pair) else (value, None)
+    part = real.cast(kind.real)
+    if kind.category != COMPLEX:
+        return part
+    return Pair(part, part.constant(0) if imaginary is None else imaginary.cast(kind.real))
+
+
+def _divide(dividend: Pair, divisor: Pair) -> Pair:
+    """Scaled by the divisor's larger part; by 0 each part is divided by its magnitude."""
+    a, b, c, d = dividend.real, dividend.imaginary, divisor.real, divisor.imaginary
+    by_real = abs(c) >= abs(d)
+    large, small = select(by_real, c, d), select(by_real, d, c)
+    ratio = small / large
+    scale = 1.0 / (large + small * ratio)
+    real = select(by_real, a + b * ratio, a * ratio + b) * scale
+    imaginary = select(by_real, b - a * ratio, b * ratio - a) * scale
+    zero = c.equals(0) & d.equals(0)
+    return Pair(select(zero, a / abs(c), real), select(zero, b / abs(c), imaginary))
+
+
+def _absolute(z: Pair) -> Expression:
+    """The magnitude; float32 by way of float64, where squares are exact and do not overflow."""
+    x, y = z.real, z.imaginary
+    if x.is_double:
+        return x.apply("hypot", y)
+    wide_x, wide_y = x.cast(ScalarType.FLOAT64), y.cast(ScalarType.FLOAT64)
+    magnitude = (wide_x * wide_x + wide_y * wide_y).apply("sqrt").cast(x.type)
+    return select(_is_infinite(z), inf, magnitude)
+
+
+def _is_infinite(z: Pair) -> Expression:
+    return z.real.apply("isinf", kind=ScalarType.BOOL) | z.imaginary.apply("isinf", kind=ScalarType.BOOL)
+
+
+def _is_nan(z: Pair) -> Expression:
+    return z.real.differs(z.real) | z.imaginary.differs(z.imaginary)
+
+
+def _is_finite(z: Pair) -> Expression:
+    return z.real.apply("isfinite", kind=ScalarType.BOOL) & z.imaginary.apply("isfinite", kind=ScalarType.BOOL)
+
+
+def _equal(first: Pair, second: Pair) -> Expression:
+    return first.real.equals(second.real) & first.imaginary.equals(second.imaginary)
+
+
+def _not_equal(first: Pair, second: Pair) -> Expression:
+    return first.real.differs(second.real) | first.imaginary.differs(second.imaginary)
+
+
+def _select(condition: Expression, chosen: Pair, other: Pair) -> Pair:
+    return Pair(
+        select(condition, chosen.real, other.real),
+        select(condition, chosen.imaginary, other.imaginary),
+    )
+
+
+class _Range(NamedTuple):
+    """What a real type holds.
+
+    overflow: a number below the logarithm of the largest value, in whose multiples ``exp`` goes beyond it.
+    flat: from here on ``tanh`` is 1 to the last bit, and ``sinh`` still has a finite square.
+    far, factor: exponents of 2: squares of numbers beyond 2**far, or below 2**-far, are taken of numbers that are
+        scaled by 2**factor.
+    """
+
+    overflow: float
+    flat: float
+    far: int
+    factor: int
+
+
+_SINGLE: Final = _Range(88.0, 11.0, 60, 100)
+_DOUBLE: Final = _Range(709.0, 22.0, 500, 600)
+
+
+def _range(x: Expression) -> _Range:
+    return _DOUBLE if x.is_double else _SINGLE
+
+
+def _exp(z: Pair) -> Pair:
+    """``exp(x) * (cos(y) + i sin(y))``; where only the product with the cosine is finite, in two steps."""
+    x, y = z.real, z.imaginary
+    most = _range(x).overflow
+    beyond = x > most
+    magnitude = select(beyond, x - most, x).apply("exp")
+    step = select(beyond, x.constant(exp(most)), 1.0)
+    directionless = x.apply("isinf", kind=ScalarType.BOOL) & ~y.apply("isfinite", kind=ScalarType.BOOL)
+    cosine = select(directionless, 1.0, y.apply("cos"))
+    sine = select(directionless & (x < 0), 0.0, y.apply("sin"))
+    return Pair(magnitude * cosine * step, select(y.equals(0), y, magnitude * sine * step))
+
+
+def _log(z: Pair) -> Pair:
+    """The logarithm of the magnitude, and the angle."""
+    x, y = z.real, z.imaginary
+    bounds = _range(x)
+    larger, smaller = _sorted_magnitudes(z)
+    grow, shrink = larger < 2.0**-bounds.far, larger > 2.0**bounds.far
+    scale = select(grow, x.constant(2.0**bounds.factor), select(shrink, x.constant(2.0**-bounds.factor), 1.0))
+    offset = bounds.factor * log(2)
+    scaled_by = select(grow, x.constant(-offset), select(shrink, x.constant(offset), 0.0))
+    a, b = larger * scale, smaller * scale
+    whole = (a * a + b * b).apply("log") * 0.5 + scaled_by
+    # Near 1 the sum of squares would lose what its logarithm is made of.
+    near = ((larger - 1.0) * (larger + 1.0) + smaller * smaller).apply("log1p") * 0.5
+    real = select((larger > 0.5) & (larger < 2.0), near, whole)
+    return Pair(select(_is_infinite(z), inf, real), y.apply("atan2", x))
+
+
+def _sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
+    x, y = abs(z.real), abs(z.imaginary)
+    first = x > y
+    return select(first, x, y), select(first, y, x)
+
+
+def _sqrt(z: Pair) -> Pair:
+    """``t = sqrt((|x| + |z|) / 2)`` and ``y / 2t``, the larger of them first where x is positive; scaled."""
+    x, y = z.real, z.imaginary
+    bounds = _range(x)
+    larger, _ = _sorted_magnitudes(z)
+    grow, shrink = larger < 2.0**-bounds.far, larger > 2.0**bounds.far
+    scale = select(grow, x.constant(2.0**bounds.factor), select(shrink, x.constant(2.0**-bounds.factor), 1.0))
+    half = bounds.factor // 2
+    back = select(grow, x.constant(2.0**-half), select(shrink, x.constant(2.0**half), 1.0))
+    a, b = abs(x) * scale, abs(y) * scale
+    root = ((a + (a * a + b * b).apply("sqrt")) * 0.5).apply("sqrt")
+    other = select(root.equals(0), 0.0, b / (root * 2.0)) * back
+    root = root * back
+    positive = x >= 0
+    found = Pair(select(positive, root, other), select(positive, other, root).copysign(y))
+    return _special_sqrt(z, found)
+
+
+def _special_sqrt(z: Pair, found: Pair) -> Pair:
+    x, y = z.real, z.imaginary
+    up, left, right = abs(y).equals(inf), x.equals(-inf), x.equals(inf)
+    known = y.equals(y)
+    real = select(left, select(known, x.constant(0.0), nan), select(right, x, found.real))
+    imaginary = select(left, x.constant(inf).copysign(y), found.imaginary)
+    imaginary = select(right, select(known, x.constant(0.0).copysign(y), nan), imaginary)
+    return Pair(select(up, inf, real), select(up, y, imaginary))
+
+
+def _tanh(z: Pair) -> Pair:
+    """``(sinh(x)cosh(x) + i sin(y)cos(y)) / (sinh(x)**2 + cos(y)**2)``; far out, its limit."""
+    x, y = z.real, z.imaginary
+    sine, cosine = y.apply("sin"), y.apply("cos")
+    sinh, cosh = x.apply("sinh"), x.apply("cosh")
+    below = sinh * sinh + cosine * cosine
+    flat = abs(x) > _range(x).flat
+    directionless = x.apply("isinf", kind=ScalarType.BOOL) & ~y.apply("isfinite", kind=ScalarType.BOOL)
+    rest = select(directionless, 0.0, sine * cosine * 4.0 * (abs(x) * -2.0).apply("exp"))
+    real = select(flat, x.constant(1.0).copysign(x), sinh * cosh / below)
+    imaginary = select(flat, rest, sine * cosine / below)
+    return Pair(select(x.equals(0), x, real), select(y.equals(0), y, imaginary))
+
+
+def _power(base: Pair, exponent: Pair) -> Pair:
+    return _exp(exponent * _log(base))
+
+
+def _scaled_log(divisor: float) -> Callable[[Pair], Pair]:
+    def formula(z: Pair) -> Pair:
+        found = _log(z)
+        return Pair(found.real * (1.0 / divisor), found.imaginary * (1.0 / divisor))
+
+    return formula
+
+
+# The operations that exist for complex numbers, beside parameters, constants and casts.
+FORMULAS: Final[dict[str, Callable[..., Part]]] = {
+    "add": Pair.__add__,
+    "subtract": Pair.__sub__,
+    "multiply": Pair.__mul__,
+    "divide": Pair.__truediv__,
+    "negative": Pair.__neg__,
+    "absolute": _absolute,
+    "equal": _equal,
+    "not_equal": _not_equal,
+    "select": _select,
+    "isnan": _is_nan,
+    "isinf": _is_infinite,
+    "isfinite": _is_finite,
+    "sqrt": _sqrt,
+    "exp": _exp,
+    "log": _log,
+    "log2": _scaled_log(log(2)),
+    "log10": _scaled_log(log(10)),
+    "tanh": _tanh,
+    "power": _power,
+}
