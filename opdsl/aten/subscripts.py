@@ -8,8 +8,8 @@ from types import EllipsisType
 from opdsl.aten.copying import copy_tensor_
 from opdsl.aten.factories import full
 from opdsl.aten.views import select, slice_tensor, unbind, unsqueeze
-from opdsl.dispatch.arguments import NO_MATCH, is_number, to_int
-from opdsl.errors import ArgumentError, DimensionError
+from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
+from opdsl.errors import ArgumentError, DimensionError, OptionError
 from opdsl.runtime import Tensor, install_method, make_view, view_of
 
 Index = int | slice | None | EllipsisType
@@ -23,8 +23,7 @@ def parse(index: object, ndim: int) -> list[Index]:
         ndim: number of the tensor's dimensions.
 
     Raises:
-        ArgumentError: a part is no int, slice, None or ``...``.
-        DimensionError: there are more ints and slices than dimensions, or two ``...``.
+        DimensionError: a part is no int, slice, None or ``...``, there are more ints and slices than dimensions, or two ``...``.
     """
     given = index if isinstance(index, tuple) else (index,)
     parts = [_part(each) for each in given]
@@ -44,7 +43,7 @@ def _part(value: object) -> Index:
         return value
     number = NO_MATCH if isinstance(value, (bool, list)) else to_int(value)
     if not isinstance(number, int):
-        raise ArgumentError(
+        raise DimensionError(
             f"tensors are indexed by ints, slices, None and ..., not by {type(value).__name__}. "
             "Masks and lists of indices are not supported yet; opdsl.where chooses by a condition."
         )
@@ -86,17 +85,21 @@ def _bound(value: object) -> int | None:
 def _step(value: object) -> int:
     number = to_int(value)
     if not isinstance(number, int) or number <= 0:
-        raise ArgumentError(f"the step of a slice is a positive int, not {value!r}. Tensors cannot step backwards.")
+        raise OptionError(f"the step of a slice is a positive int, not {value!r}. Tensors cannot step backwards.")
     return number
 
 
 def set_item(self: Tensor, index: object, value: object) -> None:
     """``x[index] = value``: a number or a tensor that broadcasts."""
-    if not isinstance(value, Tensor):
-        if not is_number(value):
-            raise ArgumentError(f"x[...] = value takes a tensor or a number, not {type(value).__name__}")
-        value = full([], value, dtype=self.dtype, device=self.device)  # type: ignore[arg-type]
-    copy_tensor_(get_item(self, index), value)
+    copy_tensor_(get_item(self, index), value if isinstance(value, Tensor) else _zero_dim(value, self))
+
+
+def _zero_dim(value: object, beside: Tensor) -> Tensor:
+    """A number as a tensor of the dtype and device of another one."""
+    number = to_scalar(value)
+    if not isinstance(number, (int, float, complex)):
+        raise ArgumentError(f"x[...] = value takes a tensor or a number, not {type(value).__name__}")
+    return full([], number, dtype=beside.dtype, device=beside.device)
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:
