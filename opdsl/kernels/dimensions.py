@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from opdsl.errors import DimensionError, ShapeError
@@ -29,13 +30,11 @@ def reduced_dimensions(
     given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if dim is None or (not given and none_is_all):
         return tuple(range(ndim))
-    found: list[int] = []
-    for each in given:
-        wrapped = wrap_dimension(each, ndim)
-        if wrapped in found:
-            raise ShapeError(f"dim {wrapped} appears multiple times in the list of dims")
-        found.append(wrapped)
-    return tuple(sorted(found)) if ndim else ()
+    wrapped = sorted(wrap_dimension(each, ndim) for each in given)
+    for one, other in itertools.pairwise(wrapped):
+        if one == other:
+            raise ShapeError(f"dim {one} appears multiple times in the list of dims")
+    return tuple(wrapped) if ndim else ()
 
 
 def require_elements(operator: str, dim: int | Sequence[int] | None, shape: tuple[int, ...]) -> None:

@@ -39,6 +39,11 @@ def ordinary(dtype: torch.dtype, shape: Sequence[int], seed: int = 0) -> torch.T
     return values.to(dtype) if dtype is not torch.uint8 else values.abs().to(dtype)
 
 
+def positive(dtype: torch.dtype, shape: Sequence[int], seed: int = 0) -> torch.Tensor:
+    """Random values of moderate size, none below zero: sums of them lose no digits."""
+    return ordinary(torch.float64, shape, seed).abs().to(dtype)
+
+
 def layouts(dtype: torch.dtype = torch.float32) -> dict[str, torch.Tensor]:
     """Tensors of one shape, (2, 3, 4, 5), in every manner of lying in memory; and of few shapes beside it."""
     base = ordinary(dtype, (2, 3, 4, 5))
