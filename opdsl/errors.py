@@ -102,6 +102,10 @@ class DTypeError(OpdslError, RuntimeError):
     """A dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
 
 
+class UnsupportedDTypeError(DTypeError, NotImplementedError):
+    """An operator computes something that does not exist for a dtype: the larger of two complex numbers, say."""
+
+
 class DeviceError(OpdslError, RuntimeError):
     """Tensors live on different devices, or a device is not there."""
 

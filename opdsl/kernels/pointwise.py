@@ -8,7 +8,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.dispatch.state import current
-from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError, ScalarFunctionError, ShapeError
+from opdsl.errors import (
+    ArgumentError,
+    KernelSignatureError,
+    ScalarFunctionError,
+    ShapeError,
+    UnsupportedDTypeError,
+)
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import PRECISION, PROMOTIONS, OutputCast, check_output_dtype, precision_of
 from opdsl.kernels.meta import MetaContext
@@ -254,7 +260,7 @@ class PointwiseDefinition(Definition):
         try:
             return function.specialise(types, results=results, default_float=precision_of(state.default).name)
         except ScalarFunctionError as error:
-            raise DTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
+            raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
 
     def _compile(
         self, state: Elementwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
@@ -340,11 +346,12 @@ class PointwiseDefinition(Definition):
             elif at in state.formula.places and at not in state.formula.wrapped:
                 place = state.formula.places.index(at)
                 cast = state.iteration.casts[place]
-                if type(value) is not float and cast is None:
+                if not isinstance(value, float | complex) and cast is None:
                     continue
                 largest = LARGEST.get((cast or state.iteration.parameters[place]).name)
                 if largest is not None:
-                    guards.append(f"not -{largest!r} <= {parameter.name} <= {largest!r}")
+                    parts = (".real", ".imag") if isinstance(value, complex) else ("",)
+                    guards += [f"not -{largest!r} <= {parameter.name}{part} <= {largest!r}" for part in parts]
         return guards
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError, ScalarFunctionError
+from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dimensions import reduced_dimensions, reduced_shape, require_elements
@@ -261,7 +261,7 @@ class ReductionDefinition(Definition):
         """The typed functions for a folded dtype.
 
         Raises:
-            DTypeError: an operation does not exist for it.
+            UnsupportedDTypeError: an operation does not exist for it.
         """
         fold = self.fold
         accumulators = [ACCUMULATOR_RULES[each](value).name for each in fold.accumulators]
@@ -277,7 +277,7 @@ class ReductionDefinition(Definition):
                 _typed(fold.finish, [*accumulators, "int64", *number], results),
             )
         except ScalarFunctionError as error:
-            raise DTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
+            raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
 
     # ------------------------------------------------------------------------------------------------------ a plan
 

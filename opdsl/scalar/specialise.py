@@ -145,9 +145,8 @@ def _check_complex(op: str) -> None:
     from opdsl.scalar.mathematics.complex_numbers import FORMULAS
 
     if op not in FORMULAS:
-        raise Refused(
-            f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", "Compute with abs(...), which is real."
-        )
+        known = ", ".join(OPERATIONS[each].symbol for each in FORMULAS)
+        raise Refused(f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", f"There are {known}.")
 
 
 def _arithmetic(typer: Typer, op: str, operands: list[Operand]) -> Value:
