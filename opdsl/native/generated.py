@@ -50,7 +50,7 @@ def by_signature(entries: Iterable[NativeFunction]) -> dict[FunctionSchema, Kind
 
 def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
     """What is generated beside entries with one signature: an out variant, a functional one, both or neither."""
-    if is_left_alone(kinds):
+    if not might_make(kinds) or is_left_alone(kinds):
         return ()
     base = next(kinds[kind] for kind in BASES if kind in kinds)
     made = []
@@ -59,6 +59,13 @@ def variants_made(kinds: Kinds) -> tuple[NativeFunction, ...]:
     if SchemaKind.functional not in kinds and (made or SchemaKind.out in kinds):
         made.append(_made(base, functional_schema(base.schema)))
     return tuple(made)
+
+
+def might_make(kinds: Kinds) -> bool:
+    """Whether a variant is missing that an entry calls for; asked first, because for most operators none is."""
+    if SchemaKind.out in kinds:
+        return SchemaKind.functional not in kinds
+    return any(each.autogen for each in kinds.values())
 
 
 def is_left_alone(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
@@ -82,7 +89,10 @@ def is_exempt(kinds: Mapping[SchemaKind, NativeFunction]) -> bool:
 
 def can_have_out(base: NativeFunction) -> bool:
     """Whether there is something to write to: ``self``, or a result that is a Tensor."""
-    return base.kind is SchemaKind.inplace or any(_is_tensor_like(each.type) for each in base.schema.returns)
+    if base.kind is SchemaKind.inplace:
+        return base.schema.self_argument is not None
+    count = sum(_is_tensor_like(each.type) for each in base.schema.returns)
+    return 0 < count <= len(_free_letters(base.schema))
 
 
 def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
@@ -136,28 +146,25 @@ def out_schema(schema: FunctionSchema) -> FunctionSchema:
     """
     name = schema.name
     overload = f"{name.overload}_out" if name.overload else "out"
-    made = attrs.evolve(schema, name=OperatorName(name.namespace, name.functional_base, overload))
+    made = OperatorName(name.namespace, name.functional_base, overload)
     if schema.kind is SchemaKind.inplace:
-        return _written_to_out(made)
-    if schema.kind is SchemaKind.functional:
-        bare = schema.signature()
-        made = attrs.evolve(made, positional=bare.positional, keyword_only=bare.keyword_only)
-    out, returns = _out_arguments(schema)
-    return attrs.evolve(made, out=out, returns=returns)
+        return _written_to_out(made, schema)
+    given = schema.signature() if schema.kind is SchemaKind.functional else schema
+    return FunctionSchema(made, given.positional, given.keyword_only, *_out_arguments(schema))
 
 
-def _written_to_out(schema: FunctionSchema) -> FunctionSchema:
+def _written_to_out(name: OperatorName, schema: FunctionSchema) -> FunctionSchema:
     """An in-place schema whose ``self`` is read, and an argument ``out`` of its type written."""
     own = schema.self_argument
-    assert own is not None, "in-place operators write self (INV-14)"
+    assert own is not None, "asked of operators that can have an out variant only"
     positional = tuple(attrs.evolve(each, alias=None) if each is own else each for each in schema.positional)
-    return attrs.evolve(schema, positional=positional, out=(Argument("out", own.type, None, own.alias),))
+    out = (Argument("out", own.type, None, own.alias),)
+    return FunctionSchema(name, positional, schema.keyword_only, out, schema.returns)
 
 
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[Return, ...]]:
     """An out argument for each result with Tensors, and the returns: these arguments where all are plain Tensors."""
-    used = {each for argument in schema.arguments if argument.alias is not None for each in argument.alias.before}
-    free = [letter for letter in ascii_lowercase if letter not in used]
+    free = _free_letters(schema)
     are_plain = all(each.type is BaseType.Tensor for each in schema.returns)
     out: list[Argument] = []
     returns: list[Return] = []
@@ -170,3 +177,9 @@ def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Argument, ...], tuple[
         if are_plain:
             returns.append(Return(None, value.type, alias))
     return tuple(out), tuple(returns)
+
+
+def _free_letters(schema: FunctionSchema) -> list[str]:
+    """The names of alias sets that no argument belongs to."""
+    used = {each for argument in schema.arguments if argument.alias is not None for each in argument.alias.before}
+    return [letter for letter in ascii_lowercase if letter not in used]

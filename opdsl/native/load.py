@@ -53,6 +53,13 @@ NOT_TEXT = (
 )
 """What YAML 1.1 reads as numbers, dates, nothing and the like when it is not quoted. Source: yaml.resolver."""
 
+USUAL_VARIANTS = {
+    "function": frozenset((Variant.function,)),
+    "method": frozenset((Variant.method,)),
+    "function, method": frozenset((Variant.function, Variant.method)),
+}
+"""The spellings of ``variants`` in nearly all entries."""
+
 Member = TypeVar("Member", bound=enum.Enum)
 
 
@@ -259,6 +266,9 @@ def _schema(reading: Reading, node: Node) -> object:
 
 
 def _variants(reading: Reading, node: Node) -> frozenset[Variant] | None:
+    known = USUAL_VARIANTS.get(node.text) if isinstance(node, Scalar) else None
+    if known is not None:
+        return known
     text = _text(reading, node, "INV-18")
     if text is None:
         return None
@@ -300,6 +310,9 @@ def _dispatch(reading: Reading, node: Node) -> tuple[DispatchEntry, ...] | None:
 
 def _dispatch_keys(reading: Reading, key: Scalar, seen: set[str]) -> tuple[str, ...]:
     """The keys of one line; ``seen`` are those of the lines before it."""
+    if key.text in DISPATCH_KEYS and key.text not in seen:
+        seen.add(key.text)
+        return (key.text,)
     names = []
     for start, name in _pieces(key.text, ","):
         if name not in DISPATCH_KEYS:
@@ -319,6 +332,8 @@ def _kernel(reading: Reading, node: Node) -> Kernel | None:
     text = _text(reading, node, "INV-26")
     if text is None:
         return None
+    if text.isascii() and text.isidentifier():
+        return Kernel(text)
     namespace, _, name = text.rpartition("::")
     if not all(part.isascii() and part.isidentifier() for part in text.split("::")):
         reading.fault("INV-26", f"{text} is no name of a kernel", node)

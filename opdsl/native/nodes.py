@@ -14,6 +14,9 @@ from opdsl.native.source import Fault, Location, Mapping, Mark, Node, Scalar, Se
 DEEPEST = 6
 """How deep values may be nested; an entry needs four levels."""
 
+MOST_ITEMS = 100_000
+"""How many elements or keys stand in one value; PyTorch's file has some 2,600 entries."""
+
 
 def read_nodes(source: Source) -> Node | None:
     """The document of a text; None for an empty one.
@@ -97,6 +100,8 @@ class Builder:
         event = get_event()
         while type(event) is not end:
             items.append(self.node(event, depth + 1))
+            if len(items) > MOST_ITEMS:
+                raise _refused(self.source, f"a list has at most {MOST_ITEMS:,} elements", event.start_mark)
             event = get_event()
         return Sequence(items, start.start_mark, event.end_mark)
 
@@ -110,6 +115,8 @@ class Builder:
             if not isinstance(key, Scalar):
                 raise _refused(self.source, "a key is text", key.start)
             pairs.append((key, self.node(get_event(), depth + 1)))
+            if len(pairs) > MOST_ITEMS:
+                raise _refused(self.source, f"a mapping has at most {MOST_ITEMS:,} keys", key.start)
             event = get_event()
         return Mapping(pairs, start.start_mark, event.end_mark)
 

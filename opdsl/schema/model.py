@@ -22,7 +22,7 @@ SCRATCH_PREFIX = "_scratch_"
 FUNCTIONAL_SUFFIX = "_functional"
 """Ends the base name of the functional form of a mutable operator."""
 
-SIGNATURE_DEFAULTS = {"bernoulli.p": ("p", "0.5")}
+SIGNATURE_DEFAULTS = {("bernoulli", "p"): ("p", "0.5")}
 """Defaults that only the signature has, so that an entry pairs with the others of its name. Source: torchgen's
 note "bernoulli.p schema"."""
 
@@ -107,9 +107,9 @@ class OperatorName:
     @property
     def is_inplace(self) -> bool:
         """Whether the name says that ``self`` is written: ``add_``, ``__iadd__``."""
-        if self.is_dunder:
-            return self.base[2] == "i" and self.base[3:-2] in AUGMENTED_ASSIGNMENTS
-        return self.base.endswith("_")
+        if not self.base.endswith("_"):
+            return False
+        return not self.is_dunder or (self.base[2] == "i" and self.base[3:-2] in AUGMENTED_ASSIGNMENTS)
 
     @property
     def is_functional_variant(self) -> bool:
@@ -201,6 +201,8 @@ class FunctionSchema:
     keyword_only: tuple[Argument, ...]
     out: tuple[Argument, ...]
     returns: tuple[Return, ...]
+    _signature: FunctionSchema | None = attrs.field(init=False, default=None, eq=False, repr=False)
+    """What ``signature`` gave, which every rule between entries asks for."""
 
     def __str__(self) -> str:
         arguments = [str(argument) for argument in self.positional]
@@ -236,14 +238,15 @@ class FunctionSchema:
     @property
     def is_mutable(self) -> bool:
         """Whether any argument is written to."""
-        return any(argument.is_written for argument in self.arguments)
+        return any(argument.alias is not None and argument.alias.write for argument in self.arguments)
 
     @property
     def is_view(self) -> bool:
         """Whether a result shares memory with an argument that is not written, or an argument's memory may end up
         anywhere (INV-46). In-place views are known by their tag, which is not part of the schema."""
-        if any(value.alias is not None and not value.alias.write for value in self.returns):
-            return True
+        for value in self.returns:
+            if value.alias is not None and not value.alias.write:
+                return True
         return any(argument.alias is not None and argument.alias.is_wildcard for argument in self.arguments)
 
     @property
@@ -254,8 +257,10 @@ class FunctionSchema:
         if self.out:
             scratch = any(argument.name.startswith(SCRATCH_PREFIX) for argument in self.out)
             return SchemaKind.scratch if scratch else SchemaKind.out
-        mutable = any(argument.is_written for argument in self.after_self)
-        return SchemaKind.mutable if mutable else SchemaKind.functional
+        for argument in self.after_self:
+            if argument.alias is not None and argument.alias.write:
+                return SchemaKind.mutable
+        return SchemaKind.functional
 
     @property
     def tensor_options(self) -> tuple[Argument, ...]:
@@ -285,10 +290,20 @@ class FunctionSchema:
         strip_view_copy: also drop what tells ``x_copy`` (and ``x_scatter`` from ``x_inverse``) from the view ``x``.
         keep_return_names: keep the names of returns, and name those that stand for a written argument ``x_out``.
         """
+        if strip_defaults or keep_return_names:
+            return self._make_signature(strip_defaults, strip_view_copy, keep_return_names)
+        plain = self._signature
+        if plain is None:
+            plain = self._make_signature(False, False, False)
+            object.__setattr__(self, "_signature", plain)
+        base = _signature_base(self.name, True) if strip_view_copy else plain.name.base
+        return plain if base == plain.name.base else attrs.evolve(plain, name=OperatorName(plain.name.namespace, base))
+
+    def _make_signature(self, strip_defaults: bool, strip_view_copy: bool, keep_return_names: bool) -> FunctionSchema:
         return FunctionSchema(
             OperatorName(_written_namespace(self.name), _signature_base(self.name, strip_view_copy)),
-            tuple(_bare(self, argument, strip_defaults) for argument in self.positional),
-            tuple(_bare(self, argument, strip_defaults) for argument in _without_options(self.keyword_only)),
+            _bare(self, self.positional, strip_defaults),
+            _bare(self, _without_options(self.keyword_only), strip_defaults),
             (),
             tuple(_bare_return(value, keep_return_names) for value in self.returns)
             + tuple(
@@ -338,14 +353,20 @@ def _signature_base(name: OperatorName, strip_view_copy: bool) -> str:
     return base
 
 
-def _bare(schema: FunctionSchema, argument: Argument, strip_default: bool) -> Argument:
-    """An argument without its alias annotation, with the default that the signature sees."""
-    if strip_default:
-        return Argument(argument.name, argument.type)
-    name, text = SIGNATURE_DEFAULTS.get(str(schema.name), (None, ""))
-    if argument.name == name:
-        return Argument(argument.name, argument.type, Default(text, float(text)))
-    return argument if argument.alias is None else Argument(argument.name, argument.type, argument.default)
+def _bare(schema: FunctionSchema, arguments: tuple[Argument, ...], strip_defaults: bool) -> tuple[Argument, ...]:
+    """Arguments without their alias annotations, with the defaults that the signature sees."""
+    if strip_defaults:
+        return tuple([Argument(each.name, each.type) for each in arguments])
+    name, text = SIGNATURE_DEFAULTS.get((schema.name.base, schema.name.overload), (None, ""))
+    if name is not None:
+        seen = Default(text, float(text))
+        return tuple(
+            [Argument(each.name, each.type, seen if each.name == name else each.default) for each in arguments]
+        )
+    for each in arguments:
+        if each.alias is not None:
+            return tuple([Argument(each.name, each.type, each.default) if each.alias else each for each in arguments])
+    return arguments
 
 
 def _bare_return(value: Return, keep_name: bool) -> Return:

@@ -391,6 +391,12 @@ _arguments: dict[str, Argument] = {}
 _returns: dict[str, tuple[Return, ...]] = {}
 
 
+def forget() -> None:
+    """Reads everything anew from now on: arguments and returns that were seen before too."""
+    _arguments.clear()
+    _returns.clear()
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Patterns are compiled on first use: importing the language reads no schema."""

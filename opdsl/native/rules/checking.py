@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
+from typing import TypeVar
 
 from opdsl.errors import NativeYamlError, SchemaError
 from opdsl.native.dump import dumps
 from opdsl.native.entry import NativeFunction
 from opdsl.native.known import TAGS
 from opdsl.native.load import MOST_FAULTS, read_entries
-from opdsl.native.rules.breach import fault_of, number
+from opdsl.native.rules.breach import EntryRule, fault_of, number
 from opdsl.native.rules.corpus import Corpus
-from opdsl.native.rules.entries import ENTRY_RULES
-from opdsl.native.rules.generation import GENERATION_RULES, GENERATION_RULES_ACROSS
+from opdsl.native.rules.entries import DISPATCH_RULES, ENTRY_RULES, STRUCTURED_RULES
+from opdsl.native.rules.generation import (
+    GENERATION_RULES,
+    GENERATION_RULES_ACROSS,
+    GENERATION_RULES_OF_DISPATCH,
+    GENERATION_RULES_OF_STRUCTURED,
+)
 from opdsl.native.rules.variants import VARIANT_RULES
 from opdsl.native.rules.views import VIEW_RULES
 from opdsl.native.source import Fault, Mapping, Scalar, Source
 from opdsl.schema import parse_operator_name
 
-SINGLE = tuple((number(rule), rule) for rule in (*ENTRY_RULES, *GENERATION_RULES))
-ACROSS = tuple((number(rule), rule) for rule in (*VARIANT_RULES, *VIEW_RULES, *GENERATION_RULES_ACROSS))
+Rule = TypeVar("Rule", bound=Callable[..., object])
+
+
+def numbered(*rules: Rule) -> tuple[tuple[str, Rule], ...]:
+    """Rules with their numbers."""
+    return tuple((number(rule), rule) for rule in rules)
+
+
+SINGLE = numbered(*ENTRY_RULES, *GENERATION_RULES)
+DISPATCHED = numbered(*DISPATCH_RULES, *GENERATION_RULES_OF_DISPATCH)
+STRUCTURED = numbered(*STRUCTURED_RULES, *GENERATION_RULES_OF_STRUCTURED)
+RULES = {
+    (False, False): SINGLE,
+    (True, False): SINGLE + DISPATCHED,
+    (False, True): SINGLE + STRUCTURED,
+    (True, True): SINGLE + DISPATCHED + STRUCTURED,
+}
+"""The rules of an entry, by whether it has a dispatch table and whether it is structured or a delegate."""
+
+ACROSS = numbered(*VARIANT_RULES, *VIEW_RULES, *GENERATION_RULES_ACROSS)
 
 
 def check(entries: Iterable[NativeFunction]) -> list[Fault]:
@@ -55,11 +79,21 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
 
 
 def _faults(entries: tuple[NativeFunction, ...], source: Source, unread: frozenset[str]) -> list[Fault]:
-    found = [fault_of(source, rule, breach) for entry in entries for rule, broken in SINGLE for breach in broken(entry)]
+    found = [
+        fault_of(source, rule, breach)
+        for entry in entries
+        for rule, broken in rules_of(entry)
+        for breach in broken(entry)
+    ]
     corpus = Corpus(entries, unread)
     for rule, broken_together in ACROSS:
         found += [fault_of(source, rule, breach) for breach in broken_together(corpus)]
     return sorted(found, key=lambda fault: fault.start)
+
+
+def rules_of(entry: NativeFunction) -> tuple[tuple[str, EntryRule], ...]:
+    """The rules that say something about an entry, with their numbers."""
+    return RULES[entry.dispatch is not None, entry.is_structured]
 
 
 def unread_names(entries: Iterable[NativeFunction], source: Source) -> frozenset[str]:

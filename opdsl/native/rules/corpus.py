@@ -36,13 +36,17 @@ class Variants:
     @property
     def is_group(self) -> bool:
         """Whether there are a functional and an out variant, which torchgen groups."""
-        return self.get(SchemaKind.functional) is not None and self.get(SchemaKind.out) is not None
+        kinds = self.kinds
+        if SchemaKind.functional in kinds and SchemaKind.out in kinds:
+            return True
+        return bool(self.made) and None not in (self.get(SchemaKind.functional), self.get(SchemaKind.out))
 
 
 class Corpus:
     """Entries and the ways to find them.
 
     unread: qualified names of entries whose schemas could not be read: they are there, only nothing is known of them.
+    views: the entries that are views.
     clashes: entries that have the signature and kind of another, with that other.
     twins: entries that have the name of another, with that other.
     """
@@ -53,6 +57,7 @@ class Corpus:
         self.clashes: list[tuple[NativeFunction, NativeFunction]] = []
         self.twins: list[tuple[NativeFunction, NativeFunction]] = []
         self.by_name: dict[str, NativeFunction] = {}
+        self.views = [entry for entry in entries if entry.is_view]
         self.packets: dict[str, list[NativeFunction]] = {}
         self.sets: dict[FunctionSchema, Variants] = {}
         self.set_of: dict[int, Variants] = {}
@@ -67,10 +72,7 @@ class Corpus:
             self.twins.append((entry, first))
             return
         self.packets.setdefault(entry.name.packet, []).append(entry)
-        signature = entry.schema.signature()
-        variants = self.sets.get(signature)
-        if variants is None:
-            variants = self.sets[signature] = Variants({})
+        variants = self.sets.setdefault(entry.schema.signature(), Variants({}))
         self.set_of[id(entry)] = variants
         first = variants.kinds.setdefault(entry.kind, entry)
         if first is not entry:

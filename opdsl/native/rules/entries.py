@@ -87,18 +87,14 @@ def _randomness(entry: NativeFunction) -> str:
     text = str(entry.name)
     if "rand" in text:
         return 'has "rand" in its name'
-    arguments = entry.schema.arguments
-    if any(_is_generator(each.type) for each in arguments):
-        return "takes a Generator"
-    if "backward" in text or entry.name.base == "_cudnn_init_dropout_state":
-        return ""
-    if "dropout" in text or any("dropout" in each.name for each in arguments):
+    is_about_dropout = "dropout" in text
+    for each in entry.schema.arguments:
+        if (each.type.element if isinstance(each.type, OptionalType) else each.type) is BaseType.Generator:
+            return "takes a Generator"
+        is_about_dropout = is_about_dropout or "dropout" in each.name
+    if is_about_dropout and "backward" not in text and entry.name.base != "_cudnn_init_dropout_state":
         return "is about dropout"
     return ""
-
-
-def _is_generator(type: Type) -> bool:
-    return (type.element if isinstance(type, OptionalType) else type) is BaseType.Generator
 
 
 def inv_25(entry: NativeFunction) -> Iterator[Breach]:
@@ -242,17 +238,21 @@ ENTRY_RULES: tuple[EntryRule, ...] = (
     inv_21,
     inv_23,
     inv_24,
-    inv_25,
-    inv_27,
-    inv_28,
     inv_29,
+    inv_34,
+    inv_37,
+)
+"""The rules of all entries."""
+
+DISPATCH_RULES: tuple[EntryRule, ...] = (inv_25, inv_27, inv_28)
+"""The rules of entries with a dispatch table."""
+
+STRUCTURED_RULES: tuple[EntryRule, ...] = (
     inv_30_structured,
     inv_30_inherits,
     inv_30_kernels,
     inv_31,
     inv_32_targets,
     inv_33_dispatch,
-    inv_34,
-    inv_37,
 )
-"""The rules of single entries."""
+"""The rules of structured entries and delegates."""

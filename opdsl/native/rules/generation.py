@@ -80,16 +80,16 @@ def inv_52(entry: NativeFunction) -> Iterator[Breach]:
 
 def inv_53(corpus: Corpus) -> Iterator[Breach]:
     """What writes to its arguments has a functional and an out variant beside it, or decomposes."""
-    for entry in corpus.entries:
-        if not entry.schema.is_mutable or entry.is_view or COMPOSITE_IMPLICIT in entry.kernels:
+    for variants in corpus.sets.values():
+        # A lone out variant is INV-44.
+        if variants.is_group or variants.kinds.keys() == {SchemaKind.out}:
             continue
-        variants = corpus.set_of.get(id(entry))
-        if variants is None or variants.is_group or variants.kinds.keys() == {SchemaKind.out}:
-            continue  # a lone out variant is INV-44
-        if LONE_MUTABLE & {str(entry.name), entry.name.base}:
-            continue
-        message = f"{entry.name} writes, so it needs variants that do not: add autogen, or their entries"
-        yield Breach(message, name(entry))
+        for entry in variants.members:
+            if not entry.schema.is_mutable or entry.is_view or COMPOSITE_IMPLICIT in entry.kernels:
+                continue
+            if not LONE_MUTABLE & {str(entry.name), entry.name.base}:
+                message = f"{entry.name} writes, so it needs variants that do not: add autogen, or their entries"
+                yield Breach(message, name(entry))
 
 
 def inv_57_tensors(entry: NativeFunction) -> Iterator[Breach]:
@@ -116,15 +116,21 @@ def inv_57_names(entry: NativeFunction) -> Iterator[Breach]:
 
 GENERATION_RULES: tuple[EntryRule, ...] = (
     inv_49,
-    inv_50_dispatch,
-    inv_50_schema,
     inv_51_arguments,
     inv_51_returns,
-    inv_52,
+)
+"""The rules of all entries."""
+
+GENERATION_RULES_OF_DISPATCH: tuple[EntryRule, ...] = (inv_52,)
+"""The rules of entries with a dispatch table."""
+
+GENERATION_RULES_OF_STRUCTURED: tuple[EntryRule, ...] = (
+    inv_50_dispatch,
+    inv_50_schema,
     inv_57_tensors,
     inv_57_names,
 )
-"""The rules of single entries."""
+"""The rules of structured entries and delegates."""
 
 GENERATION_RULES_ACROSS: tuple[CorpusRule, ...] = (inv_53,)
 """The rules that look at other entries too."""

@@ -74,7 +74,11 @@ def inv_40_functional(corpus: Corpus) -> Iterator[Breach]:
     """Where there are several variants, the functional one is there."""
     for variants in corpus.sets.values():
         kinds = variants.kinds
-        if len(kinds) + len(variants.made) < 2 or variants.get(SchemaKind.functional) is not None:
+        if (
+            SchemaKind.functional in kinds
+            or len(kinds) + len(variants.made) < 2
+            or variants.get(SchemaKind.functional) is not None
+        ):
             continue
         first, *others = variants.members
         listed = " and ".join(str(each.name) for each in variants.members)
@@ -183,7 +187,9 @@ def _bare(name: OperatorName) -> str:
 def inv_43(corpus: Corpus) -> Iterator[Breach]:
     """``autogen`` stands where something is generated; PyTorch's own file has it at composite operators too."""
     for variants in corpus.sets.values():
-        if variants.made or (variants.is_group and not is_exempt(variants.kinds)):
+        if variants.made or not any(each.autogen for each in variants.members):
+            continue
+        if variants.is_group and not is_exempt(variants.kinds):
             continue
         if all(COMPOSITE_IMPLICIT in each.kernels for each in variants.members):
             continue

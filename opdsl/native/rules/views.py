@@ -17,8 +17,7 @@ COPY_ENDINGS = ("_copy", "_scatter")
 def needs_copy(entry: NativeFunction) -> bool:
     """Whether a view needs a copying variant: it does not decompose, is not in-place, and is no inverse of another."""
     return (
-        entry.is_view
-        and COMPOSITE_IMPLICIT not in entry.kernels
+        COMPOSITE_IMPLICIT not in entry.kernels
         and "inplace_view" not in entry.tags
         and not entry.name.is_inplace
         and not entry.name.base.endswith("_inverse")
@@ -30,19 +29,22 @@ def copy_name(view: NativeFunction) -> OperatorName:
     return OperatorName(view.name.namespace, f"{view.name.base}_copy", view.name.overload)
 
 
+def views(corpus: Corpus) -> Iterator[NativeFunction]:
+    """The views that need a copying variant."""
+    return (entry for entry in corpus.views if needs_copy(entry))
+
+
 def copies(corpus: Corpus) -> Iterator[tuple[NativeFunction, NativeFunction]]:
     """The views that need a copying variant, each with the entry that has its name."""
-    for entry in corpus.entries:
-        copy = corpus.by_name.get(copy_name(entry).qualified) if needs_copy(entry) else None
+    for entry in views(corpus):
+        copy = corpus.by_name.get(copy_name(entry).qualified)
         if copy is not None:
             yield entry, copy
 
 
 def inv_46(corpus: Corpus) -> Iterator[Breach]:
     """A view that does not decompose has a copying variant."""
-    for entry in corpus.entries:
-        if not needs_copy(entry):
-            continue
+    for entry in views(corpus):
         wanted = copy_name(entry)
         if wanted.qualified not in corpus.by_name and wanted.qualified not in corpus.unread:
             message = f"{entry.name} is a view with kernels of its own, so it needs {wanted}, which copies"
@@ -74,8 +76,8 @@ def inv_47_name(corpus: Corpus) -> Iterator[Breach]:
 
 def inv_48_tag(corpus: Corpus) -> Iterator[Breach]:
     """What changes its argument into a view is tagged so."""
-    for entry in corpus.entries:
-        if entry.name.is_inplace and entry.is_view and "inplace_view" not in entry.tags:
+    for entry in corpus.views:
+        if entry.name.is_inplace and "inplace_view" not in entry.tags:
             yield Breach(f"{entry.name} changes its argument into a view: add the tag inplace_view", name(entry))
 
 
@@ -100,10 +102,8 @@ def inv_48_pair(corpus: Corpus) -> Iterator[Breach]:
 
 def inv_54(corpus: Corpus) -> Iterator[Breach]:
     """A view that does not decompose is one of its first argument, a plain Tensor, and gives a Tensor or a list."""
-    for entry in corpus.entries:
+    for entry in views(corpus):
         schema = entry.schema
-        if not needs_copy(entry):
-            continue
         first = schema.arguments[0] if schema.arguments else None
         if first is None or first.type is not BaseType.Tensor or first.alias is None:
             message = f"{entry.name} is a view, so its first argument is the Tensor that it shows: Tensor(a)"

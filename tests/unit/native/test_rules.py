@@ -10,7 +10,7 @@ import pytest
 
 from opdsl.native import Fault, NativeFunction, check, check_text, loads
 from opdsl.native.rules.breach import number
-from opdsl.native.rules.checking import ACROSS, SINGLE
+from opdsl.native.rules.checking import ACROSS, DISPATCHED, SINGLE, STRUCTURED
 
 FIXTURES = sorted(Path(__file__).with_name("fixtures").glob("inv_*.yaml"))
 HEADER = re.compile(r"# (?P<rule>INV-\d+) (?P<place>\d+:\d+) (?P<text>.*?)(?: \| (?P<other>\d+:\d+))?\n")
@@ -63,7 +63,7 @@ def test_all_fixtures_in_one_text_are_all_reported() -> None:
 
 
 def test_rules_are_named_by_their_number() -> None:
-    assert {rule for rule, _ in SINGLE + ACROSS} < NUMBERS
+    assert {rule for rule, _ in SINGLE + DISPATCHED + STRUCTURED + ACROSS} < NUMBERS
     assert all(name == number(rule) for name, rule in SINGLE)
 
 
