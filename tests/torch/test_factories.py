@@ -1,0 +1,72 @@
+"""empty, full, zeros, ones: dtype, shape, strides, values and errors against PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from tests.torch.twins import DTYPES, agree_or_fail, assert_agree, of
+
+SIZES = [(), (0,), (3,), (2, 0, 3), (2, 3, 4, 5)]
+
+
+def form(tensor: Any) -> tuple[Any, ...]:
+    """What an uninitialised tensor has."""
+    dtype = str(tensor.dtype).rpartition(".")[2]
+    return tuple(tensor.shape), tensor.stride(), dtype, str(tensor.device), tensor.is_contiguous()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)
+def test_empty(dtype: torch.dtype | None, size: tuple[int, ...]) -> None:
+    for _ in range(2):
+        assert form(opdsl.empty(size, dtype=of(dtype))) == form(torch.empty(size, dtype=dtype))
+
+
+def test_empty_in_another_memory_format() -> None:
+    for _ in range(2):
+        ours = opdsl.empty((2, 3, 4, 5), memory_format=opdsl.channels_last)
+        assert form(ours) == form(torch.empty((2, 3, 4, 5), memory_format=torch.channels_last))
+
+
+def test_empty_on_meta() -> None:
+    for _ in range(2):
+        assert form(opdsl.empty((2, 3), device="meta")) == form(torch.empty((2, 3), device="meta"))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)
+@pytest.mark.parametrize("name", ["zeros", "ones"])
+def test_zeros_and_ones(name: str, dtype: torch.dtype | None, size: tuple[int, ...]) -> None:
+    for _ in range(2):
+        assert_agree(getattr(opdsl, name)(size, dtype=of(dtype)), getattr(torch, name)(size, dtype=dtype))
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, 2.5, True, 300, 1e20, 1e39, math.nan, math.inf], ids=repr)
+@pytest.mark.parametrize("dtype", [None, *DTYPES], ids=str)
+def test_full(dtype: torch.dtype | None, value: float) -> None:
+    def call(lib: Any) -> Any:
+        return lib.full((2, 3), value, dtype=dtype if lib is torch else of(dtype))
+
+    agree_or_fail(call)
+
+
+@pytest.mark.parametrize("size", [(-1,), (2, -3), ("a",), (2.5,), None], ids=str)
+@pytest.mark.parametrize("name", ["empty", "zeros", "ones"])
+def test_wrong_sizes(name: str, size: Any) -> None:
+    agree_or_fail(lambda lib: getattr(lib, name)(size))
+
+
+def test_a_new_tensor_shares_nothing_with_the_last() -> None:
+    one, two = opdsl.zeros(3), opdsl.zeros(3)
+    one.add_(1)
+    assert two.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_zero_dim_tensor_is_a_fill_value() -> None:
+    for _ in range(2):
+        assert_agree(opdsl.full((2,), of(torch.tensor(2.5))), torch.full((2,), torch.tensor(2.5)))

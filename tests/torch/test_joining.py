@@ -1,0 +1,67 @@
+"""cat: shapes, dtypes, memory formats and errors against PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from tests.torch.twins import DTYPES, agree, agree_or_fail
+from tests.torch.values import layouts, ordinary
+
+FULL = ("contiguous", "channels_last", "permuted", "transposed", "sliced", "offset", "expanded")
+
+
+@pytest.mark.parametrize("dim", [0, 1, 3, -1, -4])
+@pytest.mark.parametrize("second", FULL)
+@pytest.mark.parametrize("first", FULL)
+def test_layouts(first: str, second: str, dim: int) -> None:
+    found = layouts()
+    agree(lambda lib, x, y: lib.cat((x, y), dim), found[first], found[second])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_dtypes(dtype: torch.dtype) -> None:
+    x, y = ordinary(dtype, (2, 3)), ordinary(dtype, (4, 3), 1)
+    agree(lambda lib, a, b: lib.cat([a, b]), x, y)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 20])
+def test_numbers_of_tensors(count: int) -> None:
+    agree(lambda lib, *tensors: lib.cat(tensors, 1), *[ordinary(torch.float32, (2, each + 1)) for each in range(count)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    some.lists(some.lists(some.integers(0, 3), max_size=3), min_size=1, max_size=3),
+    some.integers(-3, 3),
+)
+def test_any_shapes(shapes: list[list[int]], dim: int) -> None:
+    tensors = [ordinary(torch.float32, each, seed) for seed, each in enumerate(shapes)]
+    agree_or_fail(lambda lib, *given: lib.cat(given, dim), *tensors)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (1, 0, 2)], ids=str)
+def test_empty_tensors_beside_full_ones(shape: tuple[int, ...]) -> None:
+    empty, full = torch.empty(shape), ordinary(torch.float32, (2, 3))
+    agree_or_fail(lambda lib, x, y: lib.cat((x, y)), empty, full)
+    agree_or_fail(lambda lib, x, y: lib.cat((y, x)), empty, full)
+
+
+def test_one_tensor_is_copied() -> None:
+    x = ordinary(torch.float32, (2, 3))
+    joined = torch.cat((x,))
+    assert joined.data_ptr() != x.data_ptr()
+    agree(lambda lib, value: lib.cat((value,)).add_(1), x)
+    agree(lambda lib, value: lib.neg(value), x)
+
+
+def test_no_tensors() -> None:
+    agree_or_fail(lambda lib: lib.cat([]))
+
+
+def test_a_plan_takes_lists_and_tuples_alike() -> None:
+    x, y = ordinary(torch.float32, (2, 3)), ordinary(torch.float32, (2, 3), 1)
+    agree(lambda lib, a, b: lib.cat(lib.cat([a, b]).unbind(0)), x, y)
+    agree(lambda lib, a, b: lib.cat((a, b, a)), x, y)
