@@ -35,8 +35,11 @@ from opdsl.runtime import (
     Tensor,
     before_first_tensor,
     bfloat16,
+    channels_last,
+    channels_last_3d,
     complex64,
     complex128,
+    contiguous_format,
     float16,
     float32,
     float64,
@@ -46,6 +49,8 @@ from opdsl.runtime import (
     int16,
     int32,
     int64,
+    preserve_format,
+    strided,
     uint8,
 )
 from opdsl.runtime import bool_ as bool
@@ -90,7 +95,7 @@ before_first_tensor(_load_aten)
 _SUBMODULES = frozenset(("native", "testing"))
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
     """Operators of the aten namespace by their name, and submodules, on first use."""
     if name in _SUBMODULES:
         return importlib.import_module(f"opdsl.{name}")
@@ -102,6 +107,14 @@ def __getattr__(name: str) -> Any:
     value: Any = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
     globals()[name] = value
     return value
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Operator[..., Tensor]:
+        """Every other name is taken for an operator, and most return one tensor."""
+else:
+    __getattr__ = _attribute
 
 
 def _function(name: str) -> Any:
@@ -154,9 +167,12 @@ __all__ = [
     "TensorOptions",
     "bfloat16",
     "bool",
+    "channels_last",
+    "channels_last_3d",
     "check",
     "complex64",
     "complex128",
+    "contiguous_format",
     "enable_grad",
     "float16",
     "float32",
@@ -174,7 +190,9 @@ __all__ = [
     "op",
     "ops",
     "parse_schema",
+    "preserve_format",
     "registry",
     "set_default_dtype",
+    "strided",
     "uint8",
 ]

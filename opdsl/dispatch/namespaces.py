@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from typing import Any
 
 from opdsl.dispatch.registry import Registry
 from opdsl.errors import UnknownOperatorError
@@ -16,7 +16,7 @@ class Namespace:
         self._name = name
         self._registry = registry
 
-    def __getattr__(self, name: str) -> FunctionType:
+    def __getattr__(self, name: str) -> Any:
         packet = self._registry.packets.get(f"{self._name}::{name}")
         if packet is None:
             raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from mypy.nodes import TypeInfo
-from mypy.plugin import AnalyzeTypeContext
+from mypy.nodes import TypeAlias, TypeInfo
+from mypy.plugin import AnalyzeTypeContext, TypeAnalyzerPluginInterface
 from mypy.typeanal import TypeAnalyser
-from mypy.types import RawExpressionType, Type, UnboundType, UnionType
+from mypy.types import AnyType, Instance, RawExpressionType, Type, TypeOfAny, UnboundType, UnionType, get_proper_type
 
 TENSORS = tuple(f"opdsl.runtime.tensor.{name}" for name in ("Tensor", "CPUTensor", "CUDATensor"))
 """The classes that take an Alias."""
@@ -20,6 +20,9 @@ SIZED_LISTS = {
     "opdsl.schema.vocabulary.Bools": "builtins.bool",
 }
 """The classes that take a size, with the type of one element."""
+
+LISTS = frozenset(("builtins.list", "typing.Sequence", "builtins.tuple"))
+"""The classes that stand for a list of a schema."""
 
 TypeHook = Callable[[AnalyzeTypeContext], Type]
 
@@ -46,6 +49,18 @@ def sized_list(element: str, context: AnalyzeTypeContext) -> Type:
         context.api.fail(f"{name} takes a size of at least 1: {name}[2]", context.context)
     one = context.api.named_type(element, [])
     return UnionType.make_union([one, context.api.named_type("typing.Sequence", [one])])
+
+
+def named(api: TypeAnalyzerPluginInterface, fullname: str) -> Type:
+    """The type of a class or an alias by its full name; Any where mypy has not read its module."""
+    symbol = api.api.lookup_fully_qualified_or_none(fullname) if isinstance(api, TypeAnalyser) else None
+    node = None if symbol is None else symbol.node
+    if isinstance(node, TypeAlias):
+        return get_proper_type(node.target)
+    if not isinstance(node, TypeInfo):
+        return AnyType(TypeOfAny.explicit)
+    instance = Instance(node, [])
+    return node.tuple_type.copy_modified(fallback=instance) if node.tuple_type else instance
 
 
 def _alias_fault(context: AnalyzeTypeContext, argument: Type) -> str | None:

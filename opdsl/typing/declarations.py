@@ -1,6 +1,7 @@
 """Declarations: mypy is not to look for their return statement, and to let callers give what operators take.
 
 An operator hands a tuple on for each list, whatever sequence it was; so ``list[X]`` of a parameter is ``Sequence[X]``.
+``options: TensorOptions`` is four parameters, and where numbers are accepted a tensor may be one.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mypy.nodes import (
+    ARG_NAMED_OPT,
+    Argument,
     CallExpr,
     Decorator,
     EllipsisExpr,
@@ -17,15 +20,24 @@ from mypy.nodes import (
     NameExpr,
     Statement,
     StrExpr,
+    Var,
 )
 from mypy.plugin import AnalyzeTypeContext
-from mypy.types import Type, UnboundType, UnionType
+from mypy.types import NoneType, RawExpressionType, Type, UnboundType, UnionType
 
-from opdsl.typing.annotations import TypeHook
+from opdsl.typing.annotations import TypeHook, named
 from opdsl.typing.syntax import is_declaring, local_name, set_types, written_types
 
 NUMBERS = ("builtins.int", "builtins.float", "builtins.bool", "builtins.complex")
 """What may stand for a tensor where numbers are accepted; the same as ``Scalar``."""
+
+OPTIONS = {
+    "dtype": "opdsl.runtime.dtype.DType",
+    "layout": "opdsl.runtime.device.Layout",
+    "device": "opdsl.runtime.device.Device",
+    "pin_memory": "builtins.bool",
+}
+"""What ``options: TensorOptions`` stands for; all of them may be None."""
 
 
 def mark_declarations(block: Iterable[Statement]) -> bool:
@@ -63,12 +75,31 @@ def _accepts_numbers(declaring: Expression) -> bool:
 
 def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
     """Write what callers may give in place of what the parameters say; whether anything differs."""
-    *parameters, result = written_types(function)
-    widened = [None if each is None else _widened(each, accepts_numbers) for each in parameters]
-    if result is None or None in widened or all(a is b for a, b in zip(widened, parameters, strict=True)):
+    *written, result = written_types(function)
+    parameters = [
+        each
+        for argument, annotation in zip(function.arguments, written, strict=True)
+        for each in _as_called(argument, annotation, accepts_numbers)
+    ]
+    types = [annotation for _, annotation in parameters if annotation is not None]
+    if result is None or len(types) < len(parameters) or types == written:
         return False
-    set_types(function, [*(each for each in widened if each is not None), result])
+    function.arguments = [argument for argument, _ in parameters]
+    set_types(function, [*types, result])
     return True
+
+
+def _as_called(
+    argument: Argument, annotation: Type | None, accepts_numbers: bool
+) -> list[tuple[Argument, Type | None]]:
+    """A parameter with its widened type; the four of TensorOptions."""
+    if not isinstance(annotation, UnboundType) or annotation.name.rpartition(".")[2] != "TensorOptions":
+        return [(argument, annotation and _widened(annotation, accepts_numbers))]
+    found: list[tuple[Argument, Type | None]] = []
+    for name in OPTIONS:
+        text = RawExpressionType(name, "builtins.str", annotation.line, annotation.column)
+        found.append((Argument(Var(name), None, None, ARG_NAMED_OPT), _written("Option", text, annotation)))
+    return found
 
 
 def _widened(annotation: Type, accepts_numbers: bool) -> Type:
@@ -105,8 +136,16 @@ def or_number(context: AnalyzeTypeContext) -> Type:
     return UnionType.make_union([context.api.analyze_type(context.type.args[0]), *numbers])
 
 
+def option(context: AnalyzeTypeContext) -> Type:
+    """``Option["dtype"]`` is ``DType | None``."""
+    (name,) = context.type.args
+    assert isinstance(name, RawExpressionType) and isinstance(name.literal_value, str), "written by this module"
+    return UnionType.make_union([named(context.api, OPTIONS[name.literal_value]), NoneType()])
+
+
 HOOKS: dict[str, TypeHook] = {
     "opdsl.typing.received.SequenceOf": sequence,
     "opdsl.typing.received.OrNumber": or_number,
+    "opdsl.typing.received.Option": option,
 }
 """How what is written here is read, by full name."""

@@ -2,8 +2,9 @@
 
 What it adds, one feature a module: ``Tensor[Alias("a", write=True)]`` is a Tensor wherever an annotation may stand,
 ``Ints[2]`` and its kin are one element or a list of them (``annotations``); a declaration whose body is ``...`` may
-promise a return (``declarations``); kernels, shape functions and scalar functions get their types from the declaration
-above them (``implementations``).
+promise a return, and takes what operators take (``declarations``); a packet also takes what its overloads take, and
+``out=`` (``calls``); kernels, shape functions and scalar functions get their types from the declaration above them
+(``implementations``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from mypy.types import AnyType, Type, TypeOfAny
 
 from opdsl.typing.annotations import HOOKS as ANNOTATIONS
 from opdsl.typing.annotations import TypeHook
+from opdsl.typing.calls import HOOKS as SIGNATURES
+from opdsl.typing.calls import SignatureHook, calls_in
 from opdsl.typing.declarations import HOOKS as DECLARATIONS
 from opdsl.typing.declarations import mark_declarations
 from opdsl.typing.implementations import mark_implementations
@@ -45,6 +48,10 @@ class OpdslPlugin(Plugin):
     def get_type_analyze_hook(self, fullname: str) -> TypeHook | None:
         """How a name is read where an annotation stands."""
         return HOOKS.get(fullname)
+
+    def get_method_signature_hook(self, fullname: str) -> SignatureHook | None:
+        """What a method of ours takes."""
+        return SIGNATURES.get(fullname)
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """What else a file depends on."""
@@ -74,8 +81,9 @@ def prepare(file: MypyFile) -> None:
     """Change the declarations and implementations of a file as ``declarations`` and ``implementations`` say."""
     if imports_opdsl(file):
         marked = [mark_declarations(block) | mark_implementations(block) for block in blocks(file.defs)]
-        if any(marked):
-            import_received(file)
+        packets = [each.symbol for block in blocks(file.defs, in_functions=False) for each in calls_in(block)]
+        if any(marked) or packets:
+            import_received(file, packets)
 
 
 HOOKS: dict[str, TypeHook] = {"builtins.str": text, **ANNOTATIONS, **DECLARATIONS, **IMPLEMENTATIONS}

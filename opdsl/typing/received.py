@@ -13,3 +13,7 @@ class SequenceOf:
 
 class OrNumber:
     """``Tensor`` of a declaration with ``accepts_numbers=True``: callers give numbers, too."""
+
+
+class Option:
+    """One of the four parameters that ``options: TensorOptions`` stands for; the text in brackets says which."""

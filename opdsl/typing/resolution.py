@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mypy.nodes import Decorator, MypyFile, SymbolNode, TypeAlias, TypeInfo, Var
+from mypy.nodes import Decorator, MypyFile, SymbolNode, Var
 from mypy.plugin import AnalyzeTypeContext
 from mypy.typeanal import TypeAnalyser
 from mypy.types import (
@@ -27,25 +27,15 @@ from mypy.types import (
     get_proper_type,
 )
 
-from opdsl.typing.annotations import TENSORS, TypeHook
+from opdsl.typing.annotations import LISTS, TENSORS, TypeHook, named
+from opdsl.typing.calls import OPERATOR
 from opdsl.typing.place import Place
 from opdsl.typing.syntax import RECEIVED, is_declaring, is_ours
 
-OPERATOR = "opdsl.declare.operator.Operator"
 META_CONTEXT = "opdsl.kernels.meta.MetaContext"
 VIEW = "opdsl.runtime.views.View"
 ARRAY = "opdsl.runtime.tensor.Array"
 DTYPE = "opdsl.runtime.dtype.DType"
-OPTIONS = "opdsl.schema.vocabulary.TensorOptions"
-OPTIONAL_ARGUMENTS = {
-    "dtype": DTYPE,
-    "layout": "opdsl.runtime.device.Layout",
-    "device": "opdsl.runtime.device.Device",
-    "pin_memory": "builtins.bool",
-}
-"""What ``options: TensorOptions`` stands for; all of them may be None."""
-
-LISTS = frozenset(("builtins.list", "typing.Sequence", "builtins.tuple"))
 
 
 class Signature(NamedTuple):
@@ -72,9 +62,8 @@ def received(context: AnalyzeTypeContext) -> Type:
     signature = _operator(api, place, context)
     if signature is None:
         return AnyType(TypeOfAny.unannotated)
-    signature = _with_options(api, signature)
     expected = _expected(place, signature)
-    if expected is not None and place.reports and place.parameters[: len(expected)] != expected:
+    if expected is not None and place.reports and not _fits(place, expected):
         api.fail(_misfit(place, expected), context.context)
     return TYPES[place.decorator](api, place, signature) or AnyType(TypeOfAny.explicit)
 
@@ -117,7 +106,8 @@ def _signature_of_instance(kind: Instance) -> Signature | None:
     if kind.type.fullname != OPERATOR:
         return UNSEEN if is_ours(kind.type.fullname) else None
     parameters, result = (get_proper_type(each) for each in kind.args)
-    if not isinstance(parameters, Parameters) or parameters.is_ellipsis_args:
+    # `Operator[..., Tensor]` takes *args and **kwargs.
+    if not isinstance(parameters, Parameters) or any(each.is_star() for each in parameters.arg_kinds):
         return UNSEEN
     return _signature_of_callable(parameters, result)
 
@@ -129,33 +119,22 @@ def _signature_of_callable(parameters: CallableType | Parameters, result: Type) 
     return Signature(tuple(name or "" for name in parameters.arg_names), tuple(parameters.arg_types), result)
 
 
-def _with_options(api: TypeAnalyser, signature: Signature) -> Signature:
-    """A signature with the arguments that ``options: TensorOptions`` stands for."""
-    if signature.names is None:
-        return signature
-    names: list[str] = []
-    types: list[Type] = []
-    for name, kind in zip(signature.names, signature.types, strict=True):
-        proper = get_proper_type(kind)
-        if isinstance(proper, Instance) and proper.type.fullname == OPTIONS:
-            names += OPTIONAL_ARGUMENTS
-            types += [UnionType.make_union([_named(api, each), NoneType()]) for each in OPTIONAL_ARGUMENTS.values()]
-        else:
-            names.append(name)
-            types.append(kind)
-    return Signature(tuple(names), tuple(types), signature.result)
-
-
 # -------------------------------------------------------------------------------------------------- what is handed over
 
 
 def _expected(place: Place, signature: Signature) -> tuple[str, ...] | None:
-    """The parameters with which an implementation has to begin; None where they are free."""
+    """The parameters that an implementation has to have; None where they are free."""
     if signature.names is None or place.decorator in ("pointwise", "reduction"):
         return None
     if place.decorator == "meta":
         return (place.parameters[0] if place.parameters else "ctx", *signature.names)
     return signature.names
+
+
+def _fits(place: Place, expected: tuple[str, ...]) -> bool:
+    """Whether the parameters are the expected ones; precomputed values and outputs follow in out-kernels."""
+    given = place.parameters
+    return given[: len(expected)] == expected if place.decorator == "out_kernel" else given == expected
 
 
 def _misfit(place: Place, expected: Sequence[str]) -> str:
@@ -176,7 +155,7 @@ def _meta(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
     if not place.parameter:
         return None if place.returns_value else NoneType()
     if place.parameter == place.parameters[0]:
-        return _named(api, META_CONTEXT)
+        return named(api, META_CONTEXT)
     return _argument(api, place, signature)
 
 
@@ -205,7 +184,7 @@ def _kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | Non
 def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
     """From where the elements of the first argument lie to where those of the view lie."""
     if not place.parameter or place.parameter == place.parameters[0]:
-        return _named(api, VIEW)
+        return named(api, VIEW)
     return _argument(api, place, signature)
 
 
@@ -238,8 +217,8 @@ def _handed_over(api: TypeAnalyser, declared: Type, place: Place) -> Type:
     if place.handed == "Tensor":
         return kind
     if fullname in TENSORS:
-        return _named(api, ARRAY) if place.handed == "Array" else AnyType(TypeOfAny.explicit)
-    return _named(api, "builtins.str") if fullname == DTYPE else kind
+        return named(api, ARRAY) if place.handed == "Array" else AnyType(TypeOfAny.explicit)
+    return named(api, "builtins.str") if fullname == DTYPE else kind
 
 
 def _without_elements(union: UnionType) -> list[Type]:
@@ -259,18 +238,6 @@ def _returned(api: TypeAnalyser, declared: Type) -> Type:
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
         return api.named_type("typing.Sequence", list(kind.args))
     return kind
-
-
-def _named(api: TypeAnalyser, fullname: str) -> Type:
-    """The type of that full name; Any where mypy has not read its module."""
-    symbol = api.api.lookup_fully_qualified_or_none(fullname)
-    node = None if symbol is None else symbol.node
-    if isinstance(node, TypeAlias):
-        return get_proper_type(node.target)
-    if not isinstance(node, TypeInfo):
-        return AnyType(TypeOfAny.explicit)
-    instance = Instance(node, [])
-    return node.tuple_type.copy_modified(fallback=instance) if node.tuple_type else instance
 
 
 HOOKS: dict[str, TypeHook] = {f"{RECEIVED}.Received": received}

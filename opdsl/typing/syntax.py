@@ -50,9 +50,10 @@ def local_name(name: str) -> str:
     return f"_opdsl_{name}"
 
 
-def import_received(file: MypyFile) -> None:
-    """Make the classes of ``received`` known in a file."""
-    statement = ImportFrom(RECEIVED, 0, [(name, local_name(name)) for name in ("Received", "SequenceOf", "OrNumber")])
+def import_received(file: MypyFile, symbols: Iterable[str]) -> None:
+    """Make the classes of ``received`` known in a file, and give it symbols that only the plugin reads."""
+    names = [(name, local_name(name)) for name in ("Received", "SequenceOf", "OrNumber", "Option")]
+    statement = ImportFrom(RECEIVED, 0, [*names, *(("Received", symbol) for symbol in symbols)])
     statement.set_line(1)
     statement.is_top_level = True
     file.defs.insert(0, statement)
@@ -63,13 +64,14 @@ def is_ours(module: str) -> bool:
     return module == "opdsl" or module.startswith("opdsl.")
 
 
-def blocks(statements: Iterable[Statement]) -> Iterator[list[Statement]]:
+def blocks(statements: Iterable[Statement], *, in_functions: bool = True) -> Iterator[list[Statement]]:
     """Every block in which declarations may stand: the statements themselves, and those inside them."""
     block = list(statements)
     yield block
     for statement in block:
-        for inner in _inside(statement):
-            yield from blocks(inner)
+        if in_functions or not isinstance(statement, (FuncDef, Decorator, OverloadedFuncDef)):
+            for inner in _inside(statement):
+                yield from blocks(inner, in_functions=in_functions)
 
 
 def _inside(statement: Statement) -> list[list[Statement]]:
@@ -131,10 +133,12 @@ def written_types(function: FuncDef) -> list[Type | None]:
 def set_types(function: FuncDef, types: Sequence[Type]) -> None:
     """Give a function other types of its parameters and of its result, as if they were written."""
     *parameters, result = types
+    function.arg_kinds = [each.kind for each in function.arguments]
+    function.arg_names = [None if each.pos_only else each.variable.name for each in function.arguments]
     function.type = CallableType(
         parameters,
-        [each.kind for each in function.arguments],
-        [None if each.pos_only else each.variable.name for each in function.arguments],
+        function.arg_kinds,
+        function.arg_names,
         result,
         Instance(MISSING_FALLBACK, []),
         line=function.line,

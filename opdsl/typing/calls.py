@@ -1,0 +1,201 @@
+"""Calls of packets: what one takes besides the signature that its first declaration has.
+
+These are its overloads, ``out=`` where there is such a variant, and a single list of ints spread over the arguments.
+Decorators say which there are, and mypy's cache keeps none; so the names of symbols of the module say it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+from mypy.checker import TypeChecker
+from mypy.nodes import (
+    ARG_NAMED_OPT,
+    ARG_POS,
+    ARG_STAR,
+    CallExpr,
+    Decorator,
+    Expression,
+    MemberExpr,
+    NameExpr,
+    RefExpr,
+    Statement,
+)
+from mypy.plugin import MethodSigContext
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    Overloaded,
+    TupleType,
+    Type,
+    UnionType,
+    get_proper_type,
+)
+
+from opdsl.typing.annotations import LISTS
+from opdsl.typing.syntax import blocks, called, is_declaring
+
+OPERATOR = "opdsl.declare.operator.Operator"
+_PREFIX = "_opdsl_calls"
+
+SignatureHook = Callable[[MethodSigContext], FunctionLike]
+
+
+@attrs.frozen
+class Calls:
+    """How a packet may be called.
+
+    name: of the function that its first declaration defines.
+    has_out: whether ``out=`` may be given.
+    overloads: the names of the functions that declare its other overloads.
+    """
+
+    name: str
+    has_out: bool
+    overloads: tuple[str, ...]
+
+    @property
+    def symbol(self) -> str:
+        """All of it as the name of a symbol."""
+        return f"{_PREFIX} {self.name} {'out' if self.has_out else '-'} {' '.join(self.overloads)}"
+
+    @staticmethod
+    def of(symbol: str) -> Calls:
+        """What the name of a symbol says."""
+        _, name, out, *overloads = symbol.split()
+        return Calls(name, out == "out", tuple(overloads))
+
+
+def calls_in(block: Iterable[Statement]) -> Iterator[Calls]:
+    """How the packets that a block declares may be called, as far as their own signatures do not say."""
+    overloads: dict[str, list[str]] = {}
+    with_out: dict[str, bool] = {}
+    for statement in block:
+        if not isinstance(statement, Decorator):
+            continue
+        for decorator in filter(is_declaring, statement.original_decorators):
+            name, kind, packet = statement.func.name, *_kind(decorator)
+            overloads.setdefault(name, [])
+            with_out[name] = with_out.get(name, False) or _has_out(decorator)
+            if kind == "overload":
+                overloads.setdefault(packet, []).append(name)
+            elif kind == "out_variant":
+                with_out[packet] = True
+    for name, others in overloads.items():
+        if others or with_out.get(name):
+            yield Calls(name, with_out.get(name, False), tuple(others))
+
+
+def _kind(decorator: Expression) -> tuple[str, str]:
+    """The last name of a decorator, and what stands before it where that is one name."""
+    callee = called(decorator)
+    if not isinstance(callee, MemberExpr):
+        return "op", ""
+    return callee.name, callee.expr.name if isinstance(callee.expr, NameExpr) else ""
+
+
+def _has_out(decorator: Expression) -> bool:
+    if not isinstance(decorator, CallExpr):
+        return False
+    value = dict(zip(decorator.arg_names, decorator.args, strict=True)).get("out")
+    return value is not None and not (isinstance(value, NameExpr) and value.name == "False")
+
+
+# -------------------------------------------------------------------------------------------- when calls are checked
+
+
+def call(context: MethodSigContext) -> FunctionLike:
+    """The signatures of a call: those of every overload."""
+    first = context.default_signature
+    expression = context.context
+    if not isinstance(expression, CallExpr) or not isinstance(expression.callee, RefExpr):
+        return first
+    node = expression.callee.node
+    if not isinstance(node, Decorator) or not isinstance(context.api, TypeChecker):
+        return first
+    items = [each for signature, calls in _signatures(node, first, context.api) for each in _forms(signature, calls)]
+    return items[0] if len(items) == 1 else Overloaded(items)
+
+
+def _signatures(
+    packet: Decorator, first: CallableType, checker: TypeChecker
+) -> Iterator[tuple[CallableType, Calls | None]]:
+    known = _known(packet, checker)
+    own = known.get(packet.name)
+    declared = {} if own is None else _declared(packet, checker)
+    yield first, own
+    for name in () if own is None else own.overloads:
+        other = declared.get(name)
+        if other is not None and isinstance(other.func.type, CallableType):
+            yield other.func.type.copy_modified(name=first.name), known.get(name)
+
+
+def _known(packet: Decorator, checker: TypeChecker) -> dict[str, Calls]:
+    """What is known of the packets that are declared where this one is."""
+    if _is_local(packet):
+        found: Iterable[Calls] = calls_in(_block_of(packet, checker))
+    else:
+        module = checker.modules.get(packet.fullname.rpartition(".")[0])
+        found = [] if module is None else [Calls.of(each) for each in module.names if each.startswith(_PREFIX)]
+    return {each.name: each for each in found}
+
+
+def _declared(packet: Decorator, checker: TypeChecker) -> dict[str, Decorator]:
+    """The decorated functions that stand where a packet is declared."""
+    if _is_local(packet):
+        return {each.name: each for each in _block_of(packet, checker) if isinstance(each, Decorator)}
+    names = checker.modules[packet.fullname.rpartition(".")[0]].names
+    return {name: symbol.node for name, symbol in names.items() if isinstance(symbol.node, Decorator)}
+
+
+def _is_local(packet: Decorator) -> bool:
+    """Whether a packet is declared inside a function."""
+    return "." not in packet.fullname
+
+
+def _block_of(packet: Decorator, checker: TypeChecker) -> list[Statement]:
+    return next((block for block in blocks(checker.tree.defs) if any(each is packet for each in block)), [])
+
+
+def _forms(signature: CallableType, calls: Calls | None) -> Iterator[CallableType]:
+    """One signature with what may be added to it."""
+    full = _with_out(signature) if calls is not None and calls.has_out else signature
+    yield full
+    positional = [place for place, kind in enumerate(full.arg_kinds) if kind.is_positional()]
+    if len(positional) == 1 and full.arg_kinds[positional[0]] == ARG_POS:
+        kind = get_proper_type(full.arg_types[positional[0]])
+        if isinstance(kind, Instance) and kind.type.fullname in LISTS and _is_int(kind.args[0]):
+            types = [kind.args[0], *full.arg_types[1:]]
+            yield full.copy_modified(
+                arg_types=types, arg_kinds=[ARG_STAR, *full.arg_kinds[1:]], arg_names=[None, *full.arg_names[1:]]
+            )
+
+
+def _is_int(kind: Type) -> bool:
+    proper = get_proper_type(kind)
+    return isinstance(proper, Instance) and proper.type.fullname == "builtins.int"
+
+
+def _with_out(signature: CallableType) -> CallableType:
+    """A signature that takes ``out=``: a tensor, or a plain tuple of them."""
+    result = get_proper_type(signature.ret_type)
+    if isinstance(result, TupleType):
+        result = TupleType(result.items, _plain_tuple(result))
+    return signature.copy_modified(
+        arg_types=[*signature.arg_types, UnionType.make_union([result, NoneType()])],
+        arg_kinds=[*signature.arg_kinds, ARG_NAMED_OPT],
+        arg_names=[*signature.arg_names, "out"],
+    )
+
+
+def _plain_tuple(named: TupleType) -> Instance:
+    """``tuple``, which a NamedTuple derives from."""
+    bases = [base for base in named.partial_fallback.type.mro if base.fullname == "builtins.tuple"]
+    return Instance(bases[0], [UnionType.make_union(named.items)])
+
+
+HOOKS: dict[str, SignatureHook] = {f"{OPERATOR}.__call__": call}
+"""The methods whose signatures depend on what they are called on, by full name."""
