@@ -18,7 +18,7 @@ _SLOT_SIZE = 16
 # Steps that are folded between loading and storing an accumulator.
 _STEPS_AT_ONCE = 4
 
-SYMBOLS = ("fold_contiguous", "fold_strided", "combine_sets", "reset", "collapse", "finish_set")
+SYMBOLS = ("fold", "combine_sets", "reset", "collapse", "finish_set")
 
 
 class FoldSignature(NamedTuple):
@@ -32,6 +32,7 @@ class FoldSignature(NamedTuple):
     outputs: the results.
     lanes: of a set.
     ordered: whether lane k holds the k-th part of the elements, so that neighbours must be combined.
+    contiguous: whether lanes next to each other take elements next to each other.
     """
 
     input: Operand
@@ -42,6 +43,7 @@ class FoldSignature(NamedTuple):
     outputs: tuple[Operand, ...]
     lanes: int
     ordered: bool
+    contiguous: bool
 
     @property
     def set_size(self) -> int:
@@ -58,7 +60,7 @@ class FoldSignature(NamedTuple):
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
-            f"-> {outputs} | {self.lanes} {self.ordered}"
+            f"-> {outputs} | {self.lanes} {self.ordered} {self.contiguous}"
         )
 
 
@@ -70,8 +72,7 @@ def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: 
         declarations: what they need declared.
     """
     parts = [*functions, *sorted({*declarations, *DECLARATIONS})]
-    for layout in ("contiguous", "strided"):
-        parts += [_lanes(signature, layout, _STEPS_AT_ONCE), _lanes(signature, layout, 1), _fold(layout)]
+    parts += [_lanes(signature, _STEPS_AT_ONCE), _lanes(signature, 1), _fold()]
     parts += [_combine(signature), _reset(signature), _collapse(signature), _finish(signature)]
     return "\n".join([*parts, ATTRIBUTES, METADATA])
 
@@ -164,10 +165,10 @@ _FOLD_PARAMETERS = (
 )
 
 
-def _lanes(signature: FoldSignature, layout: str, steps: int) -> str:
+def _lanes(signature: FoldSignature, steps: int) -> str:
     """Fold a fixed number of steps into all lanes."""
     text = Text()
-    text.line(f"define internal void @fold_{layout}_{steps}({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    text.line(f"define internal void @fold_{steps}({_FOLD_PARAMETERS}) #0 {{\nentry:")
     arrays = _lane(text, signature, _arrays(text, signature, "%set"), "%first")
     rows = [text.value(f"getelementptr i8, ptr %element, i64 {_times(text, u, '%step_stride')}") for u in range(steps)]
     indices = [text.value(f"add i64 %index, {_times(text, u, '%index_step')}") for u in range(steps)]
@@ -176,7 +177,7 @@ def _lanes(signature: FoldSignature, layout: str, steps: int) -> str:
         values = _load(text, signature, places)
         at_lane = text.value(f"mul i64 {w}, %index_lane") if signature.with_index else ""
         for row, index in zip(rows, indices, strict=True):
-            lifted = _lifted(text, signature, _element(text, signature, layout, row, w), index, at_lane)
+            lifted = _lifted(text, signature, _element(text, signature, row, w), index, at_lane)
             values = _combined(text, signature, values, lifted)
         _store(text, signature, places, values)
     text.line("  ret void\n}")
@@ -187,8 +188,8 @@ def _times(text: Text, factor: int, value: str) -> str:
     return text.value(f"mul i64 {value}, {factor}")
 
 
-def _element(text: Text, signature: FoldSignature, layout: str, row: str, lane: str) -> str:
-    if layout == "strided":
+def _element(text: Text, signature: FoldSignature, row: str, lane: str) -> str:
+    if not signature.contiguous:
         return text.value(f"getelementptr i8, ptr {row}, i64 {text.value(f'mul i64 {lane}, %lane_stride')}")
     return text.value(f"getelementptr {MEMORY[signature.input.dtype].llvm}, ptr {row}, i64 {lane}")
 
@@ -200,14 +201,14 @@ def _lifted(text: Text, signature: FoldSignature, element: str, index: str, at_l
     return _call(text, "lift", arguments, signature.accumulators)
 
 
-def _fold(layout: str) -> str:
+def _fold() -> str:
     """Fold any number of steps, several at once while there are so many."""
     many = _STEPS_AT_ONCE
     call = (
         "ptr %set, i64 %first, ptr %{0}, i64 %lanes, i64 %lane_stride, i64 0, i64 %step_stride, i64 %{0}_index, "
         "i64 %index_lane, i64 %index_step"
     )
-    return f"""define void @fold_{layout}({_FOLD_PARAMETERS}) #0 {{
+    return f"""define void @fold({_FOLD_PARAMETERS}) #0 {{
 entry:
   %many = sdiv i64 %steps, {many}
   %many_steps = mul i64 %many, {many}
@@ -222,7 +223,7 @@ group:
   %row = getelementptr i8, ptr %element, i64 %g_offset
   %g_index = mul i64 %g, %index_step
   %row_index = add i64 %index, %g_index
-  call void @fold_{layout}_{many}({call.format("row")})
+  call void @fold_{many}({call.format("row")})
   %g_next = add i64 %g, {many}
   br label %groups
 singles:
@@ -234,7 +235,7 @@ single:
   %last = getelementptr i8, ptr %element, i64 %s_offset
   %s_index = mul i64 %s, %index_step
   %last_index = add i64 %index, %s_index
-  call void @fold_{layout}_1({call.format("last")})
+  call void @fold_1({call.format("last")})
   %s_next = add i64 %s, 1
   br label %singles
 end:

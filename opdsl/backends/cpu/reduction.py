@@ -85,7 +85,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
     folded = _rows(call.reduced, [(call.input.strides or ())[len(call.kept) :]])
     with_index = len(folding.lift.parameters) > 1
     shape = _cut(kept, folded, call.input.dtype.itemsize, with_index)
-    signature = _signature(folding, call, shape)
+    signature = _signature(folding, call, shape, (kept if shape.kind == CONSTANTS["ACROSS"] else folded).strides[0])
     code = fold_code(folding.lift, folding.combine, folding.finish, signature)
     count = math.prod(folded.sizes) * folded.length
     work = _work(shape, kept, folded, count, signature, code, _cost(folding))
@@ -137,7 +137,7 @@ def _chunks(tiles: int, blocks: int, elements: int) -> int:
     return max(1, min(blocks, elements // _CHUNK, 4 * _ENOUGH_TASKS))
 
 
-def _signature(folding: Folding, call: ReductionCall, shape: Shape) -> FoldSignature:
+def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride: int) -> FoldSignature:
     parameters = folding.lift.parameters
     results = zip(call.outputs, folding.finish.result_types, strict=True)
     accumulators = tuple(str(kind) for kind in folding.combine.result_types)
@@ -150,6 +150,7 @@ def _signature(folding: Folding, call: ReductionCall, shape: Shape) -> FoldSigna
         tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
         shape.lanes if shape.kind == CONSTANTS["ACROSS"] else _LANES_ALONG,
         shape.kind == CONSTANTS["ORDERED"],
+        shape.kind != CONSTANTS["ORDERED"] and lane_stride == call.input.dtype.itemsize,
     )
 
 
@@ -165,10 +166,7 @@ def _work(
     total = math.prod(kept.sizes) * kept.length * count * cost
     share = max(1, -(-SHARE_OF_A_THREAD * tasks // max(1, total)))
     shared = native.code()
-    contiguous = (kept if shape.kind == CONSTANTS["ACROSS"] else folded).strides[0]
-    is_contiguous = contiguous == _itemsize(signature) and shape.kind != CONSTANTS["ORDERED"]
-    fold = code.address("fold_contiguous" if is_contiguous else "fold_strided")
-    functions = [fold, *(code.address(each) for each in SYMBOLS[2:])]
+    functions = [code.address(each) for each in SYMBOLS]
     return Work(
         loop=shared.address("reduce"),
         elements=tasks,
@@ -177,12 +175,6 @@ def _work(
         after=shared.address("reduce_complete") if shape.chunks > 1 else 0,
         details=[*functions, signature.set_size, *_geometry(shape, kept, folded, count, signature)],
     )
-
-
-def _itemsize(signature: FoldSignature) -> int:
-    from opdsl.backends.cpu.storage import MEMORY
-
-    return MEMORY[signature.input.dtype].itemsize
 
 
 def _geometry(shape: Shape, kept: Rows, folded: Rows, count: int, signature: FoldSignature) -> list[int | Table]:
