@@ -79,8 +79,11 @@ class OptionError(OpdslError, ValueError):
     """An argument has a value that the operator does not take."""
 
 
-class NumberError(OpdslError, RuntimeError):
-    """A Python number does not fit the dtype that it has to become."""
+class NumberError(OpdslError, RuntimeError, OverflowError):
+    """A Python number does not fit the dtype that it has to become.
+
+    PyTorch raises RuntimeError for it, or OverflowError where the number fits no 64 bits.
+    """
 
 
 class ConversionError(OpdslError, RuntimeError, ValueError, TypeError):

@@ -16,7 +16,7 @@ from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Bound, Kind, Parameter, Signature, bind
 from opdsl.dispatch.state import State, current
-from opdsl.errors import ArgumentError
+from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
 
 PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not grow without bound
@@ -154,7 +154,11 @@ class Caller:
         state = current.get()
         generation = self.generation
         kernel = bound.operator.find(bound.arguments, state)
-        result = kernel(*bound.arguments)
+        try:
+            result = kernel(*bound.arguments)
+        except OpdslError as error:
+            _name_operator(error, bound.operator.name)
+            raise
         if path is not None and state.plans and _is_hashable(path):
             self._keep(bound, kernel, (given, named), (state, *path), generation)
         return result
@@ -228,6 +232,13 @@ class Caller:
             handed.append("out")
             names[-1] = "out"
         return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
+
+
+def _name_operator(error: OpdslError, name: str) -> None:
+    """Put the operator's name in front of a message that does not begin with one; of nested calls the innermost."""
+    text = str(error)
+    if "::" not in text.partition(" ")[0]:
+        error.args = (f"{name}: {text}", *error.args[1:])
 
 
 def _is_hashable(path: tuple[object, ...]) -> bool:

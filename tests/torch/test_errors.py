@@ -1,0 +1,166 @@
+"""Wrong calls: ours raises where PyTorch does, an error of the same built-in class that speaks of the same thing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.errors import OpdslError
+from tests.torch.twins import Twins
+
+# A call, and words that both messages have. `lib` is torch or opdsl.
+WRONG = {
+    # shapes
+    "lib.add(m23, m45)": "must match the size of tensor b",
+    "lib.where(m23 > 0, m45, 1)": "must match the size",
+    "m23.add_(v5)": "must match the size",
+    "m23.add_(b223)": "doesn't match the broadcast shape",
+    "m23.copy_(m45)": "",
+    "lib.mm(m23, m23)": "mat1 and mat2 shapes cannot be multiplied",
+    "lib.mm(v5, m23)": "must be a matrix",
+    "lib.mm(m23, v5)": "must be a matrix",
+    "lib.bmm(m23, m23)": "must be a 3D tensor",
+    "m23.view(4)": "is invalid for input of size",
+    "m23.view(-1, -1)": "only one dimension can be inferred",
+    "m23.view(-2)": "invalid shape dimension",
+    "m23.view(0, -1)": "is invalid for input of size",
+    "e03.view(0, -1)": "cannot reshape tensor of 0 elements",
+    "m23.t().view(6)": "view size is not compatible with input tensor's size and stride",
+    "lib.reshape(m23, (4, 2))": "is invalid for input of size",
+    "m23.view(lib.complex128)": "must be divisible by",
+    "m23.expand(3, 3)": "must match the existing size",
+    "m23.expand(3)": "must be greater or equal to the number of dimensions",
+    "lib.t(b223)": "expects a tensor with <= 2 dimensions",
+    "lib.permute(m23, (0,))": "number of dimensions",
+    "lib.permute(m23, (0, 0))": "duplicate dims",
+    "lib.narrow(m23, 0, 1, 5)": "exceeds dimension size",
+    "lib.cat((m23, m45))": "Sizes of tensors must match except in dimension",
+    "lib.cat((m23, v5))": "Tensors must have same number of dimensions",
+    "lib.cat((z, z))": "zero-dimensional tensor",
+    "lib.cat([])": "non-empty list",
+    "lib.empty(-1)": "negative dimension",
+    "lib.full((2, -3), 1)": "negative dimension",
+    # dimensions
+    "lib.transpose(m23, 0, 2)": "Dimension out of range",
+    "lib.select(m23, 5, 0)": "Dimension out of range",
+    "lib.select(m23, 0, 2)": "out of range for tensor of size",
+    "lib.select(z, 0, 0)": "cannot be applied to a 0-dim tensor",
+    "lib.unsqueeze(m23, 4)": "Dimension out of range",
+    "lib.unbind(z)": "has no dimensions",
+    "lib.cat((m23, m23), 2)": "Dimension out of range",
+    "lib.sum(m23, 2)": "Dimension out of range",
+    "lib.sum(m23, (0, 0))": "appears multiple times",
+    "lib.amax(e03)": "Expected reduction dim to be specified",
+    "lib.amax(e03, 0)": "non-zero size",
+    # dtypes
+    "lib.sub(flags, flags)": "Subtraction, the `-` operator, with two bool tensors",
+    "lib.sub(m23, flags)": "Subtraction, the `-` operator, with a bool tensor",
+    "lib.neg(flags)": "Negation, the `-` operator, on a bool tensor",
+    "lib.relu(flags)": "relu",
+    "lib.mean(ints)": "could not infer output dtype",
+    "lib.mean(m23, dtype=lib.int64)": "could not infer output dtype",
+    "lib.mm(m23, d32)": "same dtype",
+    "lib.mm(flags, flags.t())": "not implemented for",
+    "ints.add_(1.5)": "can't be cast to the desired output type",
+    "ints.div_(2)": "can't be cast to the desired output type",
+    "lib.add(m23, 1, out=ints)": "can't be cast to the desired output type",
+    "lib.neg(m23, out=d23)": "dtype",
+    "lib.where(m23, m23, m23)": "condition",
+    "lib.where(m23 > 0, m23, m23, out=d23)": "Expected out type",
+    # numbers
+    "lib.add(ints, 1, alpha=1.5)": "argument alpha must not be a floating point number",
+    "lib.add(m23, 1, alpha=True)": "Boolean alpha only supported for Boolean results",
+    "lib.full((2,), 300, dtype=lib.uint8)": "without overflow",
+    "lib.div(m23, 2, rounding_mode='up')": "rounding_mode",
+    "lib.add(m23, 2**70)": "",
+    # memory
+    "lib.add(wide[1:], 1, out=wide[:-1])": "single memory location",
+    "m23[:1].expand(2, 3).add_(1)": "single memory location",
+    # arguments
+    "lib.add(m23)": "",
+    "lib.add(m23, 'a')": "",
+    "lib.add(m23, None)": "",
+    "lib.add(m23, [1, 2])": "",
+    "lib.add(m23, 1, 2, 3)": "",
+    "lib.add(m23, m23, beta=2)": "",
+    "lib.exp(m23, out=3)": "",
+    "lib.eq(m23, 'a')": "",
+    "lib.where(True, m23, m23)": "",
+    "lib.exp(3)": "must be Tensor, not int",
+    "lib.maximum(m23, 3)": "must be Tensor, not int",
+    "lib.transpose(m23, 0)": "",
+    "lib.transpose(m23, 0, 1.5)": "",
+    "lib.transpose(m23, 0, True)": "",
+    "m23.view()": "",
+    "m23.view('a')": "",
+    "m23.view((1.5, 2))": "",
+    "lib.reshape(m23)": "",
+    "lib.cat(m23)": "",
+    "lib.cat((m23, 1))": "",
+    "lib.sum(m23, 'a')": "",
+    "lib.sum(m23, 0.5)": "",
+    "lib.empty('a')": "",
+    "lib.full((2,))": "",
+    "lib.full((2,), 'a')": "",
+    "lib.empty((2,), dtype='float32')": "",
+    "m23 + 'a'": "unsupported operand",
+    "'a' * m23": "",
+    "m23 @ 2": "",
+    "bool(m23)": "more than one value is ambiguous",
+    "m23.item()": "cannot be converted to Scalar",
+    "int(m23)": "",
+    "len(z)": "len() of a 0-d tensor",
+}
+
+
+def operands() -> dict[str, Any]:
+    """What the calls use, as PyTorch's."""
+    return {
+        "m23": torch.arange(6.0).view(2, 3),
+        "m45": torch.ones(4, 5),
+        "b223": torch.ones(2, 2, 3),
+        "v5": torch.ones(5),
+        "z": torch.tensor(1.0),
+        "e03": torch.empty(0, 3),
+        "d23": torch.ones(2, 3, dtype=torch.float64),
+        "d32": torch.ones(3, 2, dtype=torch.float64),
+        "ints": torch.ones(2, 3, dtype=torch.int64),
+        "flags": torch.ones(2, 3, dtype=torch.bool),
+        "wide": torch.ones(10),
+    }
+
+
+def failure(call: str, names: dict[str, Any]) -> Exception:
+    """What a call raises."""
+    try:
+        result = eval(call, dict(names))
+    except Exception as error:
+        return error
+    raise AssertionError(f"{call} gives {result!r}")
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_wrong_call(call: str) -> None:
+    expected = failure(call, {"lib": torch, **operands()})
+    names = {"lib": opdsl, **Twins().of(operands())}
+    before = {name: (each.tolist(), each.shape) for name, each in names.items() if isinstance(each, opdsl.Tensor)}
+    for _ in range(2):
+        found = failure(call, names)
+        assert isinstance(found, type(expected)), f"{found!r} for {expected!r}"
+        # Python itself refuses names that a function has not, and operands that no special method takes.
+        assert isinstance(found, OpdslError) or type(found) is TypeError
+        for message in (str(expected), str(found)):
+            assert re.search(re.escape(WRONG[call]), message)
+        assert {name: (names[name].tolist(), names[name].shape) for name in before} == before
+
+
+@pytest.mark.parametrize("call", [each for each in WRONG if each.startswith("lib.") and WRONG[each]])
+def test_message_names_the_operator(call: str) -> None:
+    packet = call.removeprefix("lib.").partition("(")[0]
+    message = str(failure(call, {"lib": opdsl, **Twins().of(operands())}))
+    # An operator that is made of others may leave it to them to refuse.
+    assert re.search(rf"\b{packet}\b|^aten::", message), message
