@@ -39,7 +39,10 @@ def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
         multiply(cast(first, float32), cast(second, float32), wide)
         copy_(out, wide)
         return
-    numpy.matmul(first.array, second.array, out=out.array)
+    if out.ndim == 2 and out.is_contiguous():
+        first.array.dot(second.array, out.array)  # the same BLAS, without the ceremony of a ufunc
+    else:
+        numpy.matmul(first.array, second.array, out=out.array)
 
 
 # ----------------------------------------------------------------------------------------------------------------- mm

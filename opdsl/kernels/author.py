@@ -11,7 +11,7 @@ from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.outputs import Promise, array_of, new_tensor
+from opdsl.kernels.outputs import Promise, array_of, tensor_over
 from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.structured import (
@@ -24,7 +24,7 @@ from opdsl.kernels.structured import (
     tensors_in,
     views_among,
 )
-from opdsl.runtime.device import Device, cpu
+from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
@@ -267,12 +267,29 @@ _NO_KERNEL = OutKernel(_nothing, compiled=True)
 def _allocating(compute: Compiled, geometries: Sequence[Geometry], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
 
-    def allocating(*values: Any) -> Any:
-        made = [new_tensor(each) for each in geometries]
-        compute(*values, *([each.array for each in made] if compiled else made))
-        return made[0].array if len(made) == 1 else [each.array for each in made]
+    memory = backends.memory(geometries[0].device)
+    makers = [memory.maker(each.shape, each.strides, each.dtype, each.device) for each in geometries]
+    make, form = makers[0], geometries[0]
 
-    return allocating
+    def allocating_tensor(*values: Any) -> Any:
+        array = make()
+        compute(*values, tensor_over(array, form))
+        return array
+
+    def allocating_array(*values: Any) -> Any:
+        array = make()
+        compute(*values, array)
+        return array
+
+    def allocating_several(*values: Any) -> Any:
+        arrays = [each() for each in makers]
+        outputs = arrays if compiled else map(tensor_over, arrays, geometries)
+        compute(*values, *outputs)
+        return arrays
+
+    if len(geometries) > 1:
+        return allocating_several
+    return allocating_array if compiled else allocating_tensor
 
 
 def _same_strides(form: Geometry, strides: tuple[int, ...]) -> bool:

@@ -20,6 +20,11 @@ class Memory(Protocol):
     def empty(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Any:
         """A new array whose elements have no defined value."""
 
+    def maker(
+        self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
+    ) -> Callable[[], Any]:
+        """What ``empty`` does, as a function for plans that repeat it."""
+
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
 

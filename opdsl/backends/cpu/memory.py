@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
+from opdsl.runtime.geometry import contiguous_strides
+
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
     from opdsl.runtime.dtype import DType
@@ -46,8 +48,17 @@ def empty(
     Returns:
         The array; from 1 MiB on in a cached block, aligned to 64 bytes.
     """
-    in_bytes = None if strides is None else tuple(step * dtype.itemsize for step in strides)
-    return allocator(shape, dtype.numpy, in_bytes)()
+    return maker(shape, strides, dtype, device)()
+
+
+def maker(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+) -> Callable[[], NDArray]:
+    """What ``empty`` does, as a function."""
+    in_bytes = None
+    if strides is not None and strides != contiguous_strides(shape):
+        in_bytes = tuple(step * dtype.itemsize for step in strides)
+    return allocator(shape, dtype.numpy, in_bytes)
 
 
 def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> NDArray:
