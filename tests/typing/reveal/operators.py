@@ -75,6 +75,15 @@ def calls(x: Tensor, size: tuple[int, ...], number: float) -> None:
     assert_type(factory(1, 2, 3), Tensor)
 
 
+def python(x: Tensor) -> None:
+    """Python's operators."""
+    assert_type(x + 1, Tensor)
+    assert_type(2.0 * x[0] @ -x, Tensor)
+    assert_type(x == x, Tensor)
+    assert_type(x != 1, Tensor)
+    assert_type(x < 1, Tensor)
+
+
 def local(x: Tensor) -> None:
     """Packets that a function declares."""
 
