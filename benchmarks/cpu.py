@@ -1,0 +1,148 @@
+"""What kernels take on the CPU, against PyTorch with as many threads in the same process."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import torch
+from harness import Case, Measured, Report, compare, main
+
+import opdsl
+
+THREADS = min(2, os.cpu_count() or 1)
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 4_194_304, 10_000_000)
+LARGE = 4_194_304
+POINTWISE = {
+    "add": "{0}.add({1}, {2})",
+    "mul": "{0}.mul({1}, {2})",
+    "exp": "{0}.exp({1})",
+    "tanh": "{0}.tanh({1})",
+    "sigmoid": "{0}.sigmoid({1})",
+    "log": "{0}.log({1})",
+}
+SIDE = 2048
+REDUCTIONS = {
+    "sum of all": "{0}.sum({1})",
+    "sum of rows": "{0}.sum({1}, 1)",
+    "sum of columns": "{0}.sum({1}, 0)",
+    "mean of all": "{0}.mean({1})",
+    "mean of rows": "{0}.mean({1}, 1)",
+    "amax of rows": "{0}.amax({1}, 1)",
+    "amax of columns": "{0}.amax({1}, 0)",
+}
+
+# Run in a process of its own with a cache directory of its own: once to compile, once more to load.
+SPECIALISATION = """
+import time, opdsl
+x = opdsl.tensor([1.0, 2.0])
+opdsl.add(x, x)
+for name in ("mul", "neg", "exp", "tanh", "sigmoid", "div"):
+    call = getattr(opdsl, name)
+    arguments = (x, x) if name in ("mul", "div") else (x,)
+    started = time.perf_counter()
+    call(*arguments)
+    print(time.perf_counter() - started)
+"""
+
+
+def case(name: str, statement: str, *operands: str, goal: float | None = None) -> Case:
+    """The same statement on our operands and on PyTorch's, which have the same names with a ``t`` in front."""
+    return Case(
+        name, statement.format("ours", *operands), statement.format("theirs", *(f"t{x}" for x in operands)), goal
+    )
+
+
+def both(array: numpy.ndarray) -> tuple[opdsl.Tensor, torch.Tensor]:
+    """Our tensor and PyTorch's over the same memory."""
+    return opdsl.from_numpy(array), torch.from_numpy(array)
+
+
+def names(**arrays: numpy.ndarray) -> dict[str, object]:
+    """The names of statements: each array as ours, and with a ``t`` in front as PyTorch's."""
+    found: dict[str, object] = {"ours": opdsl, "theirs": torch}
+    for name, array in arrays.items():
+        found[name], found[f"t{name}"] = both(array)
+    return found
+
+
+def random(*shape: int) -> numpy.ndarray:
+    """Positive float32 numbers, so that every function has a value."""
+    return numpy.random.default_rng(0).uniform(0.1, 2.0, shape).astype(numpy.float32)
+
+
+def contiguous(size: int) -> list[Measured]:
+    """Every pointwise operator on vectors."""
+    goal = 1.05 if size == LARGE else None
+    cases = [case(f"{name}, {size:,}", text, "x", "y", goal=goal) for name, text in POINTWISE.items()]
+    return compare(cases, names(x=random(size), y=random(size)), rounds=15)
+
+
+def layouts() -> list[Measured]:
+    """Matrices of 4M elements: one transposed, both, one row for all."""
+    square = random(SIDE, SIDE)
+    known = names(
+        x=square, y=random(SIDE, SIDE), t=square.T, u=random(SIDE, SIDE).T, r=random(1, SIDE), c=random(SIDE, 1)
+    )
+    cases = [
+        case("add, one transposed", POINTWISE["add"], "x", "u"),
+        case("add, both transposed", POINTWISE["add"], "t", "u"),
+        case("add, a row for all", POINTWISE["add"], "x", "r"),
+        case("add, a column for all", POINTWISE["add"], "x", "c"),
+        case("mul, row times column", POINTWISE["mul"], "r", "c"),
+        case("exp, transposed", POINTWISE["exp"], "t"),
+        case("tanh, transposed", POINTWISE["tanh"], "t"),
+    ]
+    return compare(cases, known, rounds=11)
+
+
+def others() -> list[Measured]:
+    """Allocation, reductions and products."""
+    large = compare(
+        [case("functional add, 16M", POINTWISE["add"], "x", "y", goal=0.4)],
+        names(x=random(1 << 24), y=random(1 << 24)),
+        rounds=9,
+    )
+    reductions = [case(f"{name}, {SIDE} x {SIDE}", text, "x", goal=1.0) for name, text in REDUCTIONS.items()]
+    products = compare(
+        [case("mm, 1024 x 1024", "{0}.mm({1}, {2})", "x", "y", goal=1.1)],
+        names(x=random(1024, 1024), y=random(1024, 1024)),
+        rounds=9,
+    )
+    return [*large, *compare(reductions, names(x=random(SIDE, SIDE)), rounds=15), *products]
+
+
+def specialisations() -> list[tuple[str, float, float]]:
+    """Medians of compiling a pointwise specialisation, and of loading it from disk, whole first calls."""
+    with tempfile.TemporaryDirectory() as directory:
+        variables = {**os.environ, "OPDSL_CACHE_DIR": directory}
+
+        def run() -> float:
+            done = subprocess.run(
+                [sys.executable, "-c", SPECIALISATION], env=variables, check=True, capture_output=True, text=True
+            )
+            return statistics.median(map(float, done.stdout.split()))
+
+        compiled = run()
+        loaded = statistics.median(run() for _ in range(5))
+    return [("compile, and the first call", compiled, 0.040), ("load from disk, and the first call", loaded, 0.005)]
+
+
+def run() -> Report:
+    """Measure everything."""
+    torch.set_num_threads(THREADS)
+    report = Report("Kernels on the CPU", threads=THREADS)
+    rows = [row for size in SIZES for row in contiguous(size)]
+    report.comparison("Pointwise, contiguous float32", rows, theirs="torch")
+    report.comparison("Pointwise, other layouts, 2048 x 2048 float32", layouts(), theirs="torch")
+    report.comparison("Allocation, reductions, products, float32", others(), theirs="torch")
+    report.times("One pointwise specialisation", specialisations())
+    return report
+
+
+if __name__ == "__main__":
+    main("cpu", run)

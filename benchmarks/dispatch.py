@@ -1,0 +1,102 @@
+"""What a call costs beside its arithmetic: operators on 4 elements, against PyTorch in the same process."""
+
+from __future__ import annotations
+
+import numpy
+import torch
+from harness import Case, Report, compare, main
+
+import opdsl
+from opdsl import Library, Tensor
+
+CALLS = (
+    Case("add(a, b)", "ours.add(a, b)", "theirs.add(x, y)", 0.4),
+    Case("a + b", "a + b", "x + y", 0.4),
+    Case("a.add(b)", "a.add(b)", "x.add(y)", 0.4),
+    Case("add(a, b, out=c)", "ours.add(a, b, out=c)", "theirs.add(x, y, out=z)", 0.4),
+    Case("c.add_(b)", "c.add_(b)", "z.add_(y)", 0.4),
+    Case("a.view(2, 2)", "a.view(2, 2)", "x.view(2, 2)", 0.4),
+    Case("a.reshape(2, 2)", "a.reshape(2, 2)", "x.reshape(2, 2)", 0.4),
+    Case("m.t()", "m.t()", "n.t()", 0.4),
+    Case("m.transpose(0, 1)", "m.transpose(0, 1)", "n.transpose(0, 1)", 0.4),
+    Case("a + 1", "a + 1", "x + 1", 0.4),
+    Case("a == b", "a == b", "x == y", 0.4),
+    Case("exp(a)", "ours.exp(a)", "theirs.exp(x)", 0.4),
+    Case("sum(a)", "ours.sum(a)", "theirs.sum(x)", 0.4),
+    Case("mm(m, m)", "ours.mm(m, m)", "theirs.mm(n, n)", 0.4),
+)
+
+OWN = (
+    Case("pointwise, against custom_op", "scaled(a, b)", "custom(x, y)", 0.05),
+    Case("pointwise, against Library.define + impl", "scaled(a, b)", "implemented(x, y)", 0.2),
+    Case("Python kernel, against custom_op", "added(a, b)", "custom(x, y)", 0.05),
+    Case("Python kernel, against Library.define + impl", "added(a, b)", "implemented(x, y)", 0.2),
+)
+
+lib = Library("benchmark")
+
+
+@lib.op
+def scaled(self: Tensor, other: Tensor) -> Tensor:
+    """``self + other``, from a scalar function."""
+    ...
+
+
+@scaled.pointwise
+def scaled_scalar(x, y):
+    return x + y
+
+
+@lib.op
+def added(self: Tensor, other: Tensor) -> Tensor:
+    """``self + other``, by the operator."""
+    return self + other
+
+
+@torch.library.custom_op("benchmark::custom", mutates_args=())
+def custom(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x + y
+
+
+def implemented() -> object:
+    """The same operator, registered as PyTorch's documentation calls the low-level way."""
+    library = torch.library.Library("benchmark", "FRAGMENT")
+    library.define("implemented(Tensor x, Tensor y) -> Tensor")
+    library.impl("implemented", lambda x, y: x + y, "CPU")
+    globals()["_kept"] = library  # the registration ends with it
+    return torch.ops.benchmark.implemented.default
+
+
+def names() -> dict[str, object]:
+    """What the statements call and what they call it with."""
+    one, two = numpy.arange(4, dtype=numpy.float32), numpy.ones(4, dtype=numpy.float32)
+    ours, theirs = [opdsl.from_numpy(each) for each in (one, two)], [torch.from_numpy(each) for each in (one, two)]
+    square = numpy.arange(4, dtype=numpy.float32).reshape(2, 2)
+    return {
+        "ours": opdsl,
+        "theirs": torch,
+        **dict(zip("ab", ours, strict=True)),
+        **dict(zip("xy", theirs, strict=True)),
+        "c": opdsl.from_numpy(numpy.zeros(4, numpy.float32)),
+        "z": torch.zeros(4),
+        "m": opdsl.from_numpy(square),
+        "n": torch.from_numpy(square),
+        "scaled": scaled,
+        "added": added,
+        "custom": custom,
+        "implemented": implemented(),
+    }
+
+
+def run() -> Report:
+    """Measure everything."""
+    torch.set_num_threads(1)
+    report = Report("Calls of small operators", threads=1)
+    known = names()
+    report.comparison("Operators on 4 float32 elements", compare(CALLS, known), theirs="torch")
+    report.comparison("An operator of the user's own", compare(OWN, known), theirs="torch")
+    return report
+
+
+if __name__ == "__main__":
+    main("dispatch", run)

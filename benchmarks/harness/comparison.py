@@ -1,0 +1,74 @@
+"""Two statements that do the same, timed in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from timeit import Timer
+from typing import NamedTuple
+
+SECONDS_OF_A_TURN = 0.004  # long against the clock, short against what disturbs a machine
+ROUNDS = 25
+
+
+class Case(NamedTuple):
+    """One line of a table.
+
+    name: what is called.
+    ours, theirs: statements, run in the benchmark's names.
+    goal: the ratio to reach, None where none is stated.
+    """
+
+    name: str
+    ours: str
+    theirs: str
+    goal: float | None = None
+
+
+class Measured(NamedTuple):
+    """What a case took, in seconds for each call; the ratio is ours to theirs."""
+
+    name: str
+    ours: float
+    theirs: float
+    ratio: float
+    goal: float | None
+
+
+def compare(cases: Sequence[Case], names: Mapping[str, object], *, rounds: int = ROUNDS) -> list[Measured]:
+    """Time both sides of every case.
+
+    Args:
+        cases: what to time.
+        names: the global names of the statements.
+        rounds: how often each case has its turn; all cases go through a round before the next one begins.
+    """
+    timers = [(Timer(each.ours, globals=dict(names)), Timer(each.theirs, globals=dict(names))) for each in cases]
+    loops = [(_loops(ours), _loops(theirs)) for ours, theirs in timers]
+    turns: list[list[tuple[float, float]]] = [[] for _ in cases]
+    for turn in range(rounds):
+        for place, (ours, theirs) in enumerate(timers):
+            first, second = loops[place]
+            # Each side is first as often as the other: a turn may warm, or cool, the next one.
+            if turn % 2:
+                pair = ours.timeit(first) / first, theirs.timeit(second) / second
+            else:
+                late = theirs.timeit(second) / second
+                pair = ours.timeit(first) / first, late
+            turns[place].append(pair)
+    return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
+
+
+def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None) -> Measured:
+    """Medians of the turns of one case."""
+    ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return Measured(name, ours, theirs, statistics.median(one / other for one, other in pairs), goal)
+
+
+def _loops(timer: Timer) -> int:
+    """How many calls fill a turn."""
+    timer.timeit(1)
+    loops = 1
+    while (taken := timer.timeit(loops)) < SECONDS_OF_A_TURN / 2:
+        loops = max(loops + 1, min(loops * 10, int(loops * SECONDS_OF_A_TURN / max(taken, 1e-9))))
+    return loops

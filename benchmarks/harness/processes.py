@@ -1,0 +1,42 @@
+"""Whole processes, started in turns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.comparison import Case, Measured, measured
+
+# Python writes .pyc files again: an import without them is not what users see.
+_DROPPED = ("PYTHONDONTWRITEBYTECODE",)
+
+
+def compare_processes(
+    cases: Sequence[Case], *, rounds: int = 15, environment: Mapping[str, str] | None = None
+) -> list[Measured]:
+    """Time fresh interpreters from their start to their end, one for each side of every case.
+
+    Args:
+        cases: their statements are programs.
+        rounds: how often each case has its turn, after one that does not count (it fills caches).
+        environment: variables beside the present ones.
+    """
+    variables = {name: value for name, value in os.environ.items() if name not in _DROPPED} | dict(environment or {})
+    turns: list[list[tuple[float, float]]] = [[] for _ in cases]
+    for turn in range(rounds + 1):
+        for place, case in enumerate(cases):
+            pair = _seconds(case.ours, variables), _seconds(case.theirs, variables)
+            if turn:
+                turns[place].append(pair)
+    return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
+
+
+def _seconds(program: str, variables: Mapping[str, str]) -> float:
+    started = time.perf_counter()
+    # Away from the checkout, so that packages are found as users find them.
+    subprocess.run([sys.executable, "-c", program], check=True, env=dict(variables), cwd=Path(sys.executable).parent)
+    return time.perf_counter() - started

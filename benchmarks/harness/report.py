@@ -1,0 +1,110 @@
+"""Tables in Markdown, on the terminal and in ``benchmarks/results``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from harness.comparison import Measured
+
+RESULTS = Path(__file__).parent.parent / "results"
+PACKAGES = ("opdsl", "numpy", "numba", "llvmlite", "torch")
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+class Report:
+    """The text of a benchmark's results, printed as it grows.
+
+    Args:
+        title: of the benchmark.
+        threads: how many threads both sides may use.
+    """
+
+    def __init__(self, title: str, *, threads: int) -> None:
+        self.lines: list[str] = []
+        self.write(f"# {title}", "")
+        self.write(f"{processor()}, {os.cpu_count()} processors, {threads} thread{'s' * (threads != 1)}; {versions()}.")
+
+    def write(self, *lines: str) -> None:
+        """Add lines."""
+        self.lines += lines
+        print(*lines, sep="\n", flush=True)
+
+    def comparison(self, heading: str, rows: Sequence[Measured], *, theirs: str, note: str = "") -> None:
+        """Add a table of ours against theirs."""
+        self.write("", f"## {heading}", "")
+        if note:
+            self.write(note, "")
+        self.write(f"| | opdsl | {theirs} | ratio | goal |", "|---|---:|---:|---:|---:|")
+        for each in rows:
+            goal = "" if each.goal is None else f"{each.goal:.2f}"
+            self.write(f"| {each.name} | {shown(each.ours)} | {shown(each.theirs)} | {each.ratio:.2f} | {goal} |")
+
+    def times(self, heading: str, rows: Sequence[tuple[str, float, float]]) -> None:
+        """Add a table of times with the time to reach."""
+        self.write("", f"## {heading}", "", "| | median | goal |", "|---|---:|---:|")
+        for name, seconds, goal in rows:
+            self.write(f"| {name} | {shown(seconds)} | {shown(goal)} |")
+
+
+def main(name: str, run: Callable[[], Report]) -> None:
+    """Run a benchmark as a program; ``--save`` keeps its results.
+
+    Args:
+        name: of the benchmark, and of its file.
+        run: measures, and prints the report.
+    """
+    parser = argparse.ArgumentParser(description=f"The benchmark {name!r}; prints a Markdown table.")
+    parser.add_argument("--save", action="store_true", help=f"write it to {RESULTS.name}/{name}-<machine>.md, too")
+    arguments = parser.parse_args()
+    report = run()
+    if arguments.save:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{name}-{machine()}.md"
+        path.write_text("\n".join([*report.lines, ""]))
+        print(f"\nwritten to {path}")
+
+
+def processor() -> str:
+    """The processor's name."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def machine() -> str:
+    """The processor's name and number, as part of a file's name."""
+    words = re.findall(r"[a-z0-9.]+", re.sub(r"\(.*?\)|@.*", " ", processor().lower()))
+    return "-".join([*(each for each in words if each not in ("cpu", "processor")), str(os.cpu_count())])
+
+
+def versions() -> str:
+    """Python's and the packages' versions."""
+    return ", ".join([f"Python {platform.python_version()}", *(f"{each} {_version(each)}" for each in PACKAGES)])
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
+
+
+def shown(seconds: float) -> str:
+    """A time with three digits.
+
+    >>> shown(0.0000123)
+    '12.3 µs'
+    """
+    scale, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    value = seconds / scale
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits}f} {unit}"
