@@ -199,9 +199,9 @@ def _tanh(z: Pair) -> Pair:
     sine, cosine = y.apply("sin"), y.apply("cos")
     sinh, cosh = x.apply("sinh"), x.apply("cosh")
     below = sinh * sinh + cosine * cosine
-    flat = abs(x) > _range(x).flat
-    directionless = x.apply("isinf", kind=ScalarType.BOOL) & ~y.apply("isfinite", kind=ScalarType.BOOL)
-    rest = select(directionless, 0.0, sine * cosine * 4.0 * (abs(x) * -2.0).apply("exp"))
+    infinite, turning = x.apply("isinf", kind=ScalarType.BOOL), y.apply("isfinite", kind=ScalarType.BOOL)
+    flat = (abs(x) > _range(x).flat) & (infinite | turning)
+    rest = select(infinite & ~turning, 0.0, sine * cosine * 4.0 * (abs(x) * -2.0).apply("exp"))
     real = select(flat, x.constant(1.0).copysign(x), sinh * cosh / below)
     imaginary = select(flat, rest, sine * cosine / below)
     return Pair(select(x.equals(0), x, real), select(y.equals(0), y, imaginary))
