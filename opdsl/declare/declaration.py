@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.declare.derived import DerivedKernel
-from opdsl.declare.implementations import require_function, require_parameters, wants_key_set
+from opdsl.declare.implementations import require_function, require_parameters, wants_key_set, with_separate_options
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DuplicateOperatorError, KernelSignatureError
@@ -92,7 +92,7 @@ class Declaration:
     def attach_body(self) -> None:
         """Register the declared function's body as a composite kernel."""
         self._claim("body", self.function)
-        self._register_plain(self.function, COMPOSITE_KEY)
+        self._register_plain(with_separate_options(self.function, self.main.schema), COMPOSITE_KEY)
 
     def attach_kernel(self, keys: Iterable[str], function: object) -> None:
         """Register a Python kernel under dispatch keys; the derived variants compute with it.

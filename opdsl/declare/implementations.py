@@ -7,6 +7,8 @@ from types import FunctionType
 
 from opdsl.declare.signature import location
 from opdsl.errors import KernelSignatureError
+from opdsl.schema import FunctionSchema
+from opdsl.schema.vocabulary import TensorOptions
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
 
@@ -68,3 +70,30 @@ def wants_key_set(function: FunctionType) -> bool:
     annotation = function.__annotations__.get(names[0])
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return text.rpartition(".")[2] in ("DispatchKeySet", "KeySet")
+
+
+def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:
+    """A composite body that takes ``options: TensorOptions``, as one that takes the four arguments for which it stands.
+
+    Args:
+        function: the body; returned as it is if it takes no such parameter.
+        schema: the operator's, which has the four.
+    """
+    given = set(parameter_names(function))
+    wanted = [each.python_name for each in schema.arguments]
+    taken = [each for each in parameter_names(function) if each not in wanted]
+    if len(taken) != 1 or given.issuperset(each.name for each in schema.tensor_options):
+        return function
+    separate = [each.name for each in schema.tensor_options]
+    positional = [each.python_name for each in schema.positional]
+    rest = [each.python_name for each in schema.keyword_only if each.name not in separate]
+    options = ", ".join(f"{name}={name}" for name in separate)
+    passed = [*positional, *(f"{name}={name}" for name in rest), f"{taken[0]}=TensorOptions({options})"]
+    namespace: dict[str, object] = {"body": function, "TensorOptions": TensorOptions}
+    exec(f"def adapted({', '.join(wanted)}):\n    return body({', '.join(passed)})\n", namespace)
+    adapted = namespace["adapted"]
+    assert isinstance(adapted, FunctionType)
+    code = function.__code__
+    adapted.__name__ = function.__name__
+    adapted.__code__ = adapted.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return adapted

@@ -137,7 +137,23 @@ class GraphModule:
 
 
 class TensorOptions:
-    """``options: TensorOptions`` stands for the keyword-only arguments dtype, layout, device and pin_memory."""
+    """``options: TensorOptions`` stands for the keyword-only arguments dtype, layout, device and pin_memory.
+
+    A composite body receives one, with what the caller gave, None for the rest.
+    """
+
+    __slots__ = ("device", "dtype", "layout", "pin_memory")
+
+    def __init__(
+        self, dtype: object = None, layout: object = None, device: object = None, pin_memory: bool | None = None
+    ) -> None:
+        self.dtype = dtype
+        self.layout = layout
+        self.device = device
+        self.pin_memory = pin_memory
+
+    def __repr__(self) -> str:
+        return f"TensorOptions({', '.join(f'{name}={getattr(self, name)!r}' for name in sorted(self.__slots__))})"
 
 
 class Reduction(enum.IntEnum):

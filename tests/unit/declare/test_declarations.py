@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 
 import opdsl
-from opdsl import Alias, Inplace, Library, Name, Out, Tensor, errors, registry
+from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, registry
 
 
 @pytest.fixture
@@ -318,3 +318,12 @@ def test_an_option_of_another_type_is_refused(lib, option):
     with pytest.raises(errors.DeclarationError, match=f"the option {next(iter(option))}="):
         lib.op(**option)(f)
     assert names() == set()
+
+
+def test_a_body_receives_tensor_options_as_one_value(lib):
+    @lib.op
+    def sevens(size: list[int], *, options: TensorOptions = None) -> Tensor:
+        return opdsl.full(size, 7, dtype=options.dtype, device=options.device)
+
+    assert sevens([2], dtype=opdsl.int32).dtype is opdsl.int32
+    assert sevens([2]).tolist() == [7, 7]
