@@ -40,7 +40,8 @@ def fmod(first: Expression, second: Expression) -> Expression:
     """With the sign of the dividend, exact; integers by 0 give 0.
 
     Where a quotient of floats is below 2**mantissa, rounding it leaves the integer or the next: the fused remainder is
-    exact, and one step back mends it. Larger quotients are left to the C library.
+    exact, and one step back mends it. Larger quotients are left to the C library, as are infinite divisors. What gives
+    NaN does so here too: one NaN or zero among the divisors of a stretch costs nothing.
     """
     if first.type.category == INTEGER:
         return _divide_integers(first, second)[1]
@@ -48,8 +49,8 @@ def fmod(first: Expression, second: Expression) -> Expression:
     quotient = (dividend / divisor).apply("trunc")
     rest = fma(quotient, -divisor, dividend)
     rest = select(rest < 0.0, rest + divisor, rest).copysign(first)
-    near = (dividend < divisor * 2.0 ** (52 if first.is_double else 23)) & (divisor < inf)
-    return rare(~near, first.apply("fmod", second), rest)
+    far = (dividend >= divisor * 2.0 ** (52 if first.is_double else 23)) & (divisor > 0.0)
+    return rare(far | divisor.equals(inf), first.apply("fmod", second), rest)
 
 
 def _signs_differ(rest: Expression, divisor: Expression) -> Expression:

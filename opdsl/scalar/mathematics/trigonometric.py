@@ -69,8 +69,8 @@ def _signed(quadrant: Expression, value: Expression) -> Expression:
 
 
 def _guarded(name: str, x: Expression, fast: Expression) -> Expression:
-    """What three parts of pi/2 cannot reduce (and infinities, and NaN) goes to the C library."""
-    return rare(~(abs(x) <= REDUCTIONS[x.type.bits].limit), x.apply(name), fast)
+    """What three parts of pi/2 cannot reduce goes to the C library; NaN stays NaN without it."""
+    return rare(abs(x) > REDUCTIONS[x.type.bits].limit, x.apply(name), fast)
 
 
 def sin(x: Expression) -> Expression:

@@ -183,12 +183,23 @@ def vectors(text: str) -> bool:
     return "zmm" in text or "ymm" in text or "xmm" not in text
 
 
+# Of the C library: in the loop for stretches with rare elements, one at a time.
+CALLS_OF_ONE_LOOP = 2
+
+
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("function", RARE)
 def test_the_loop_for_common_arguments_vectorises(function: Any, kind: str) -> None:
     text = assembly(function, kind, "c" * (function.__code__.co_argcount + 1))
     assert vectors(text)
-    assert text.count("call") <= 2  # of the C library, in the loop for stretches with rare elements alone
+    assert text.count("call") <= CALLS_OF_ONE_LOOP
+
+
+@pytest.mark.parametrize("layout", ["xxx", "csc", "scc", "cnc", "ncc"])
+def test_it_vectorises_in_every_layout(layout: str) -> None:
+    text = assembly(remainder, "float32", layout)
+    assert vectors(text)
+    assert text.count("call") <= CALLS_OF_ONE_LOOP
 
 
 @pytest.mark.parametrize("layout", ["cc", "xx"])

@@ -9,6 +9,7 @@ import torch
 
 from opdsl.backends.cpu.printer import declarations, function_ir, rare_ir
 from opdsl.scalar import evaluate, lower, read
+from opdsl.scalar.lowering import split_rare
 from tests.unit.scalar.harness import Compiled, assembly
 
 INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
@@ -263,6 +264,23 @@ def test_rare_arguments_are_right_among_common_ones(name, kind):
         operands = [values.astype("float64")] + ([np.array(0.7, kind).astype("float64")] if name == "fmod" else [])
         expected = getattr(np, name)(*operands).astype(kind)
     np.testing.assert_allclose(Compiled(graph)(values), expected, rtol=3e-7 if kind == "float32" else 1e-14, atol=1e-45)
+
+
+@pytest.mark.parametrize(
+    ("function", "operands"),
+    [
+        (lambda x: math.sin(x), [np.nan]),
+        (lambda x, y: math.fmod(x, y), [1.0, 0.0]),
+        (lambda x, y: x % y, [np.nan, 3.0]),
+        (lambda x, y: x // y, [3.0, np.nan]),
+    ],
+    ids=["sin", "fmod by zero", "remainder of nan", "floor_divide by nan"],
+)
+def test_what_gives_nan_is_not_rare(function, operands):
+    scalar = read(function)
+    _, rare = split_rare(lower(scalar.specialise(dict.fromkeys(scalar.parameters, "float32"))))
+    values = {name: np.array([value], "f4") for name, value in zip(scalar.parameters, operands, strict=True)}
+    assert evaluate(rare, values)[0].tolist() == [False]
 
 
 def test_only_graphs_with_rare_parts_have_variants():
