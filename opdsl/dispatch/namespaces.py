@@ -22,6 +22,7 @@ class Namespace:
             raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
         for overload, operator in packet.overloads.items():
             packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
+            packet.build(operator)  # so that its source can be looked at
         return packet.main.build()
 
     def __dir__(self) -> list[str]:
