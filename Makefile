@@ -53,7 +53,7 @@ format: $(VENV)/.has-dev
 	$(BIN)/python -m ruff format
 
 bench: $(VENV)/.has-dev
-	set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+	set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark --save; done
 
 gpu: $(VENV)/.has-dev+cuda
 	$(BIN)/python -m pytest tests/gpu $(ARGS)

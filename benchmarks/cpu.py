@@ -52,9 +52,8 @@ for name in ("mul", "neg", "exp", "tanh", "sigmoid", "div"):
 
 def case(name: str, statement: str, *operands: str, goal: float | None = None) -> Case:
     """The same statement on our operands and on PyTorch's, which have the same names with a ``t`` in front."""
-    return Case(
-        name, statement.format("ours", *operands), statement.format("theirs", *(f"t{x}" for x in operands)), goal
-    )
+    twins = [f"t{each}" for each in operands]
+    return Case(name, statement.format("ours", *operands), statement.format("theirs", *twins), goal)
 
 
 def both(array: numpy.ndarray) -> tuple[opdsl.Tensor, torch.Tensor]:
@@ -85,9 +84,8 @@ def contiguous(size: int) -> list[Measured]:
 def layouts() -> list[Measured]:
     """Matrices of 4M elements: one transposed, both, one row for all."""
     square = random(SIDE, SIDE)
-    known = names(
-        x=square, y=random(SIDE, SIDE), t=square.T, u=random(SIDE, SIDE).T, r=random(1, SIDE), c=random(SIDE, 1)
-    )
+    row, column = random(1, SIDE), random(SIDE, 1)
+    known = names(x=square, t=square.T, u=random(SIDE, SIDE).T, r=row, c=column)
     cases = [
         case("add, one transposed", POINTWISE["add"], "x", "u"),
         case("add, both transposed", POINTWISE["add"], "t", "u"),
