@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, fill_, new_tensor, resize
+from opdsl.kernels.numbers import to_element
 from opdsl.runtime import (
     Device,
     DType,
@@ -120,6 +122,7 @@ def full_out(
 @full_out.kernel("CompositeExplicitAutograd")
 def full_out_kernel(size, fill_value, out):
     check_size(size)
+    to_element(fill_value, out.dtype, math.prod(size))  # raises before anything is changed
     give_size(out, tuple(size))
     return fill_(out, fill_value)
 

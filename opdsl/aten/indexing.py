@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy
 
 from opdsl.declare import op
-from opdsl.runtime import Tensor, from_numpy
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Tensor, int64
+from opdsl.runtime.geometry import geometry
 
 
 @op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"))
@@ -16,6 +18,10 @@ def nonzero(self: Tensor) -> Tensor:
 
 @nonzero.kernel("CPU")
 def nonzero_kernel(self):
-    if self.ndim == 0:
-        return from_numpy(numpy.empty((int(bool(self.item())), 0), dtype=numpy.int64))
-    return from_numpy(numpy.argwhere(self.array))
+    # NumPy finds nothing in zero dimensions.
+    count = int(bool(self.item())) if self.ndim == 0 else None
+    found = numpy.argwhere(self.array) if count is None else numpy.empty((count, 0), dtype=numpy.int64)
+    # The places of one dimension lie next to each other, as PyTorch's kernel writes them.
+    made = new_tensor(geometry(int64, self.device, found.shape, (1, len(found))))
+    made.array[...] = found
+    return made

@@ -48,7 +48,8 @@ def cat_meta(ctx, tensors, dim):
     for position, tensor in enumerate(tensors):
         check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = next((each for each in tensors if not is_skipped(each)), tensors[0])
-    place = wrap_dimension(dim, first.ndim)
+    # PyTorch looks at the dimension of no tensors either.
+    place = 0 if is_skipped(first) else wrap_dimension(dim, first.ndim)
     size = 0
     for position, tensor in enumerate(tensors):
         if is_skipped(tensor):
@@ -94,10 +95,10 @@ def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
 
 @cat.out_kernel("CPU", compiled=False)
 def cat_cpu(tensors, dim, out):
-    place = wrap_dimension(dim, out.ndim)
     start = 0
     for tensor in tensors:
         if not is_skipped(tensor):
+            place = wrap_dimension(dim, out.ndim)
             length = tensor.shape[place]
             copy_(make_view(out, *views.narrow(view_of(out), place, start, length)), tensor)
             start += length

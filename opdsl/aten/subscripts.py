@@ -23,7 +23,8 @@ def parse(index: object, ndim: int) -> list[Index]:
         ndim: number of the tensor's dimensions.
 
     Raises:
-        DimensionError: a part is no int, slice, None or ``...``, there are more ints and slices than dimensions, or two ``...``.
+        DimensionError: a part is no int, slice, None or ``...``, there are more ints and slices than dimensions, or
+            two ``...``.
     """
     given = index if isinstance(index, tuple) else (index,)
     parts = [_part(each) for each in given]
@@ -91,7 +92,18 @@ def _step(value: object) -> int:
 
 def set_item(self: Tensor, index: object, value: object) -> None:
     """``x[index] = value``: a number or a tensor that broadcasts."""
-    copy_tensor_(get_item(self, index), value if isinstance(value, Tensor) else _zero_dim(value, self))
+    written = _without_leading_ones(value) if isinstance(value, Tensor) else _zero_dim(value, self)
+    copy_tensor_(get_item(self, index), written)
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    """The value without leading dimensions of size 1, which it may have more of than what it is written to.
+
+    See ``slicePrefix1sSize`` in ATen/TensorIndexing.h.
+    """
+    while value.ndim and value.shape[0] == 1:
+        value = select(value, 0, 0)
+    return value
 
 
 def _zero_dim(value: object, beside: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import numpy
 
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64
 
 Number = bool | int | float | complex
 
@@ -66,13 +66,22 @@ def convert(value: Number, dtype: DType) -> Any:
     return complex(value) if dtype.is_complex else float(value)  # type: ignore[arg-type]
 
 
+def to_element(value: Number, dtype: DType, count: int) -> Any:
+    """A number that ``count`` elements become, as ``at::fill_`` converts it: one of 16 bits may become infinite.
+
+    Raises:
+        NumberError: the dtype does not hold it.
+    """
+    return convert(value, float64 if count == 1 and dtype in (float16, bfloat16) else dtype)
+
+
 def _parts(value: Number) -> tuple[float, ...]:
     return (value.real, value.imag) if isinstance(value, complex) else (float(value),)
 
 
 def _convert_integer(value: Any, dtype: DType) -> int:
     least, most = BOUNDS[dtype.name]
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and not least <= value <= most:
         raise _overflow(dtype)
     number = int(value)
     # Of unsigned types a negative number stands for its two's complement.

@@ -67,6 +67,9 @@ def new_tensor(form: Geometry) -> Tensor:
 def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
     """Gives a tensor another shape, in place. It keeps its memory where that is large enough, as in PyTorch.
 
+    Otherwise it gets memory of its own. PyTorch would enlarge what it shares with others, which keep theirs here, or
+    write over what lies behind it.
+
     Args:
         tensor: its elements have no defined order afterwards.
         shape, strides: the new ones; contiguous strides by default.

@@ -85,6 +85,8 @@ class PointwiseDefinition(Definition):
 
     __slots__ = ("check", "check_reads_numbers", "formulas")
 
+    may_resize_inputs = False
+
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None

@@ -9,7 +9,7 @@ from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import c_name, precision_of
-from opdsl.kernels.numbers import Number, convert
+from opdsl.kernels.numbers import Number, to_element
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor
 from opdsl.kernels.strides import dense_strides
 from opdsl.kernels.tensor_iterator import pointwise_call
@@ -57,7 +57,7 @@ def fill_(target: Tensor, value: Number) -> Tensor:
         NumberError: the dtype does not hold it.
         OverlapError: elements of the target share memory.
     """
-    number = convert(value, target.dtype)
+    number = to_element(value, target.dtype, target.geometry.numel)
     check_written(target, [], [])
     if target.device is not meta:
         _fill(target, number)

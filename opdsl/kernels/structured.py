@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
-from opdsl.errors import OpdslError
+from opdsl.errors import OpdslError, ShapeError
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.described import Described
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
@@ -66,9 +66,12 @@ class Definition:
     name: of the operator, for messages.
     parameters: the arguments that are no outputs.
     results: how many outputs there are.
+    may_resize_inputs: whether an output that is resized may be an input, too.
     """
 
     __slots__ = ("name", "parameters", "results", "schema")
+
+    may_resize_inputs = True
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema
@@ -223,6 +226,8 @@ class StructuredKernel(Described):
         targets = []
         for place, (promise, output) in enumerate(zip(prepared.promises, given, strict=True)):
             aliased = check_written(output, read, given[:place])
+            if not self.definition.may_resize_inputs:
+                _check_input_keeps_shape(output, promise, read)
             self.definition.check_given(prepared, promise, output, inplace=self.is_inplace)
             check_device(output, promise)
             proxy = self.definition.needs_proxy(prepared, promise, output, aliased=aliased)
@@ -272,6 +277,18 @@ def _named(error: OpdslError, name: str) -> OpdslError:
     if not text.startswith(name):
         error.args = (f"{name}: {text}",)
     return error
+
+
+def _check_input_keeps_shape(output: Tensor, promise: Promise, read: Sequence[Tensor]) -> None:
+    """Refuses to resize an output that is also read (``TensorIteratorBase::mark_resize_outputs``).
+
+    Raises:
+        ShapeError: the output is an input and has another shape than the result.
+    """
+    if output.shape != promise.shape and any(each is output for each in read):
+        raise ShapeError(
+            f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(promise.shape)}"
+        )
 
 
 def _leave(target: Tensor, source: Tensor) -> None:

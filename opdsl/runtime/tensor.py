@@ -247,7 +247,7 @@ class Tensor:
             return getattr(self, "array", _NO_OFFSET).offset
         if self._base is None:
             return 0
-        return (values.address(self) - values.address(self._base)) // self.geometry.dtype.itemsize
+        return (values.address(self) - values.storage_begin(self)) // self.geometry.dtype.itemsize
 
     # --------------------------------------------------------------------------------------- Python values
 

@@ -10,6 +10,7 @@ from opdsl.errors import ConversionError, InterchangeError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import bfloat16
+from opdsl.runtime.views import required_storage
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
@@ -25,6 +26,32 @@ def address(tensor: Tensor) -> int:
     if tensor.geometry.device.type == "meta":
         return 0
     return backends.memory(tensor.geometry.device).address(tensor.array)
+
+
+def owner_of(array: _Array) -> _Array:
+    """The array that an array is a view of in the end."""
+    while True:
+        base = getattr(array.base, "_owner", array.base)
+        if not isinstance(base, numpy.ndarray):
+            return array
+        array = base
+
+
+def storage_begin(view: Tensor) -> int:
+    """The address of the memory that a view lies in.
+
+    That is its base's, unless the base was given other memory (an ``out=`` that was resized) after the view was made.
+    """
+    assert view._base is not None, "a view has a base"
+    begin = address(view._base)
+    if view.geometry.device.type != "cpu":
+        return begin
+    form = view._base.geometry
+    end = begin + required_storage(form.shape, form.strides) * form.dtype.itemsize
+    if begin <= address(view) <= end:
+        return begin
+    first: int = owner_of(view.array).__array_interface__["data"][0]
+    return first
 
 
 def host_array(tensor: Tensor) -> _Array:

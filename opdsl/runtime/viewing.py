@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from opdsl.errors import KernelError
+from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
@@ -99,8 +100,18 @@ def view_array(
             # Outside of this array, but perhaps inside of the root; or without elements, where NumPy is stricter.
             pass
     address = array.__array_interface__["data"][0] + offset
-    _require_inside(address, shape, strides, dtype.itemsize, array if root is None else root)
+    _require_inside(address, shape, strides, dtype.itemsize, _memory_of(array, root))
     return numpy.asarray(_Interface(array, address, shape, strides, dtype))
+
+
+def _memory_of(array: _Array, root: _Array | None) -> _Array:
+    """The array whose memory a view of ``array`` must not leave: the root, unless that was given other memory."""
+    if root is None:
+        return array
+    begin = root.__array_interface__["data"][0]
+    address = array.__array_interface__["data"][0]
+    end = begin + required_storage(root.shape, root.strides) - 1 + root.itemsize if root.size else begin
+    return root if begin <= address <= end else values.owner_of(array)
 
 
 def _require_inside(address: int, shape: Sizes, strides: Sizes, itemsize: int, root: _Array) -> None:

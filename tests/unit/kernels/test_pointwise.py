@@ -312,11 +312,12 @@ def test_a_resized_out_follows_the_inputs_strides():
     assert_same(torch.add(x, 1, out=torch.zeros(0)), ADD.out(ours(x), 1, 1, ours(torch.zeros(0))))
 
 
-def test_an_out_that_is_an_input_is_read_before_it_is_resized():
+def test_an_out_that_is_an_input_is_not_resized():
+    """``torch.add(x, y, out=x)`` with ``x`` of 2 and ``y`` of 2 x 2 elements raises the same."""
     x, y = ours(torch.arange(2.0)), ours(torch.ones(2, 2))
-    with pytest.warns(UserWarning, match="resized"):
+    with pytest.raises(ShapeError, match=r"output with shape \[2\] doesn't match the broadcast shape \[2, 2\]"):
         ADD.out(x, y, 1, x)
-    assert x.tolist() == [[1, 2], [1, 2]]
+    assert x.tolist() == [0, 1]
 
 
 def test_out_may_be_an_input():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies
 
-from opdsl.errors import DTypeError, NumberError, OverlapError, ShapeError
+from opdsl.errors import DTypeError, KernelError, NumberError, OverlapError, ShapeError
 from opdsl.kernels import cast, check_inplace, clone, copy_, fill_, new_tensor, resize, resize_output, write_out
 from opdsl.runtime import ALL_DTYPES, MemoryFormat, cpu, float32, meta, to_dtype
 from opdsl.runtime.geometry import geometry
@@ -171,6 +171,18 @@ def test_resizing_takes_new_memory_otherwise():
     resize(view, (2, 2))
     fill_(view, 7)
     assert (view.geometry.is_view, view._base, base.tolist()) == (False, None, [0, 1, 2, 3, 4, 5])
+
+
+def test_views_outlive_the_resizing_of_their_base():
+    """They keep the memory that it had, and views of them stay inside of that."""
+    base = ours(torch.arange(6.0))
+    view = make_view(base, (3,), (2,), 1)
+    resize(base, (100, 100))
+    fill_(base, 7)
+    again = make_view(view, (2,), (4,), view.storage_offset())
+    assert (view.storage_offset(), view.tolist(), again.tolist()) == (1, [1, 3, 5], [1, 5])
+    with pytest.raises(KernelError, match="leaves its storage"):
+        make_view(view, (3,), (4,), 1)
 
 
 def test_resize_output_says_whether_it_did():
