@@ -139,7 +139,7 @@ def _exp(z: Pair) -> Pair:
     directionless = x.apply("isinf", kind=ScalarType.BOOL) & ~y.apply("isfinite", kind=ScalarType.BOOL)
     cosine = select(directionless, 1.0, y.apply("cos"))
     sine = select(directionless & (x < 0), 0.0, y.apply("sin"))
-    return Pair(magnitude * cosine * step, select(y.equals(0), y, magnitude * sine * step))
+    return Pair(cosine * step * magnitude, select(y.equals(0), y, sine * step * magnitude))
 
 
 def _log(z: Pair) -> Pair:

@@ -1,0 +1,189 @@
+"""Complex elements in loops: layouts, conversions, numbers, outputs, folds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+from opdsl.backends.cpu import pool
+from opdsl.backends.cpu.loops import Operand, Signature, module_ir
+from opdsl.backends.cpu.printer import declarations, function_ir
+from opdsl.runtime.dtype import complex64, complex128, float32, to_dtype
+
+from .plans import add, graph_of, plan, same
+from .test_reduction import folding, mean, run
+
+KINDS = ("complex64", "complex128")
+STORED = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", *KINDS)
+
+
+def times(x, y):  # type: ignore[no-untyped-def]
+    return x * y
+
+
+def magnitude(x):  # type: ignore[no-untyped-def]
+    return abs(x)
+
+
+def both(a, i, b, j):  # type: ignore[no-untyped-def]
+    return a + b, i + j
+
+
+def counted(x, index):  # type: ignore[no-untyped-def]
+    return x, index
+
+
+def value_and_count(a, i, count):  # type: ignore[no-untyped-def]
+    return a, i
+
+
+def numbers(kind: str, *shape: int) -> numpy.ndarray[Any, Any]:
+    """Whole numbers, exact in any order of summation."""
+    real = numpy.arange(numpy.prod(shape)).reshape(shape) % 101 - 50
+    return (real + 1j * (real[..., ::-1] * 3 % 71)).astype(kind)
+
+
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.T,
+    "sliced": lambda x: x[::2, 1::3],
+    "reversed rows": lambda x: numpy.ascontiguousarray(x)[:, 5:],
+    "row": lambda x: x[0],
+    "column": lambda x: x[:, :1],
+    "single": lambda x: x[3:4, 4:5],
+}
+
+
+@pytest.mark.parametrize("first", LAYOUTS)
+@pytest.mark.parametrize("second", LAYOUTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_layouts(first: str, second: str, kind: str) -> None:
+    x, y = LAYOUTS[first](numbers(kind, 40, 40)), LAYOUTS[second](numbers(kind, 40, 40)[::-1])
+    try:
+        shape = numpy.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        pytest.skip("they do not broadcast")
+    found = plan(graph_of(times, kind, kind), shape, (x, y), (to_dtype(kind),))(x, y)
+    numpy.testing.assert_array_equal(found, x * y)
+
+
+@pytest.mark.parametrize("source", STORED)
+@pytest.mark.parametrize("target", STORED)
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+def test_conversions(source: str, target: str) -> None:
+    x = (numpy.arange(35) - (0 if source == "uint8" else 3)).astype(source)
+    if source in KINDS:
+        x = (x + 1j * (numpy.arange(35) % 3)).astype(source)
+    value = {"float16": "float32"}
+    for kind in {value.get(source, source), value.get(target, target)}:
+        if not {"complex64", "complex128"} & {source, target}:
+            continue
+        if source in KINDS and kind not in KINDS:
+            continue
+        out = numpy.empty(35, target)
+        plan(graph_of(same, kind), (35,), (x,), (out,))(x, out)
+        expected = torch.from_numpy(x).to(getattr(torch, target)).numpy()
+        numpy.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("number", (1 - 2j, 2.5, 3, True, numpy.complex128(1j)), ids=repr)
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers(number: Any, kind: str) -> None:
+    x = numbers(kind, 50)
+    found = plan(graph_of(add, kind, kind), (50,), (x, to_dtype(kind)), (to_dtype(kind),))(x, number)
+    numpy.testing.assert_array_equal(found, x + complex(number))
+
+
+def test_what_is_no_number() -> None:
+    x = numbers("complex64", 5)
+    call = plan(graph_of(add, "complex64", "complex64"), (5,), (x, complex64), (complex64,))
+    with pytest.raises(TypeError):
+        call(x, "1j")
+
+
+def test_in_place() -> None:
+    x = numbers("complex64", 3000)
+    expected = x + x
+    plan(graph_of(add, "complex64", "complex64"), (3000,), (x, x), (x,))(x, x, x)
+    numpy.testing.assert_array_equal(x, expected)
+
+
+def test_elements_that_are_not_aligned() -> None:
+    memory = numpy.zeros(8 * 20 + 1, numpy.uint8)[1:].view("complex64")
+    memory[:] = numbers("complex64", 20)
+    found = plan(graph_of(add, "complex64", "complex64"), (20,), (memory, memory), (complex64,))(memory, memory)
+    numpy.testing.assert_array_equal(found, 2 * numbers("complex64", 20))
+
+
+def test_real_results() -> None:
+    x = numpy.array([3 + 4j, -1j, numpy.inf + 1j, complex(numpy.nan, numpy.inf), 0], "complex64")
+    found = plan(graph_of(magnitude, "complex64"), (5,), (x,), (float32,))(x)
+    numpy.testing.assert_array_equal(found, [5, 1, numpy.inf, numpy.inf, 0])
+
+
+def test_large_arrays_are_shared_out() -> None:
+    x = numbers("complex128", 1 << 20)
+    before = pool.get_num_threads()
+    pool.set_num_threads(2)
+    try:
+        found = plan(graph_of(add, "complex128", "complex128"), (1 << 20,), (x, x), (complex128,))(x, x)
+    finally:
+        pool.set_num_threads(before)
+    numpy.testing.assert_array_equal(found, x + x)
+
+
+@pytest.mark.parametrize("dims", ((0,), (1,), (0, 1)))
+@pytest.mark.parametrize("shape", ((3, 4), (1, 3000), (3000, 1), (100, 100), (5, 70_000), (0, 3), (3, 0)), ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums(kind: str, shape: tuple[int, int], dims: tuple[int, ...]) -> None:
+    x = numbers(kind, *shape)
+    found = run(folding(add, kind), x, dims, to_dtype(kind))
+    numpy.testing.assert_array_equal(found, x.astype("complex128").sum(axis=dims).astype(kind))
+    turned = numpy.asfortranarray(x)
+    numpy.testing.assert_array_equal(run(folding(add, kind), turned, dims, to_dtype(kind)), found)
+
+
+def test_mean() -> None:
+    x = numbers("complex64", 4, 8)
+    found = run(folding(add, "complex64", finish=mean), x, (1,), complex64)
+    numpy.testing.assert_allclose(found, x.mean(axis=1), rtol=1e-6)
+
+
+def test_an_initial_complex_number() -> None:
+    found = run(folding(times, "complex128", 1), numpy.array([1j, 2 + 1j, -1j]), (0,), complex128)
+    assert complex(found) == 1j * (2 + 1j) * -1j
+
+
+def test_complex_accumulators_beside_others() -> None:
+    """The positions of elements are folded with them, in order."""
+    from opdsl.kernels.calls import Folding
+    from opdsl.runtime.dtype import int64
+
+    pair = ("complex128", "int64")
+    fold = Folding(
+        (0, 0), graph_of(counted, *pair), graph_of(both, *pair, *pair), graph_of(value_and_count, *pair, "int64")
+    )
+    x = numbers("complex128", 3, 500)
+    values, positions = run(fold, x, (1,), complex128, int64)
+    numpy.testing.assert_array_equal(values, x.sum(axis=1))
+    numpy.testing.assert_array_equal(positions, [sum(range(500))] * 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_vectorise(kind: str) -> None:
+    import llvmlite.binding as llvm
+
+    from tests.unit.scalar.harness import optimise, target_machine
+
+    target_machine()
+    graph = graph_of(times, kind, kind)
+    operand = Operand(kind, kind)
+    text = module_ir(
+        Signature((operand, operand), (operand,)), ["ccc"], function_ir(graph, "function"), declarations(graph)
+    )
+    assert isinstance(llvm.parse_assembly(text), llvm.ModuleRef)
+    part = "float" if kind == "complex64" else "double"
+    assert f"x {part}> " in str(optimise(text))
