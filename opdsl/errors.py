@@ -140,5 +140,9 @@ class KernelError(OpdslError, RuntimeError):
     """A kernel did what its schema or its meta function does not allow, or raised."""
 
 
+class LawError(OpdslError, AssertionError):
+    """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
+
+
 class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""

@@ -161,6 +161,17 @@ def need_what_is_missing() -> None:
         call_what_does_not_compile()
 
 
+def returns_its_argument(self):
+    return self
+
+
+def break_a_law() -> None:
+    with opdsl.Library("errors_test") as library:
+        operator = library.op(plain)
+        operator.kernel("CPU", "Meta")(returns_its_argument)
+        opdsl.testing.check_op(operator)
+
+
 MISTAKES = {
     "schema": Mistake(
         errors.SchemaError, lambda: opdsl.parse_schema("f(Tensor"), lambda: torch._C.parse_schema("f(Tensor")
@@ -191,7 +202,14 @@ MISTAKES = {
         errors.DispatchKeyError, lambda: opdsl.DispatchKey("No"), lambda: torch._C._dispatch_key_parse("No")
     ),
     "argument": Mistake(errors.ArgumentError, lambda: opdsl.add("a", "b"), lambda: torch.add("a", "b")),
+    # An AssertionError, so that pytest takes it for a failed test.
+    "law": Mistake(errors.LawError, break_a_law, AssertionError),
     "option": Mistake(errors.OptionError, lambda: opdsl.cat([]), lambda: torch.cat([])),
+    "unsupported dtype": Mistake(
+        errors.UnsupportedDTypeError,
+        lambda: opdsl.mm(zeros(2, 2, dtype=opdsl.bool), zeros(2, 2, dtype=opdsl.bool)),
+        lambda: torch.mm(torch.zeros(2, 2, dtype=torch.bool), torch.zeros(2, 2, dtype=torch.bool)),
+    ),
     "number": Mistake(
         errors.NumberError,
         lambda: opdsl.tensor([1], dtype=opdsl.int8).add_(1, alpha=1000),

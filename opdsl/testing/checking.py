@@ -1,0 +1,83 @@
+"""``check_op``: an operator against the laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opdsl.errors import LawError
+from opdsl.runtime import DType, float32
+from opdsl.testing.laws import LAWS
+from opdsl.testing.sample import Sample
+from opdsl.testing.samples import fitting, samples_of
+from opdsl.testing.subject import Subject, operator_of
+
+
+class Violation(NamedTuple):
+    """One way in which an operator breaks a law.
+
+    law: the law's number. title: what the law says. problem: what is wrong, with the sample that shows it.
+    """
+
+    law: int
+    title: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"law {self.law} ({self.title}): {self.problem}"
+
+
+def violations_of(
+    function: object,
+    samples: Iterable[Sample] | None = None,
+    *,
+    dtypes: Iterable[DType] = (float32,),
+    laws: Iterable[int] | None = None,
+) -> list[Violation]:
+    """How an operator breaks the laws; see ``check_op``, which raises for it.
+
+    Raises:
+        DeclarationError: the function is no declared operator.
+        OptionError: no samples are given, and none that are made fit the operator.
+    """
+    operator = operator_of(function)
+    found: list[Violation] = []
+    for dtype in dtypes:
+        made = iter(samples) if samples is not None else samples_of(operator, dtype)
+        subject = Subject(operator, [])
+        subject.samples = fitting(made, subject.function)
+        for law in LAWS if laws is None else laws:
+            title, check = LAWS[law]
+            found += [Violation(law, title, each) for each in check(subject)]
+        if samples is not None:
+            break
+    return list(dict.fromkeys(found))
+
+
+def check_op(
+    function: object,
+    samples: Iterable[Sample] | None = None,
+    *,
+    dtypes: Iterable[DType] = (float32,),
+    laws: Iterable[int] | None = None,
+) -> None:
+    """Hold an operator against the laws that every operator keeps.
+
+    Args:
+        function: a declared function (``@op``), or one of ``opdsl.ops``.
+        samples: calls to check it with; made from the schema where none are given.
+        dtypes: of the tensors in samples that are made.
+        laws: the numbers of the laws to check; all by default.
+
+    Raises:
+        LawError: it breaks one; the message lists every violation with the sample that shows it.
+        DeclarationError: the function is no declared operator.
+        OptionError: no samples are given, and none that are made fit the operator.
+
+    >>> import opdsl
+    >>> check_op(opdsl.ops.aten.add.Tensor)
+    """
+    found = violations_of(function, samples, dtypes=dtypes, laws=laws)
+    if found:
+        lines = "".join(f"\n  {each}" for each in found)
+        raise LawError(f"{operator_of(function).name} breaks the laws of an operator:{lines}")

@@ -1,0 +1,21 @@
+"""The laws, one module each: a function from an operator and its samples to what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.testing.laws import bad_input, composites, effects, meta, schema, signatures, variants
+from opdsl.testing.subject import Subject
+
+Law = Callable[[Subject], Iterator[str]]
+
+# By the number that the design gives them.
+LAWS: dict[int, tuple[str, Law]] = {
+    1: ("the schema's text and its YAML read back as the same", schema.check),
+    2: ("all variants agree bit for bit", variants.check),
+    3: ("meta agrees with the result and takes no memory", meta.check),
+    4: ("a kernel writes and shares what its schema says, and nothing else", effects.check),
+    8: ("the function's parameters are the schema's", signatures.check),
+    9: ("a composite body calls operators, and nothing else", composites.check),
+    10: ("bad input raises and changes nothing", bad_input.check),
+}

@@ -1,0 +1,87 @@
+"""Law 10: what does not fit raises an error of ours, and leaves every argument as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opdsl.dispatch import Signature
+from opdsl.errors import OpdslError
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Device, Tensor, make_view
+from opdsl.schema import OptionalType
+from opdsl.testing.sample import Sample, contents, tensors_in
+from opdsl.testing.subject import Subject
+
+# What no argument of a schema type takes.
+_NONSENSE = object()
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    for what, sample, function in _wrong(subject):
+        before = [contents(each) for each in (*sample.given, *sample.named.values())]
+        try:
+            sample.call(function)
+        except OpdslError as error:
+            yield from _message_faults(what, error)
+        except TypeError as error:
+            if "argument" not in str(error):
+                yield f"{what}: a bare TypeError: {error}"
+        except Exception as error:
+            yield f"{what}: {type(error).__name__} is no error of opdsl's: {error}"
+        else:
+            yield f"{what}: nothing is raised"
+        if [contents(each) for each in (*sample.given, *sample.named.values())] != before:
+            yield f"{what}: an argument is changed"
+
+
+def _message_faults(what: str, error: OpdslError) -> Iterator[str]:
+    if not str(error).strip():
+        yield f"{what}: {type(error).__name__} says nothing"
+
+
+def _wrong(subject: Subject) -> Iterator[tuple[str, Sample, Callable[..., Any]]]:
+    """Calls that have to fail: what is wrong, the call, the function that it is made with."""
+    first = subject.samples[0]
+    function = subject.function
+    positional = subject.operator.schema.positional
+    for place, argument in enumerate(positional[: len(first.given)]):
+        sample = first.copy()
+        given = list(sample.given)
+        given[place] = _NONSENSE
+        yield f"an object() for {argument.name}", Sample(*given, **sample.named), function
+        if not isinstance(argument.type, OptionalType) and argument.default is None:
+            given = [None if at == place else each for at, each in enumerate(sample.given)]
+            yield f"None for {argument.name}", Sample(*given, **sample.named), function
+    sample = first.copy()
+    yield "an unknown keyword", Sample(*sample.given, **sample.named, no_such_argument=1), function
+    if Signature(subject.operator).spread is None:
+        yield "too many arguments", Sample(*sample.given, *(1,) * (len(positional) + 1), **sample.named), function
+    if positional and positional[0].default is None:
+        yield "no arguments", Sample(), function
+    yield from _wrong_outputs(subject)
+
+
+def _wrong_outputs(subject: Subject) -> Iterator[tuple[str, Sample, Callable[..., Any]]]:
+    out = subject.variants.get("out")
+    if out is None:
+        return
+    options = {each.python_name for each in subject.operator.schema.arguments} - {
+        each.python_name
+        for each in getattr(out, "schema").arguments  # noqa: B009
+    }
+    for sample in subject.samples:
+        result = sample.copy().call(subject.function)
+        if not isinstance(result, Tensor) or result.numel() < 2:
+            continue
+        call = sample.copy()
+        named = {name: value for name, value in call.named.items() if name not in options}
+        yield "an output that is no tensor", Sample(*call.given, **named, out=_NONSENSE), out
+        elsewhere = new_tensor(result.geometry.replace(device=Device("meta"), is_view=False))
+        if any(not each.is_meta for each in tensors_in((*call.given, *named.values()))):
+            yield "an output on another device", Sample(*call.given, **named, out=elsewhere), out
+        one = new_tensor(result.geometry.replace(shape=(1,), strides=(1,), is_view=False))
+        expanded = make_view(one, result.shape, (0,) * result.ndim)
+        yield "an output of one element, expanded", Sample(*call.given, **named, out=expanded), out
+        return

@@ -1,0 +1,42 @@
+"""Law 3: ``operator.meta`` gives the result's shape, dtype and strides on the meta device, without memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opdsl.errors import MissingKernelError, OpdslError
+from opdsl.runtime import MetaArray
+from opdsl.testing.sample import tensors_in
+from opdsl.testing.subject import Subject, watching
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    for sample in subject.samples:
+        with watching() as calls:
+            result = sample.copy().call(subject.function)
+        try:
+            shown = sample.copy().call(subject.function.meta)
+        except MissingKernelError as error:
+            dynamic = subject.is_dynamic or any("dynamic_output_shape" in each.operator.tags for each in calls)
+            if not dynamic:
+                yield f"{sample}: {error}"
+            return
+        except OpdslError as error:
+            yield f"{sample}: meta raises {type(error).__name__}: {error}"
+            continue
+        yield from (f"{sample}: {each}" for each in _differences(list(tensors_in(shown)), list(tensors_in(result))))
+
+
+def _differences(shown: list[object], results: list[object]) -> Iterator[str]:
+    if len(shown) != len(results):
+        yield f"meta gives {len(shown)} tensors, the kernel {len(results)}"
+        return
+    for one, other in zip(shown, results, strict=True):
+        for what in ("dtype", "shape", "strides"):
+            if getattr(one, what) != getattr(other, what):
+                yield f"meta gives the {what} {getattr(one, what)}, the kernel {getattr(other, what)}"
+        if str(getattr(one, "device", "")) != "meta":
+            yield f"meta gives a tensor on {getattr(one, 'device', '')}"
+        if not isinstance(getattr(one, "array", MetaArray(0)), MetaArray):
+            yield "meta takes memory"

@@ -1,0 +1,47 @@
+"""Law 8: the parameters of the generated function are the schema's: names, order, kinds and defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from opdsl.dispatch import Signature, registry
+from opdsl.schema import SchemaKind
+from opdsl.testing.subject import Subject
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_MISSING = inspect.Parameter.empty
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    packet = registry.packets[subject.operator.packet_name]
+    packet.build(subject.operator)
+    found = {
+        name: each
+        for name, each in inspect.signature(subject.function, follow_wrapped=False).parameters.items()
+        if each.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    schema = subject.operator.schema
+    is_out = schema.kind is SchemaKind.out
+    declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
+    names = [each.name for each in declared.parameters] + (["out"] if is_out else [])
+    if list(found) != names:
+        yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"
+        return
+    if [each.name for each in declared.parameters] != [
+        each.python_name for each in (*schema.positional, *schema.keyword_only)
+    ]:
+        yield f"the function's order is ({', '.join(found)}), the schema is {schema}"
+    for parameter in declared.parameters:
+        shown = found[parameter.name]
+        if shown.kind is inspect.Parameter.VAR_POSITIONAL:  # ints that may be spread: view(2, 3)
+            continue
+        if shown.kind is not (_KEYWORD if parameter.keyword_only else _POSITIONAL):
+            yield f"{parameter.name} is {shown.kind.description} in the function, the schema is {schema}"
+        has_default = any(each.python_name == parameter.name and each.default is not None for each in schema.arguments)
+        if has_default is (shown.default is _MISSING):
+            yield f"{parameter.name} has {'no' if has_default else 'a'} default in the function, the schema is {schema}"
+        elif has_default and shown.default != parameter.default:
+            yield f"{parameter.name} is {shown.default!r} by default, the schema is {schema}"

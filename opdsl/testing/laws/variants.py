@@ -1,0 +1,97 @@
+"""Law 2: functional, in-place, ``out=``, method, packet function and a second call agree bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from opdsl.dispatch import registry
+from opdsl.errors import OpdslError
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Tensor, contiguous_strides
+from opdsl.runtime.geometry import geometry
+from opdsl.testing.sample import Content, Sample, contents, difference, tensors_in
+from opdsl.testing.subject import Subject
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    if subject.operator.schema.is_mutable or "nondeterministic_seeded" in subject.operator.tags:
+        return
+    uninitialised = subject.operator.packet_name == "aten::empty"
+    for sample in subject.samples:
+        result = sample.copy().call(subject.function)
+        wanted = contents(result)
+        for name, call in _roads(subject, sample, result):
+            try:
+                found = contents(call())
+            except OpdslError as error:
+                yield f"{name} of {sample} raises {type(error).__name__}: {error}"
+                continue
+            if not uninitialised:
+                yield from (f"{name} of {sample}: {each}" for each in _differences(found, wanted))
+
+
+def _differences(found: list[Content], wanted: list[Content]) -> Iterator[str]:
+    if len(found) != len(wanted):
+        yield f"{len(found)} results instead of {len(wanted)}"
+        return
+    yield from filter(None, map(difference, found, wanted))
+
+
+def _roads(subject: Subject, sample: Sample, result: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every other way to the same result."""
+    function, method = subject.function, subject.method
+    yield "a second call", lambda: sample.copy().call(function)
+    if subject.operator.is_bound and "function" in str(subject.operator.properties.get("variants", "")):
+        packet = registry.packets[subject.operator.packet_name].function
+        yield "the packet's function", lambda: sample.copy().call(packet)
+    place = _place_of_self(subject)
+    if method and place is not None and place < len(sample.given):
+        yield "the method", lambda: _call_method(method, sample.copy(), place)
+    inplace, out = subject.variants.get("inplace"), subject.variants.get("out")
+    if inplace is not None and _fits_in_place(sample, result):
+        yield "the in-place variant", lambda: sample.copy().call(inplace)
+    if out is not None and all(isinstance(each, Tensor) for each in _several(result)):
+        named = _without_options(sample, out)
+        for what, output in _outputs(result):
+            yield f"out= ({what})", lambda output=output: named.copy().call(out, out=output)  # type: ignore[misc]
+
+
+def _place_of_self(subject: Subject) -> int | None:
+    names = [each.name for each in subject.operator.schema.positional]
+    return names.index("self") if "self" in names else None
+
+
+def _call_method(name: str, sample: Sample, place: int) -> Any:
+    given = list(sample.given)
+    tensor = given.pop(place)
+    return getattr(tensor, name)(*given, **sample.named)
+
+
+def _fits_in_place(sample: Sample, result: Any) -> bool:
+    target = sample.given[0] if sample.given else None
+    if not isinstance(target, Tensor) or not isinstance(result, Tensor):
+        return False
+    # What is written in place keeps its strides; only where these are the result's, too, are both the same bit for bit.
+    return (target.dtype, target.shape, target.strides) == (result.dtype, result.shape, result.strides)
+
+
+def _several(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def _without_options(sample: Sample, out: Any) -> Sample:
+    """The sample without what an output says: dtype, layout, device."""
+    taken = {each.python_name for each in out.schema.arguments}
+    return Sample(*sample.given, **{name: value for name, value in sample.named.items() if name in taken})
+
+
+def _outputs(result: Any) -> Iterator[tuple[str, Any]]:
+    """New outputs of the result's form, and empty ones that the operator has to resize."""
+    tensors = list(tensors_in(result))
+    alike = [new_tensor(each.geometry.replace(is_view=False)) for each in tensors]
+    yield "of the same form", alike[0] if isinstance(result, Tensor) else tuple(alike)
+    if all(each.strides == contiguous_strides(each.shape) for each in tensors):
+        empty = [new_tensor(geometry(each.dtype, each.device, (0,), (1,))) for each in tensors]
+        yield "empty", empty[0] if isinstance(result, Tensor) else tuple(empty)

@@ -1,0 +1,47 @@
+"""Tensors for samples: random elements, always the same, in several layouts."""
+
+from __future__ import annotations
+
+import numpy
+
+import opdsl
+from opdsl.runtime import DType, Tensor, bool_
+
+
+class Maker:
+    """Makes tensors of one dtype with random elements, the same ones each time.
+
+    Args:
+        dtype: of the tensors.
+    """
+
+    __slots__ = ("_random", "dtype")
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+        self._random = numpy.random.default_rng(0)
+
+    def __call__(self, *shape: int, dtype: DType | None = None) -> Tensor:
+        """A contiguous tensor."""
+        values = self._random.standard_normal(shape) * 3
+        kind = dtype or self.dtype
+        if kind.is_complex:
+            values = values + 1j * self._random.standard_normal(shape)
+        elif kind is bool_:
+            values = values > 0
+        elif not kind.is_signed:
+            values = numpy.abs(values)
+        return opdsl.tensor(values.tolist()).to(kind).reshape(shape)
+
+    def transposed(self, *shape: int) -> Tensor:
+        """A tensor whose first and last dimension lie in memory the other way round."""
+        turned = list(shape)
+        turned[0], turned[-1] = turned[-1], turned[0]
+        return self(*turned).transpose(0, -1)
+
+    def strided(self, *shape: int) -> Tensor:
+        """A tensor with gaps between its elements."""
+        base = self(*(2 * size for size in shape))
+        for dim in range(len(shape)):
+            base = opdsl.ops.aten.slice.Tensor(base, dim, 0, None, 2)
+        return base

@@ -1,0 +1,93 @@
+"""One call of an operator, as a value that can be made anew: operators that write must not change it for the next."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from opdsl.runtime import Tensor
+
+
+class Sample:
+    """Arguments of one call.
+
+    Args:
+        given: positional arguments.
+        named: keyword arguments.
+    """
+
+    __slots__ = ("given", "named")
+
+    def __init__(self, *given: object, **named: object) -> None:
+        self.given = given
+        self.named = named
+
+    def copy(self) -> Sample:
+        """The same call on other memory; tensors that are one object stay one."""
+        given, named = copy.deepcopy((self.given, self.named))
+        return Sample(*given, **named)
+
+    def call(self, function: Callable[..., Any], **more: object) -> Any:
+        """What a function makes of it."""
+        return function(*self.given, **self.named, **more)
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors, those in lists too, in order."""
+        return list(tensors_in((*self.given, *self.named.values())))
+
+    def __repr__(self) -> str:
+        parts = [described(each) for each in self.given]
+        parts += [f"{name}={described(value)}" for name, value in self.named.items()]
+        return f"({', '.join(parts)})"
+
+
+def tensors_in(value: object) -> Iterator[Tensor]:
+    """All tensors of an argument or a result, those in lists and tuples too."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors_in(each)
+
+
+def described(value: object) -> str:
+    """An argument in few words: a tensor by its form."""
+    if isinstance(value, Tensor):
+        plain = "" if value.is_contiguous() else f", strides {list(value.strides)}"
+        return f"{value.dtype.name}{list(value.shape)}{plain}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(described(each) for each in value)}]"
+    return repr(value)
+
+
+class Content(NamedTuple):
+    """All that a tensor is, to be compared bit for bit.
+
+    dtype, shape, strides, device: its form. data: its elements in logical order; empty where it has no memory.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: str
+    data: bytes
+
+
+def content(tensor: Tensor) -> Content:
+    """What a tensor is now."""
+    data = b"" if tensor.is_meta else tensor.array.tobytes()
+    return Content(tensor.dtype.name, tensor.shape, tensor.strides, str(tensor.device), data)
+
+
+def contents(value: object) -> list[Content]:
+    """What all tensors of an argument or a result are now."""
+    return [content(each) for each in tensors_in(value)]
+
+
+def difference(found: Content, wanted: Content) -> str:
+    """How two tensors differ, in words; empty where they do not."""
+    for what, one, other in zip(Content._fields[:-1], found[:-1], wanted[:-1], strict=True):
+        if one != other:
+            return f"{what} {one} instead of {other}"
+    return "other elements" if found.data != wanted.data else ""

@@ -1,0 +1,119 @@
+"""Samples of an operator: from a table for aten's that are particular about shapes, otherwise from the schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opdsl.dispatch import Operator
+from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
+from opdsl.runtime import DType, Tensor, float32
+from opdsl.schema import Argument, ListType, OptionalType
+from opdsl.testing.aten_samples import TABLE
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+
+# What an operator may say of a sample that was not made for it.
+REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError)
+
+
+def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
+    """Samples of an operator, made from its schema where no table has any for its name.
+
+    Args:
+        operator: any; ``function.operator`` of a declared function.
+        dtype: of the tensors.
+    """
+    make = Maker(dtype)
+    known = TABLE.get(operator.name)
+    return known(make) if known else from_schema(operator, make)
+
+
+# Shapes of the tensor arguments; the last ones are for operators that broadcast.
+_SHAPES: Sequence[Callable[[Maker, int], Tensor]] = (
+    lambda make, place: make(3, 4),
+    lambda make, place: make.transposed(3, 4) if place == 0 else make(3, 4),
+    lambda make, place: make.strided(3, 4),
+    lambda make, place: make(2, 3, 4),
+    lambda make, place: make(5),
+    lambda make, place: make(0, 4),
+    lambda make, place: make(),
+    lambda make, place: make(3, 4) if place == 0 else make(4),
+    lambda make, place: make(3, 1) if place == 0 else make(1, 4),
+)
+
+
+def from_schema(operator: Operator, make: Maker) -> Iterator[Sample]:
+    """One sample for each shape, with and without what is optional; not all need to fit."""
+    for form in _SHAPES:
+        for complete in (False, True):
+            sample = _sample(operator, make, form, complete)
+            if sample is not None:
+                yield sample
+
+
+def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor], complete: bool) -> Sample | None:
+    given: list[object] = []
+    named: dict[str, object] = {}
+    for place, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
+        if argument.default is not None and not complete:
+            continue
+        value = _value(argument, make, lambda place=place: form(make, place))  # type: ignore[misc]
+        if value is None and argument.default is not None:
+            continue
+        if argument in operator.schema.keyword_only or len(given) < place:
+            named[argument.python_name] = value
+        else:
+            given.append(value)
+    if operator.schema.out:
+        outs = tuple(make(0) for _ in operator.schema.out)
+        named["out"] = outs[0] if len(outs) == 1 else outs
+    return Sample(*given, **named)
+
+
+def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
+    """What stands for an argument; None where nothing is known for its type."""
+    kind = argument.type
+    if isinstance(kind, OptionalType):
+        kind = kind.element
+    if isinstance(kind, ListType):
+        if str(kind.element).startswith("Tensor"):
+            return [tensor(), tensor()]
+        values: dict[str, object] = {"int": 1, "SymInt": 1, "float": 0.5, "bool": True, "Scalar": 2}
+        element = values.get(str(kind.element))
+        return None if element is None else [element] * (kind.size or 1)
+    makers: dict[str, Callable[[], object]] = {
+        "Tensor": tensor,
+        "Scalar": lambda: 2,
+        "float": lambda: 0.5,
+        "int": lambda: 1,
+        "SymInt": lambda: 1,
+        "bool": lambda: True,
+        "ScalarType": lambda: make.dtype,
+    }
+    return makers.get(str(kind), lambda: None)()
+
+
+def fitting(samples: Iterator[Sample], call: Callable[..., Any], *, wanted: float = math.inf) -> list[Sample]:
+    """The samples that a function takes.
+
+    Raises:
+        OptionError: it takes none of them; the reason for the last is the cause.
+    """
+    found: list[Sample] = []
+    refused: Exception | None = None
+    for sample in samples:
+        try:
+            sample.copy().call(call)
+        except REFUSALS as error:
+            refused = error
+            continue
+        found.append(sample)
+        if len(found) >= wanted:
+            break
+    if not found:
+        raise OptionError(
+            f"no sample that was made fits ({refused}). Give some: samples=[opdsl.testing.Sample(x, 2), ...]."
+        ) from refused
+    return found

@@ -1,0 +1,112 @@
+"""What is checked: an operator with its functions, as the laws want to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from opdsl.dispatch import Operator, State, registry
+from opdsl.errors import DeclarationError
+from opdsl.kernels.plain import PlainKernel
+from opdsl.testing.sample import Sample
+
+# Tags of operators whose results' shapes depend on elements.
+_DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
+
+
+class Subject:
+    """An operator under examination.
+
+    operator: as the dispatcher has it.
+    function: its own function, with exactly its schema's parameters.
+    samples: that it takes.
+    """
+
+    __slots__ = ("function", "operator", "samples")
+
+    def __init__(self, operator: Operator, samples: list[Sample]) -> None:
+        self.operator = operator
+        self.samples = samples
+        self.function: Any = registry.packets[operator.packet_name].operator_function(operator)
+
+    @property
+    def variants(self) -> dict[str, Callable[..., Any]]:
+        """The functions of the variants beside the operator itself, by ``inplace`` and ``out``."""
+        return {name: each for name, each in self.function.variants.items() if each is not self.function}
+
+    @property
+    def method(self) -> str:
+        """The name of its Tensor method; empty where it has none."""
+        is_method = "method" in str(self.operator.properties.get("variants", "")) and self.operator.is_bound
+        return self.operator.schema.name.base if is_method else ""
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether its kernel is a body that calls other operators, differentiable through them."""
+        return {str(key) for key in self.operator.registrations} == {"CompositeImplicitAutograd"} and all(
+            isinstance(kernel, PlainKernel) for kernels in self.operator.registrations.values() for kernel in kernels
+        )
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether its result's shape depends on elements, so that there is none without a kernel."""
+        return bool(_DYNAMIC.intersection(self.operator.tags))
+
+
+def operator_of(function: object) -> Operator:
+    """The operator of a declared function.
+
+    Raises:
+        DeclarationError: it is none.
+    """
+    operator = function if isinstance(function, Operator) else getattr(function, "operator", None)
+    if not isinstance(operator, Operator):
+        raise DeclarationError(
+            f"check_op takes a declared operator, not {type(function).__name__}. Declare one with @op, or take one of "
+            "opdsl.ops."
+        )
+    return operator
+
+
+class Call(NamedTuple):
+    """One call that was seen: the operator, and within how many other calls it was made."""
+
+    operator: Operator
+    depth: int
+
+
+@contextmanager
+def watching() -> Iterator[list[Call]]:
+    """See every call of an operator whose kernel is looked up. Plans are dropped, so that each is, once."""
+    calls: list[Call] = []
+    depth = 0
+    find = Operator.find
+
+    def watched(operator: Operator, arguments: Any, state: State) -> Any:
+        kernel = find(operator, arguments, state)
+
+        def run(*values: object) -> object:
+            nonlocal depth
+            calls.append(Call(operator, depth))
+            depth += 1
+            try:
+                return kernel(*values)
+            finally:
+                depth -= 1
+
+        return run
+
+    for packet in registry.packets.values():
+        packet.forget()
+    Operator.find = watched  # type: ignore[method-assign, assignment]
+    try:
+        yield calls
+    finally:
+        Operator.find = find  # type: ignore[method-assign]
+
+
+def own_function(operator: Operator) -> FunctionType:
+    """The function of an operator itself, whichever packet function stands before it."""
+    return registry.packets[operator.packet_name].operator_function(operator)

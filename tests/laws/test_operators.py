@@ -1,0 +1,39 @@
+"""Every operator of aten keeps every law, on samples of several dtypes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import Operator
+from opdsl.runtime import ALL_DTYPES
+from opdsl.testing import violations_of
+
+opdsl.add  # noqa: B018  loads the operators
+
+OPERATORS = [
+    each for each in opdsl.registry if isinstance(each.declaration, Declaration) and each.declaration.main is each
+]
+FULL = "OPDSL_TEST_FULL" in os.environ
+DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64, opdsl.bool, opdsl.bfloat16)
+
+# The laws that dtypes have to do with.
+OF_DTYPES = (2, 3, 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name.removeprefix("aten::"))
+def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            found = violations_of(operator, dtypes=[dtype], laws=None if dtype is opdsl.float32 else OF_DTYPES)
+        except opdsl.errors.OptionError as error:
+            assert "dtype" in str(error) or "not supported" in str(error) or "not implemented" in str(error)
+            pytest.skip(str(error.__cause__))
+    assert found == []
