@@ -9,6 +9,7 @@ import click
 from opdsl.cli.checking import check
 from opdsl.cli.doctor import doctor
 from opdsl.cli.exporting import export
+from opdsl.cli.importing import import_file
 from opdsl.cli.listing import list_operators
 from opdsl.cli.showing import show
 from opdsl.errors import OpdslError
@@ -42,5 +43,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, export, doctor):
+for command in (list_operators, show, check, export, import_file, doctor):
     main.add_command(command)

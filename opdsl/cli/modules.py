@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Operator, Registry, registry
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")
@@ -37,11 +37,12 @@ def module_option(command: Callable[P, R]) -> Callable[P, R]:
     )(command)
 
 
-def load_modules(given: Iterable[str]) -> list[Operator]:
+def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operator]:
     """Import modules.
 
     Args:
         given: files, package folders, or dotted names.
+        into: the registry in which they declare operators.
 
     Returns:
         The operators that they declare, directly or in what they import.
@@ -51,9 +52,9 @@ def load_modules(given: Iterable[str]) -> list[Operator]:
     """
     declared: list[Operator] = []
     for each in given:
-        before = set(registry)
+        before = set(into)
         module = _load(each)
-        own = [operator for operator in registry if operator not in before or _declared_in(operator, module)]
+        own = [operator for operator in into if operator not in before or _declared_in(operator, module)]
         if not own:
             raise ModuleError(f"{each} declares no operator. Write @opdsl.op above a function in it.")
         declared += own

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterable
 
 from opdsl.cli.modules import load_modules
-from opdsl.dispatch import Operator, Packet, registry
+from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.errors import UnknownOperatorError
 
 _MOST_MATCHES = 3
@@ -33,13 +33,13 @@ def namespace_of(operator: Operator) -> str:
     return operator.name.partition("::")[0]
 
 
-def require_namespaces(names: Iterable[str]) -> None:
-    """See that every namespace has operators.
+def require_namespaces(names: Iterable[str], *registries: Registry) -> None:
+    """See that every namespace has operators in one of some registries, in the process's own by default.
 
     Raises:
         UnknownOperatorError: one has none.
     """
-    have = sorted({namespace_of(each) for each in registry})
+    have = sorted({namespace_of(each) for one in registries or (registry,) for each in one})
     for name in names:
         if name not in have:
             raise UnknownOperatorError(

@@ -48,15 +48,25 @@ class DerivedKernel(Described):
         result = self.functional(*[given.get(each.name) for each in self.source.arguments])
         results = result if isinstance(result, tuple) else (result,)
         if not outs:
-            target, value = given["self"], results[0]
-            assert isinstance(target, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
-            check_inplace(self.operator, target, value)
-            copy_(target, value)
-            return target
+            target = given["self"]
+            if isinstance(target, Tensor):
+                self._write(target, results[0])
+                return target
+            assert isinstance(target, (list, tuple)), "self is a tensor or a list of them"
+            # The results of a list are a list, as one result or, where the kernel gave a tuple, as all of them.
+            values = results[0] if isinstance(results[0], (list, tuple)) else results
+            for each, value in zip(target, values, strict=True):
+                self._write(each, value)
+            return None
         for out, value in zip(outs, results, strict=True):
             assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
             write_out(self.operator, out, value)
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _write(self, target: Tensor, value: object) -> None:
+        assert isinstance(value, Tensor), "checked by the functional kernel"
+        check_inplace(self.operator, target, value)
+        copy_(target, value)
 
     @property
     def kind(self) -> str:

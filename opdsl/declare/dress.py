@@ -6,7 +6,7 @@ from types import FunctionType
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
-from opdsl.dispatch import Operator, Packet
+from opdsl.dispatch import Operator, Packet, registry
 from opdsl.dispatch.facade import sources_are_deferred
 from opdsl.runtime import install_method, remove_method
 
@@ -28,7 +28,9 @@ def dress(declaration: Declaration) -> FunctionType:
         if operator is declaration.main:
             main = function
         declaration.functions[variant] = function
-        if "method" in str(operator.properties.get("variants", "")):
+        # Only the process's own operators are methods of its tensors.
+        is_own = declaration.library.registry is registry
+        if is_own and "method" in str(operator.properties.get("variants", "")):
             _install(declaration, packet)
     assert main is not None, "a declaration has at least one operator"
     if not sources_are_deferred():

@@ -25,7 +25,7 @@ from opdsl.native import (
     Variant,
 )
 from opdsl.native.known import COMPOSITE_IMPLICIT, DISPATCH_KEYS, UFUNC_KEYS
-from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_name
+from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_name, type_of
 
 # Dispatched by torchgen itself for structured operators, so their entries do not name it (INV-50).
 _META = "Meta"
@@ -77,6 +77,7 @@ def entry_of(operator: Operator) -> NativeFunction:
         manual_cpp_binding=bool(properties.get("manual_cpp_binding", False)),
         manual_kernel_registration=bool(properties.get("manual_kernel_registration", False)),
         category_override=_text(properties.get("category_override")),
+        use_const_ref_for_mutable_tensors=bool(properties.get("use_const_ref_for_mutable_tensors", False)),
     )
 
 
@@ -100,11 +101,17 @@ def _listed(value: Any) -> list[str]:
 
 def _is_structured(declaration: Declaration) -> bool:
     """Whether the declaration is a structured group: structured kernels need an ``out=`` entry to stand on."""
-    return declaration.definition is not None and declaration.structured and "out" in declaration.operators
+    out = declaration.operators.get("out")
+    if out is None:
+        return False
+    return bool(out.properties.get("structured")) or (declaration.definition is not None and declaration.structured)
 
 
 def _structure(operator: Operator) -> Plain | Structured | Delegate:
     declaration = _declaration(operator)
+    delegate = operator.properties.get("structured_delegate")
+    if delegate is not None:
+        return Delegate(parse_operator_name(str(delegate)))
     if not _is_structured(declaration):
         return Plain()
     out = declaration.operators["out"]
@@ -116,19 +123,25 @@ def _structure(operator: Operator) -> Plain | Structured | Delegate:
     assert isinstance(inner, Mapping), "checked by EntryOptions' users"
     return Structured(
         _text(properties.get("structured_inherits")),
-        _precomputed(_listed(properties.get("precomputed"))),
+        _precomputed(properties.get("precomputed")),
         tuple(_inner_loop(UfuncKey(key), text) for key, text in inner.items()),
     )
 
 
-def _inner_loop(key: UfuncKey, text: str) -> UfuncInnerLoop:
+def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncInnerLoop:
     """``add (Bool, Half)``"""
+    if isinstance(text, tuple):
+        return UfuncInnerLoop(key, text[0], tuple(text[1]))
     name, _, dtypes = text.partition("(")
     return UfuncInnerLoop(key, name.strip(), tuple(each.strip() for each in dtypes.rstrip(" )").split(",")))
 
 
-def _precomputed(lines: list[str]) -> Precomputed | None:
+def _precomputed(given: object) -> Precomputed | None:
     """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
+    if isinstance(given, Mapping):
+        made = {name: _annotated(arguments) for name, arguments in given.items()}
+        return Precomputed(tuple((name, each) for name, each in made.items() if name is not None), made.get(None, ()))
+    lines = _listed(given)
     if not lines:
         return None
     replaced = []
@@ -140,6 +153,10 @@ def _precomputed(lines: list[str]) -> Precomputed | None:
         else:
             added = _arguments(line)
     return Precomputed(tuple(replaced), added)
+
+
+def _annotated(arguments: Mapping[str, object]) -> tuple[Argument, ...]:
+    return tuple(Argument(name, type_of(annotation).type) for name, annotation in arguments.items())
 
 
 def _arguments(text: str) -> tuple[Argument, ...]:
@@ -155,7 +172,8 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     given = operator.properties.get("dispatch")
     if isinstance(given, Mapping):
         return tuple(
-            DispatchEntry(tuple(each.strip() for each in keys.split(",")), Kernel(name)) for keys, name in given.items()
+            DispatchEntry(tuple(each.strip() for each in keys.split(",")), _kernel(name))
+            for keys, name in given.items()
         )
     keys = [str(key) for key in operator.registrations if str(key) in DISPATCH_KEYS]
     if _is_structured(declaration):
@@ -168,6 +186,12 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     if not keys or keys == [COMPOSITE_IMPLICIT]:
         return None
     return (DispatchEntry(tuple(keys), Kernel(kernel_name(operator.schema.name))),)
+
+
+def _kernel(name: str) -> Kernel:
+    """A kernel by its C++ name, with the namespace where it has one of its own."""
+    namespace, _, base = name.rpartition("::")
+    return Kernel(base, namespace)
 
 
 def kernel_name(name: OperatorName) -> str:

@@ -14,7 +14,7 @@ import attrs
 from opdsl.declare.options import Inplace, Out, normalised
 from opdsl.declare.signature import caller_names, is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
-from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, registry
+from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, declared_into
 from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
 from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, parse_operator_name
 
@@ -48,13 +48,13 @@ class Library:
     'example::twice(Tensor self) -> Tensor'
     """
 
-    def __init__(self, namespace: str | None = None, *, registry: Registry = registry) -> None:
+    def __init__(self, namespace: str | None = None, *, registry: Registry | None = None) -> None:
         self.namespace = _namespace_of(sys._getframe(1).f_globals) if namespace is None else namespace
         if not self.namespace.isidentifier():
             raise DeclarationError(
                 f'Library({namespace!r}): a namespace is a Python identifier. Write Library("mylib").'
             )
-        self.registry = registry
+        self.registry = declared_into() if registry is None else registry
         self._undo: list[Callable[[], object]] = []
 
     # -------------------------------------------------------------------------------------------- declaring operators
@@ -181,6 +181,8 @@ class Library:
         rest = dict(options)
         inplace, out = rest.pop("inplace", False), rest.pop("out", False)
         structured = rest.pop("structured", True)
+        if structured and "structured" in options and schema.kind is SchemaKind.out:
+            rest["structured"] = True  # of the entry itself: nothing else is derived here
         accepts_numbers, is_bound = rest.pop("accepts_numbers", False), rest.pop("is_bound", True)
         entry: dict[str, Any] = normalised(rest, where)
         schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}

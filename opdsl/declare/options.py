@@ -24,10 +24,16 @@ class EntryOptions(TypedDict, total=False):
     tags: PyTorch's tags.
     device_check: ``"NoCheck"`` or ``"ExactSame"``.
     device_guard: whether the kernel runs with the tensors' device current.
-    python_module: ``"nn"``, ``"linalg"``, ... where Python finds the function.
+    python_module: ``"nn"``, ``"linalg"``, ... where Python finds the function; None for a variant that has none, unlike
+        its declaration.
+    structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
+        variants of the same declaration delegate to it. What is attached beneath says so too.
+    structured_delegate: the structured ``out=`` operator that one declared by itself delegates to.
     structured_inherits: the C++ base class of a structured kernel.
-    ufunc_inner_loop: the inner loops of a structured kernel, dtype sets in parentheses.
-    precomputed: the ``precomputed`` lines of a structured kernel.
+    ufunc_inner_loop: the inner loops of a structured kernel, each a name and the sets of dtypes, ``"add (Bool)"`` or
+        ``("add", ["Bool"])``.
+    precomputed: what a structured kernel gets in place of an argument, ``{"dim": {"dim": int}}``; None stands for what
+        it gets besides. The lines of YAML will do too.
     autogen: the operators that torchgen makes from this entry.
     dispatch: the dispatch table to export in place of the one that follows from the registrations.
     """
@@ -36,15 +42,18 @@ class EntryOptions(TypedDict, total=False):
     tags: str | Iterable[str]
     device_check: Literal["NoCheck", "ExactSame"]
     device_guard: bool
-    python_module: str
-    category_override: str
-    structured_inherits: str
-    ufunc_inner_loop: Mapping[str, str]
-    precomputed: Iterable[str]
+    python_module: str | None
+    category_override: str | None
+    structured: bool
+    structured_delegate: str
+    structured_inherits: str | None
+    ufunc_inner_loop: Mapping[str, str | tuple[str, Iterable[str]]]
+    precomputed: Mapping[str | None, Mapping[str, object]] | Iterable[str]
     autogen: str
     cpp_no_default_args: Iterable[str]
     manual_cpp_binding: bool
     manual_kernel_registration: bool
+    use_const_ref_for_mutable_tensors: bool
     dispatch: Mapping[str, str]
 
 
@@ -133,6 +142,10 @@ def _is_text(value: object) -> bool:
     return type(value) is str
 
 
+def _is_text_or_none(value: object) -> bool:
+    return value is None or type(value) is str
+
+
 def _is_flag(value: object) -> bool:
     return type(value) is bool
 
@@ -151,15 +164,18 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
     "tags": _are_texts,
     "device_check": ("NoCheck", "ExactSame").__contains__,
     "device_guard": _is_flag,
-    "python_module": _is_text,
-    "category_override": _is_text,
-    "structured_inherits": _is_text,
+    "python_module": _is_text_or_none,
+    "category_override": _is_text_or_none,
+    "structured": _is_flag,
+    "structured_delegate": _is_text,
+    "structured_inherits": _is_text_or_none,
     "ufunc_inner_loop": _is_table,
     "precomputed": _are_texts,
     "autogen": _is_text,
     "cpp_no_default_args": _are_texts,
     "manual_cpp_binding": _is_flag,
     "manual_kernel_registration": _is_flag,
+    "use_const_ref_for_mutable_tensors": _is_flag,
     "dispatch": _is_table,
 }
 

@@ -27,20 +27,22 @@ def _variant_name(given: str | None, schema: FunctionSchema, base: str, overload
 
 
 def inplace_schema(schema: FunctionSchema, how: Inplace) -> FunctionSchema:
-    """The schema of the in-place variant: ``self`` is written and returned.
+    """The schema of the in-place variant: ``self`` is written, and returned where it is a tensor.
 
     Raises:
-        DeclarationError: there is no plain tensor ``self``, or the result is not one fresh tensor.
+        DeclarationError: there is no ``self`` that is a tensor or a list of them, or the result is not one like it.
     """
     first = next((each for each in schema.positional if each.name == "self"), None)
-    if first is None or str(first.type) != "Tensor" or first.alias is not None:
+    if first is None or str(first.type) not in ("Tensor", "Tensor[]") or first.alias is not None:
         raise _no_variant(schema, "inplace", "it has no argument `self: Tensor`")
-    if [str(each) for each in schema.returns] != ["Tensor"]:
-        raise _no_variant(schema, "inplace", "it does not return one fresh Tensor")
+    if [str(each) for each in schema.returns] != [str(first.type)]:
+        raise _no_variant(schema, "inplace", f"it does not return one fresh {first.type}")
     alias = Alias("a", write=True)
     positional = tuple(attrs.evolve(each, alias=alias) if each is first else each for each in schema.positional)
     name = _variant_name(how.name, schema, inplace_base(schema.name.base), schema.name.overload)
-    return attrs.evolve(schema, name=name, positional=positional, returns=(Return(None, BaseType.Tensor, alias),))
+    # A written list is not returned (INV-14).
+    returns = (Return(None, BaseType.Tensor, alias),) if first.type is BaseType.Tensor else ()
+    return attrs.evolve(schema, name=name, positional=positional, returns=returns)
 
 
 def inplace_base(base: str) -> str:

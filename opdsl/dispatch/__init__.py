@@ -14,7 +14,7 @@ from opdsl.dispatch.keys import DispatchKey, KeySet
 from opdsl.dispatch.namespaces import Namespace, Operators
 from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.packet import Packet
-from opdsl.dispatch.registry import Registry, registry
+from opdsl.dispatch.registry import Registry, declared_into, declaring_into, registry
 from opdsl.dispatch.signature import Signature, bind
 from opdsl.dispatch.state import (
     State,
@@ -47,6 +47,8 @@ __all__ = [
     "State",
     "bind",
     "current",
+    "declared_into",
+    "declaring_into",
     "enable_grad",
     "get_default_dtype",
     "inference_mode",

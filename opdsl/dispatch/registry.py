@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.operator import Kernel, Operator
@@ -98,4 +100,25 @@ class Registry:
 
 registry = Registry()
 
-__all__ = ["Registry", "registry"]
+_declared_into: ContextVar[Registry] = ContextVar("_declared_into", default=registry)
+
+
+@contextmanager
+def declaring_into(target: Registry) -> Iterator[Registry]:
+    """Libraries that are made inside declare their operators in another registry than the process's own.
+
+    A module of declarations can be looked at so, without its operators getting in the way of those that are there.
+    """
+    token = _declared_into.set(target)
+    try:
+        yield target
+    finally:
+        _declared_into.reset(token)
+
+
+def declared_into() -> Registry:
+    """The registry that new libraries declare their operators in."""
+    return _declared_into.get()
+
+
+__all__ = ["Registry", "declared_into", "declaring_into", "registry"]

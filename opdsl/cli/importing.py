@@ -1,0 +1,42 @@
+"""``opdsl import``: native_functions.yaml as a module of declarations."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from opdsl.declare.source import write_module
+from opdsl.native import load
+
+LABEL = "writing declarations"
+
+
+@click.command("import", short_help="Write declarations in Python.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="MODULE.py",
+    help="Write there, not to stdout.",
+)
+def import_file(file: Path, output: Path | None) -> None:
+    """Write the operators of a file like native_functions.yaml as declarations in Python.
+
+    In-place and out= entries that their functional operator derives are folded into its declaration. Exporting the
+    module gives the entries back: opdsl export --module MODULE.py.
+    """
+    entries = load(file)
+    with click.progressbar(length=len(entries), label=LABEL, file=sys.stderr, update_min_steps=100) as bar:
+        written = write_module(entries, file=file.name, progress=lambda *_: bar.update(1))
+    if output is None:
+        click.echo(written.source, nl=False)
+        return
+    try:
+        output.write_text(written.source, encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror) from error
+    folded = f"{written.inplace} in-place and {written.out} out= entries are derived"
+    click.echo(f"wrote {len(entries)} entries to {output}; {folded}", err=True)

@@ -1,0 +1,185 @@
+"""Values of schemas as Python expressions: annotations, defaults, texts.
+
+Every text of an entry that becomes code is an identifier by the schema's grammar, or a string literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opdsl.errors import AnnotationError
+from opdsl.schema import Alias, Argument, BaseType, ClassType, ListType, OptionalType, Return, Symbol, Type
+from opdsl.schema.defaults import default_of
+from opdsl.schema.model import Default, DefaultValue
+
+BASE_NAMES: dict[BaseType, str] = {
+    **{each: each.value for each in BaseType},
+    BaseType.ScalarType: "DType",
+}
+"""What base types are called in Python."""
+
+PYTHON_TYPES = frozenset((BaseType.int, BaseType.float, BaseType.bool, BaseType.str))
+"""The base types that need no import."""
+
+SIZED = {
+    BaseType.int: "IntList",
+    BaseType.SymInt: "SymIntList",
+    BaseType.float: "FloatList",
+    BaseType.bool: "BoolList",
+}
+"""What takes one element or a list of a given size."""
+
+SYMBOL_OWNERS = {BaseType.Layout: "Layout", BaseType.MemoryFormat: "MemoryFormat"}
+"""The classes whose members the names of defaults are."""
+
+REDUCTIONS = frozenset(("Mean", "Sum"))
+
+DTYPES = {
+    "bool": "bool_",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "bfloat16": "bfloat16",
+    "complex_float": "complex64",
+    "complex_double": "complex128",
+}
+"""The dtypes of ``opdsl.runtime`` by the names that schemas have for them."""
+
+
+def quoted(text: str) -> str:
+    """A string literal, in double quotes where that needs no escape.
+
+    >>> print(quoted("a b"), quoted('say "a"'))
+    "a b" 'say "a"'
+    """
+    literal = repr(text) if text.isascii() else ascii(text)
+    return f'"{literal[1:-1]}"' if literal[0] == "'" and '"' not in literal and "\\'" not in literal else literal
+
+
+def listed(texts: Iterable[str]) -> str:
+    """A list of string literals."""
+    return f"[{', '.join(map(quoted, texts))}]"
+
+
+class Expressions:
+    """Writes expressions, and remembers the names that they use.
+
+    names: names of the language that have to be imported.
+    classes: custom classes, with the names of the Python classes that stand for them.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.classes: dict[str, str] = {}
+
+    def use(self, name: str) -> str:
+        """A name of the language."""
+        self.names.add(name)
+        return name
+
+    def annotation(self, type: Type, alias: Alias | None = None, name: str | None = None) -> str:
+        """The annotation that stands for a type.
+
+        name: the schema's name for the value, where Python does not say it.
+
+        >>> Expressions().annotation(OptionalType(ListType(BaseType.int)))
+        'list[int] | None'
+        """
+        text = self._annotation(type, alias)
+        if name is None:
+            return text
+        marker = f"{self.use('Name')}({quoted(name)})"
+        if text.startswith("Annotated[") and not isinstance(type, OptionalType):
+            return f"{text[:-1]}, {marker}]"
+        return f"{self.use('Annotated')}[{text}, {marker}]"
+
+    def _annotation(self, type: Type, alias: Alias | None) -> str:
+        if isinstance(type, OptionalType):
+            return f"{self._annotation(type.element, alias)} | None"
+        if isinstance(type, ListType):
+            return self._list(type, alias)
+        if isinstance(type, ClassType):
+            return self._class(type)
+        name = BASE_NAMES[type]
+        if type not in PYTHON_TYPES:
+            self.use(name)
+        return name if alias is None else f"{self.use('Annotated')}[{name}, {self._alias(alias)}]"
+
+    def _list(self, type: ListType, alias: Alias | None) -> str:
+        plain = f"list[{self._annotation(type.element, alias)}]"
+        if type.size is None:
+            return plain
+        either = SIZED.get(type.element) if isinstance(type.element, BaseType) else None
+        inner = plain if either is None else self.use(either)
+        return f"{self.use('Annotated')}[{inner}, {self.use('Size')}({type.size})]"
+
+    def _class(self, type: ClassType) -> str:
+        text = str(type)
+        if text not in self.classes:
+            base = "".join(part[:1].upper() + part[1:] for part in text.split(".")[3:]) or "Custom"
+            clean = "".join(character for character in base if character.isalnum() or character == "_")
+            taken = set(self.classes.values())
+            name = f"Class{clean}"
+            while name in taken:
+                name += "_"
+            self.classes[text] = name
+        return self.classes[text]
+
+    def _alias(self, alias: Alias) -> str:
+        parts = [quoted("|".join(alias.before))]
+        if alias.write:
+            parts.append("write=True")
+        if alias.after:
+            parts.append(f"after={quoted('|'.join(alias.after))}")
+        return f"{self.use('Alias')}({', '.join(parts)})"
+
+    def returns(self, returns: tuple[Return, ...]) -> str:
+        """The return annotation; several returns are a tuple."""
+        if not returns:
+            return "None"
+        texts = [self.annotation(each.type, each.alias, each.name) for each in returns]
+        return texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
+
+    def default(self, argument: Argument) -> str:
+        """The default of an argument, which prints back as it was written."""
+        default = argument.default
+        assert default is not None, "asked of arguments that have one"
+        if isinstance(default.value, int) and default.text in REDUCTIONS:
+            return f"{self.use('Reduction')}.{default.text}"
+        if isinstance(default.value, Symbol):
+            return self._symbol(default.value, argument.type, default)
+        value = _literal(default.value)
+        if _prints_back(default):
+            return value
+        return f"{self.use('spelled')}({value}, {quoted(default.text)})"
+
+    def _symbol(self, symbol: Symbol, type: Type, default: Default) -> str:
+        inside = type.element if isinstance(type, OptionalType) else type
+        owner = SYMBOL_OWNERS.get(inside) if isinstance(inside, BaseType) else None
+        if owner is not None:
+            return f"{self.use(owner)}.{symbol.name}"
+        known = DTYPES.get(symbol.name)
+        if inside is BaseType.ScalarType and known is not None:
+            return self.use(known)
+        raise AnnotationError(f"no Python value stands for the default {default.text} of type {type}")
+
+
+def _prints_back(default: Default) -> bool:
+    """Whether Python's value gives the text again."""
+    return default_of(default.value).text == default.text
+
+
+def _literal(value: DefaultValue) -> str:
+    """A literal; tuples become lists, which is what parameters are annotated with."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return f'float("{value}")'
+    return repr(value)

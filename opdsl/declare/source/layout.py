@@ -1,0 +1,38 @@
+"""Lines of source that are not too long."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WIDTH = 120
+
+
+class Group(NamedTuple):
+    """Parts with commas between them, in brackets: a call, its arguments, a dictionary."""
+
+    head: str
+    parts: tuple[Group | str, ...]
+    tail: str
+
+
+def flat(part: Group | str) -> str:
+    """A part in one line."""
+    return part if isinstance(part, str) else f"{part.head}{', '.join(map(flat, part.parts))}{part.tail}"
+
+
+def rendered(part: Group | str, indent: int = 0, comma: str = "") -> str:
+    """A part in one line where that fits, else with a line for each part inside.
+
+    >>> print(rendered(Group("f(", ("a=1", "*", "b=" + "x" * 112), ")")))
+    f(
+        a=1,
+        *,
+        b=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,
+    )
+    """
+    margin = " " * indent
+    line = f"{margin}{flat(part)}{comma}"
+    if isinstance(part, str) or len(line) <= WIDTH or not part.parts:
+        return line
+    inside = [rendered(each, indent + 4, ",") for each in part.parts]
+    return "\n".join([f"{margin}{part.head}", *inside, f"{margin}{part.tail}{comma}"])

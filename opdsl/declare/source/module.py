@@ -1,0 +1,302 @@
+"""Whole modules of declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from keyword import iskeyword, issoftkeyword
+
+import attrs
+
+from opdsl.declare.options import Inplace, Out
+from opdsl.declare.source.expressions import BASE_NAMES, DTYPES, SIZED, Expressions, quoted
+from opdsl.declare.source.layout import WIDTH, Group, rendered
+from opdsl.declare.source.options import Options, options_of, variant_options
+from opdsl.declare.variants import inplace_schema, out_schema
+from opdsl.errors import DeclarationError
+from opdsl.native import Delegate, NativeFunction, Structured
+from opdsl.native.generated import by_signature
+from opdsl.schema import Argument, FunctionSchema, OptionalType, SchemaKind
+from opdsl.schema.model import DEFAULT_NAMESPACE, TENSOR_OPTIONS
+
+HEADER = '''"""Operators, imported from {file}. Attach implementations beneath the declarations."""
+
+# mypy: disable-error-code="empty-body"
+
+from __future__ import annotations
+'''
+
+HOMES = {
+    "Annotated": "typing",
+    "ClassVar": "typing",
+    **dict.fromkeys(("BoolList", "DimVector", "FloatList", "SymIntList"), "opdsl.schema.vocabulary"),
+    "spelled": "opdsl.schema.spelling",
+    "bool_": "opdsl.runtime",
+}
+"""Where names are imported from that are not in ``opdsl`` itself."""
+
+LANGUAGE = (
+    frozenset(BASE_NAMES.values())
+    | frozenset((*HOMES, *DTYPES.values(), *SIZED.values(), "Alias", "Inplace", "Name", "Out", "Reduction", "Size"))
+    | frozenset(("TensorOptions", "annotations", "list", "object", "op", "tuple"))
+)
+"""The names that a module of declarations may use: no function has one."""
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many entries are written."""
+
+
+@attrs.frozen
+class Written:
+    """A module of declarations.
+
+    source: its text.
+    inplace, out: how many entries are folded into others as such variants.
+    """
+
+    source: str
+    inplace: int
+    out: int
+
+
+@attrs.frozen
+class Fold:
+    """A functional entry with the variants that its declaration derives."""
+
+    functional: NativeFunction
+    inplace: NativeFunction | None
+    out: NativeFunction | None
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the out variant is structured, and the others delegate to it."""
+        return self.out is not None and isinstance(self.out.structure, Structured)
+
+
+def write_module(
+    entries: Iterable[NativeFunction], *, file: str = "native_functions.yaml", progress: Progress | None = None
+) -> Written:
+    """The source of a module that declares entries.
+
+    Args:
+        entries: in the order of the module; a folded entry stands with its functional one.
+        file: what the module's first line calls their origin.
+        progress: called now and then.
+
+    Raises:
+        DeclarationError: an entry holds what no declaration says.
+    """
+    listed = tuple(entries)
+    folds = folds_of(listed)
+    folded = {id(each) for fold in folds.values() for each in (fold.inplace, fold.out) if each is not None}
+    writer = Writer(listed)
+    blocks = []
+    for place, entry in enumerate(listed):
+        if id(entry) not in folded:
+            blocks.append(writer.declaration(folds.get(id(entry), Fold(entry, None, None))))
+        if progress is not None:
+            progress(place + 1, len(listed))
+    head = HEADER.format(file=" ".join("".join(filter(str.isprintable, file)).replace("\\", "/").split('"')))
+    source = "\n\n\n".join(["\n".join([head, *writer.imports()]), *writer.classes(), *blocks]) + "\n"
+    counts = [sum(getattr(fold, which) is not None for fold in folds.values()) for which in ("inplace", "out")]
+    return Written(source, *counts)
+
+
+# ------------------------------------------------------------------------------------------------------------- folding
+
+
+def folds_of(entries: tuple[NativeFunction, ...]) -> dict[int, Fold]:
+    """The functional entries that derive others, by ``id``."""
+    found = {}
+    for kinds in by_signature(entries).values():
+        functional = kinds.get(SchemaKind.functional)
+        if functional is None:
+            continue
+        out = kinds.get(SchemaKind.out)
+        if out is not None and not _derives_out(functional, out):
+            out = None
+        inplace = kinds.get(SchemaKind.inplace)
+        if inplace is not None and not _derives_inplace(functional, inplace, out):
+            inplace = None
+        if out is not None or inplace is not None:
+            found[id(functional)] = Fold(functional, inplace, out)
+    return found
+
+
+def _derives_out(functional: NativeFunction, out: NativeFunction) -> bool:
+    if not _go_together(functional, out, out):
+        return False
+    how = Out(_plain_name(out), args=[each.name for each in out.schema.out])
+    return _derived(lambda: out_schema(functional.schema, how)) == out.schema
+
+
+def _derives_inplace(functional: NativeFunction, inplace: NativeFunction, out: NativeFunction | None) -> bool:
+    if not _go_together(functional, inplace, out):
+        return False
+    how = Inplace(_plain_name(inplace))
+    return _derived(lambda: inplace_schema(functional.schema, how)) == inplace.schema
+
+
+def _go_together(functional: NativeFunction, variant: NativeFunction, out: NativeFunction | None) -> bool:
+    """Whether what one declaration says of structure is what the entries say."""
+    if functional.name.namespace != variant.name.namespace:
+        return False
+    if out is None or not isinstance(out.structure, Structured):
+        return not isinstance(functional.structure, Structured) and functional.structure == variant.structure
+    wanted = Delegate(attrs.evolve(out.name, namespace=None))
+    return all(each is out or each.structure == wanted for each in (functional, variant))
+
+
+def _plain_name(entry: NativeFunction) -> str:
+    return str(attrs.evolve(entry.name, namespace=None))
+
+
+def _derived(derive: Callable[[], FunctionSchema]) -> FunctionSchema | None:
+    try:
+        return derive()
+    except DeclarationError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+class Writer:
+    """Writes declarations one by one, and what they all need in front of them."""
+
+    def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
+        self.expressions = Expressions()
+        self.packets: dict[str, str] = {}
+        self.taken: set[str] = set(LANGUAGE)
+        self.bases = {entry.name.base for entry in entries}
+
+    def imports(self) -> list[str]:
+        """The import statements."""
+        homes: dict[str, list[str]] = {}
+        for name in sorted(self.expressions.names | ({"ClassVar"} if self.expressions.classes else set())):
+            homes.setdefault(HOMES.get(name, "opdsl"), []).append(name)
+        lines = []
+        for home in sorted(homes, key=lambda each: (each != "typing", each)):
+            line = f"from {home} import {', '.join(homes[home])}"
+            lines.append(
+                line if len(line) <= WIDTH else rendered(Group(f"from {home} import (", tuple(homes[home]), ")"))
+            )
+            lines += [""] * (home == "typing")
+        return lines
+
+    def classes(self) -> list[str]:
+        """The classes that stand for custom ones."""
+        return [
+            f"class {name}:\n    __schema_type__: ClassVar[str] = {quoted(text)}"
+            for text, name in self.expressions.classes.items()
+        ]
+
+    def declaration(self, fold: Fold) -> str:
+        """One declaration."""
+        entry = fold.functional
+        # Names of types come first, so that no function takes one.
+        signature = self._signature(entry.schema)
+        options = options_of(entry, self.expressions)
+        if fold.is_structured:
+            options.pop("structured_delegate", None)
+        if fold.inplace is not None:
+            options["inplace"] = self._inplace(fold.inplace, fold)
+        if fold.out is not None:
+            options["out"] = self._out(fold.out, fold)
+        decorator, name = self._decorator(entry)
+        call = Group(f"@{decorator[0]}(", (decorator[1], *_keywords(options)), ")")
+        return f"{rendered(call)}\n{self._definition(name, entry.schema, signature)}"
+
+    def _definition(self, name: str, schema: FunctionSchema, signature: tuple[tuple[str, ...], str]) -> str:
+        """The ``def``; what it returns has lines of its own where there is much of it."""
+        text = rendered(Group(f"def {name}(", *signature))
+        above, newline, last = text.rpartition("\n")
+        if len(last) <= WIDTH or len(schema.returns) < 2:
+            return text
+        head = last[: last.index("tuple[") + len("tuple[")]
+        parts = tuple(self.expressions.annotation(each.type, each.alias, each.name) for each in schema.returns)
+        return f"{above}{newline}{rendered(Group(head, parts, ']: ...'))}"
+
+    def _decorator(self, entry: NativeFunction) -> tuple[tuple[str, str], str]:
+        """How a declaration begins: the packet's first by ``op``, the others as its overloads."""
+        name = entry.name
+        packet = self.packets.get(name.packet)
+        if packet is not None:
+            wanted = f"{name.base}_{name.overload or 'default'}"
+            return (f"{packet}.overload", quoted(name.overload)), self._function(wanted, self.bases)
+        function = self.packets[name.packet] = self._function(name.base, self.bases - {name.base})
+        full = f"{name.namespace or DEFAULT_NAMESPACE}::{_plain_name(entry)}"
+        return (self.expressions.use("op"), quoted(full)), function
+
+    def _function(self, wanted: str, others: Set[str]) -> str:
+        """A name for a function that nothing else has, nor will have."""
+        name = f"_{wanted}" if wanted[:1].isdigit() else wanted
+        while name in self.taken or name in others or iskeyword(name) or issoftkeyword(name):
+            name += "_" if name.endswith("_op") else "_op"
+        self.taken.add(name)
+        return name
+
+    def _inplace(self, inplace: NativeFunction, fold: Fold) -> Group | str:
+        base = fold.functional
+        rule = inplace_schema(base.schema, Inplace())
+        positional = [] if rule.name == inplace.name else [quoted(_plain_name(inplace))]
+        options = variant_options(inplace, base, self.expressions, is_structured=fold.is_structured)
+        return self._variant("Inplace", positional, options)
+
+    def _out(self, out: NativeFunction, fold: Fold) -> Group | str:
+        base = fold.functional
+        options: Options = {}
+        rule = out_schema(base.schema, Out())
+        names = [each.name for each in out.schema.out]
+        if [each.name for each in rule.out] != names:
+            options["args"] = f"({', '.join(map(quoted, names))}{',' * (len(names) == 1)})"
+        if not fold.is_structured:
+            options["explicit"] = "True"
+        options |= variant_options(out, base, self.expressions, is_structured=fold.is_structured)
+        positional = [] if rule.name == out.name else [quoted(_plain_name(out))]
+        return self._variant("Out", positional, options)
+
+    def _variant(self, kind: str, positional: list[str], options: Options) -> Group | str:
+        if not positional and not options:
+            return "True"
+        return Group(f"{self.expressions.use(kind)}(", (*positional, *_keywords(options)), ")")
+
+    # --------------------------------------------------------------------------------------------------- signatures
+
+    def _signature(self, schema: FunctionSchema) -> tuple[tuple[str, ...], str]:
+        """The parameters, and what follows them."""
+        parameters = [self._parameter(each) for each in schema.positional]
+        keywords = self._keywords(schema)
+        if keywords:
+            parameters += ["*", *keywords]
+        return tuple(parameters), f") -> {self.expressions.returns(schema.returns)}: ..."
+
+    def _keywords(self, schema: FunctionSchema) -> list[str]:
+        arguments = schema.keyword_only + schema.out
+        options = schema.tensor_options
+        if not options or not all(_is_option(*pair) for pair in zip(options, TENSOR_OPTIONS, strict=True)):
+            return [self._parameter(each) for each in arguments]
+        start = arguments.index(options[0])
+        before, after = arguments[:start], arguments[start + len(options) :]
+        together = f"options: {self.expressions.use('TensorOptions')}"
+        return [*map(self._parameter, before), together, *map(self._parameter, after)]
+
+    def _parameter(self, argument: Argument) -> str:
+        own_name = argument.name if argument.python_name != argument.name else None
+        annotation = self.expressions.annotation(argument.type, argument.alias, own_name)
+        text = f"{argument.python_name}: {annotation}"
+        return text if argument.default is None else f"{text} = {self.expressions.default(argument)}"
+
+
+def _is_option(argument: Argument, option: tuple[str, object]) -> bool:
+    """Whether an argument is as ``options: TensorOptions`` has it."""
+    if argument.default is None or argument.default.text != "None":
+        return False
+    return (argument.name, argument.type) == (option[0], OptionalType(option[1]))  # type: ignore[arg-type]
+
+
+def _keywords(options: Options) -> tuple[Group | str, ...]:
+    """Keyword arguments."""
+    return tuple(
+        value._replace(head=f"{key}={value.head}") if isinstance(value, Group) else f"{key}={value}"
+        for key, value in options.items()
+    )

@@ -1,0 +1,115 @@
+"""The keys of entries as keyword arguments of ``op``, ``Inplace`` and ``Out``."""
+
+from __future__ import annotations
+
+from opdsl.declare.source.expressions import Expressions, listed, quoted
+from opdsl.declare.source.layout import Group
+from opdsl.native import Delegate, DeviceCheck, NativeFunction, Precomputed, Structured, UfuncInnerLoop, Variant
+from opdsl.schema import Argument
+
+Options = dict[str, Group | str]
+"""Keyword arguments: names and expressions."""
+
+FUNCTION_ONLY = frozenset((Variant.function,))
+
+ABSENT = {
+    "variants": '"function"',
+    "tags": "[]",
+    "device_check": '"ExactSame"',
+    "device_guard": "True",
+    "python_module": "None",
+    "category_override": "None",
+    "structured_inherits": "None",
+}
+"""What the keys that variants inherit are where an entry does not have them."""
+
+
+def options_of(entry: NativeFunction, expressions: Expressions) -> Options:
+    """The keys of an entry that are not at their defaults."""
+    found: Options = {}
+    if entry.variants != FUNCTION_ONLY:
+        found["variants"] = quoted(", ".join(each.name for each in Variant if each in entry.variants))
+    if entry.tags:
+        found["tags"] = listed(entry.tags)
+    if entry.device_check is not DeviceCheck.ExactSame:
+        found["device_check"] = quoted(entry.device_check.name)
+    if not entry.device_guard:
+        found["device_guard"] = "False"
+    for key in ("python_module", "category_override"):
+        text = getattr(entry, key)
+        if text is not None:
+            found[key] = quoted(text)
+    found |= _structure(entry, expressions)
+    if entry.dispatch is not None:
+        lines = (f"{quoted(', '.join(line.keys))}: {quoted(str(line.kernel))}" for line in entry.dispatch)
+        found["dispatch"] = Group("{", tuple(lines), "}")
+    if entry.autogen:
+        found["autogen"] = quoted(", ".join(map(str, entry.autogen)))
+    if entry.cpp_no_default_args:
+        found["cpp_no_default_args"] = listed(entry.cpp_no_default_args)
+    for key in ("manual_cpp_binding", "manual_kernel_registration", "use_const_ref_for_mutable_tensors"):
+        if getattr(entry, key):
+            found[key] = "True"
+    return found
+
+
+def variant_options(
+    variant: NativeFunction, base: NativeFunction, expressions: Expressions, *, is_structured: bool
+) -> Options:
+    """The keys of a derived variant that it does not have from its declaration, or has otherwise.
+
+    is_structured: whether the declaration is, so that its variants delegate to its out variant without saying so.
+    """
+    own = options_of(variant, expressions)
+    inherited = _inherited(options_of(base, expressions), base, keeps_variants=not variant.schema.out)
+    for key, absent in ABSENT.items():
+        has, would_have = own.get(key, absent), inherited.get(key, absent)
+        if has == would_have:
+            own.pop(key, None)
+        else:
+            own[key] = has
+    if is_structured:
+        own.pop("structured_delegate", None)
+    return own
+
+
+def _inherited(options: Options, base: NativeFunction, *, keeps_variants: bool) -> Options:
+    """What a variant has from its declaration: torchgen's ``core`` stays with the functional one."""
+    found: Options = {key: options[key] for key in ABSENT if key in options}
+    tags = [each for each in base.tags if each != "core"]
+    found["tags"] = listed(tags)
+    if not keeps_variants:
+        found.pop("variants", None)
+    return found
+
+
+def _structure(entry: NativeFunction, expressions: Expressions) -> Options:
+    structure = entry.structure
+    if isinstance(structure, Delegate):
+        return Options(structured_delegate=quoted(str(structure.to)))
+    if not isinstance(structure, Structured):
+        return {}
+    found: Options = {"structured": "True"}
+    if structure.inherits is not None:
+        found["structured_inherits"] = quoted(structure.inherits)
+    if structure.precomputed is not None:
+        found["precomputed"] = _precomputed(structure.precomputed, expressions)
+    if structure.ufunc:
+        found["ufunc_inner_loop"] = Group("{", tuple(map(_inner_loop, structure.ufunc)), "}")
+    return found
+
+
+def _precomputed(precomputed: Precomputed, expressions: Expressions) -> Group:
+    parts = [_arguments(quoted(name), made, expressions) for name, made in precomputed.replaced]
+    if precomputed.added:
+        parts.append(_arguments("None", precomputed.added, expressions))
+    return Group("{", tuple(parts), "}")
+
+
+def _arguments(key: str, arguments: tuple[Argument, ...], expressions: Expressions) -> Group:
+    parts = (f"{quoted(each.name)}: {expressions.annotation(each.type)}" for each in arguments)
+    return Group(f"{key}: {{", tuple(parts), "}")
+
+
+def _inner_loop(loop: UfuncInnerLoop) -> str:
+    return f"{quoted(loop.key.name)}: ({quoted(loop.name)}, {listed(loop.dtypes)})"

@@ -1,0 +1,90 @@
+"""``opdsl import``, and ``opdsl export`` of what it writes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from opdsl.native import load, loads
+
+Run = Callable[..., Result]
+
+TEXT = """\
+- func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  variants: function, method
+  structured_delegate: add.out
+  tags: pointwise
+- func: add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
+  variants: method
+  structured_delegate: add.out
+  tags: pointwise
+- func: add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
+  structured: True
+  dispatch:
+    CPU: add_out
+"""
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    path = folder / "functions.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_declarations_fold_what_they_derive(run: Run, file: Path) -> None:
+    source = run("import", str(file)).stdout
+    assert source.count("def ") == 1
+    assert "def add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor: ..." in source
+
+
+def test_exporting_the_module_gives_the_entries_back(run: Run, file: Path, folder: Path) -> None:
+    result = run("import", str(file), "-o", "imported_ops.py")
+    assert "wrote 3 entries to imported_ops.py; 1 in-place and 1 out= entries are derived" in result.stderr
+    exported = run("export", "--module", "imported_ops.py").stdout
+    names = {each.name.qualified: each for each in loads(exported)}
+    assert names == {each.name.qualified: each for each in loads(TEXT)}
+
+
+def test_a_module_may_declare_what_opdsl_has(run: Run, file: Path) -> None:
+    run("import", str(file), "-o", "imported_ops.py")
+    run("export", "--module", "imported_ops.py")
+    assert "aten::add.Tensor" in run("list", "add.Tensor").stdout
+
+
+def test_faults_are_shown(run: Run, folder: Path) -> None:
+    (folder / "bad.yaml").write_text("- func: f(Tenso self) -> Tensor\n")
+    result = run("import", "bad.yaml")
+    assert (result.exit_code, "bad.yaml:1:11: Tenso is no schema type" in result.stderr) == (1, True)
+
+
+def test_pytorchs_file_type_checks_and_comes_back(tmp_path: Path) -> None:
+    torchgen = importlib.util.find_spec("torchgen")
+    assert torchgen is not None
+    assert torchgen.submodule_search_locations is not None
+    corpus = Path(torchgen.submodule_search_locations[0]) / "packaged/ATen/native/native_functions.yaml"
+    environment = {**os.environ, "MYPYPATH": str(Path(__file__).parents[2])}
+
+    def call(module: str, *arguments: str) -> None:
+        command = [sys.executable, "-m", module, *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300)
+        assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+
+    code = "from opdsl.cli import main; main()"
+    for arguments in (
+        ["import", str(corpus), "-o", "aten_ops.py"],
+        ["export", "--module", "aten_ops.py", "-o", "n.yaml"],
+    ):
+        command = [sys.executable, "-c", code, *arguments]
+        subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, timeout=300)
+    assert {str(each.schema): each for each in load(tmp_path / "n.yaml")} == {
+        str(each.schema): each for each in load(corpus)
+    }
+    call("mypy", "--strict", "--follow-imports=silent", "aten_ops.py")
