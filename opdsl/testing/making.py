@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
-import opdsl
-from opdsl.runtime import DType, Tensor, bool_
+from opdsl.aten.copying import to_dtype_tensor
+from opdsl.aten.views import slice_tensor, transpose
+from opdsl.runtime import DType, Tensor, bool_, from_numpy
 
 
 class Maker:
@@ -23,7 +26,7 @@ class Maker:
 
     def __call__(self, *shape: int, dtype: DType | None = None) -> Tensor:
         """A contiguous tensor."""
-        values = self._random.standard_normal(shape) * 3
+        values: Any = self._random.standard_normal(shape) * 3
         kind = dtype or self.dtype
         if kind.is_complex:
             values = values + 1j * self._random.standard_normal(shape)
@@ -31,17 +34,17 @@ class Maker:
             values = values > 0
         elif not kind.is_signed:
             values = numpy.abs(values)
-        return opdsl.tensor(values.tolist()).to(kind).reshape(shape)
+        return to_dtype_tensor(from_numpy(numpy.asarray(values)), kind, copy=True)
 
     def transposed(self, *shape: int) -> Tensor:
         """A tensor whose first and last dimension lie in memory the other way round."""
         turned = list(shape)
         turned[0], turned[-1] = turned[-1], turned[0]
-        return self(*turned).transpose(0, -1)
+        return transpose(self(*turned), 0, -1)
 
     def strided(self, *shape: int) -> Tensor:
         """A tensor with gaps between its elements."""
         base = self(*(2 * size for size in shape))
         for dim in range(len(shape)):
-            base = opdsl.ops.aten.slice.Tensor(base, dim, 0, None, 2)
+            base = slice_tensor(base, dim, 0, None, 2)
         return base

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
 from typing import Any, NamedTuple
 
 from opdsl.dispatch import Operator, State, registry
@@ -77,36 +76,46 @@ class Call(NamedTuple):
     depth: int
 
 
-@contextmanager
-def watching() -> Iterator[list[Call]]:
-    """See every call of an operator whose kernel is looked up. Plans are dropped, so that each is, once."""
-    calls: list[Call] = []
-    depth = 0
-    find = Operator.find
+class Watch:
+    """What was seen of calls.
 
-    def watched(operator: Operator, arguments: Any, state: State) -> Any:
-        kernel = find(operator, arguments, state)
+    calls: all of them, in the order in which they began.
+    depth: how many are running now.
+    """
+
+    __slots__ = ("calls", "depth")
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.depth = 0
+
+    def around(self, operator: Operator, kernel: Callable[..., object]) -> Callable[..., object]:
+        """A kernel whose calls are seen."""
 
         def run(*values: object) -> object:
-            nonlocal depth
-            calls.append(Call(operator, depth))
-            depth += 1
+            self.calls.append(Call(operator, self.depth))
+            self.depth += 1
             try:
                 return kernel(*values)
             finally:
-                depth -= 1
+                self.depth -= 1
 
         return run
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """See every call of an operator whose kernel is looked up. Plans are dropped, so that each is, once."""
+    watch = Watch()
+    find = Operator.find
+
+    def watched(operator: Operator, arguments: Any, state: State) -> Any:
+        return watch.around(operator, find(operator, arguments, state))
 
     for packet in registry.packets.values():
         packet.forget()
     Operator.find = watched  # type: ignore[method-assign, assignment]
     try:
-        yield calls
+        yield watch
     finally:
         Operator.find = find  # type: ignore[method-assign]
-
-
-def own_function(operator: Operator) -> FunctionType:
-    """The function of an operator itself, whichever packet function stands before it."""
-    return registry.packets[operator.packet_name].operator_function(operator)

@@ -10,7 +10,7 @@ from typing import Any
 from opdsl.dispatch import Operator
 from opdsl.runtime import Tensor
 from opdsl.schema import SchemaKind
-from opdsl.testing.subject import Call, Subject, watching
+from opdsl.testing.subject import Call, Subject, Watch, watching
 
 # What of Tensor reads elements.
 _READS = (
@@ -33,9 +33,9 @@ def check(subject: Subject) -> Iterator[str]:
     if not subject.is_composite or subject.operator.schema.kind is SchemaKind.out:
         return
     for sample in subject.samples:
-        with watching() as calls, _noting_reads(calls) as reads:
+        with watching() as watch, _noting_reads(watch) as reads:
             sample.copy().call(subject.function)
-        found = list(dict.fromkeys(_faults(subject.operator, calls)))
+        found = list(dict.fromkeys(_faults(subject.operator, watch.calls)))
         found += [f"reads elements with Tensor.{each}" for each in dict.fromkeys(reads)]
         yield from (f"{sample}: the body {each}" for each in found)
 
@@ -61,14 +61,14 @@ def _faults(composite: Operator, calls: list[Call]) -> Iterator[str]:
 
 
 @contextmanager
-def _noting_reads(calls: list[Call]) -> Iterator[list[str]]:
-    """Note what reads elements while no operator but the composite itself runs."""
+def _noting_reads(watch: Watch) -> Iterator[list[str]]:
+    """Note what reads elements while the body itself runs, and no operator that it calls."""
     reads: list[str] = []
     before = {name: getattr(Tensor, name) for name in _READS}
 
     def noting(name: str) -> Any:
         def read(tensor: Tensor, *given: Any, **named: Any) -> Any:
-            if calls and calls[-1].depth == 0:
+            if watch.depth == 1:
                 reads.append(name)
             return before[name](tensor, *given, **named)
 

@@ -13,12 +13,12 @@ from opdsl.testing.subject import Subject, watching
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     for sample in subject.samples:
-        with watching() as calls:
+        with watching() as watch:
             result = sample.copy().call(subject.function)
         try:
             shown = sample.copy().call(subject.function.meta)
         except MissingKernelError as error:
-            dynamic = subject.is_dynamic or any("dynamic_output_shape" in each.operator.tags for each in calls)
+            dynamic = subject.is_dynamic or any("dynamic_output_shape" in each.operator.tags for each in watch.calls)
             if not dynamic:
                 yield f"{sample}: {error}"
             return

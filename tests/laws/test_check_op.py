@@ -1,0 +1,288 @@
+"""``check_op`` finds what it is there to find, and takes what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import opdsl
+from opdsl import Alias, Library, Tensor
+from opdsl.errors import DeclarationError, LawError, OptionError
+from opdsl.kernels import copy_
+from opdsl.testing import Maker, Sample, check_op, samples_of, violations_of
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("law_tests") as made:
+        yield made
+
+
+def laws(function: object, **options: object) -> set[int]:
+    """The numbers of the laws that an operator breaks."""
+    return {each.law for each in violations_of(function, **options)}  # type: ignore[arg-type]
+
+
+def test_a_right_operator(library: Library) -> None:
+    @library.op(variants="function, method", inplace=True, out=True)
+    def law_scale(self: Tensor, factor: float = 2.0) -> Tensor: ...
+
+    @law_scale.pointwise
+    def law_scale_scalar(self, factor):
+        return self * factor
+
+    check_op(law_scale, dtypes=[opdsl.float32, opdsl.float16, opdsl.float64])
+
+
+def test_a_right_view(library: Library) -> None:
+    @library.op
+    def first_half(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+    @first_half.kernel("CPU", "Meta")
+    def first_half_kernel(self):
+        return self.narrow(0, 0, self.shape[0] // 2)
+
+    check_op(first_half, [Sample(Maker(opdsl.float32)(4, 3))])
+
+
+def test_a_right_composite(library: Library) -> None:
+    @library.op
+    def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        out = self @ weight.t()
+        return out if bias is None else out + bias
+
+    make = Maker(opdsl.float32)
+    check_op(affine, [Sample(make(2, 3), make(4, 3)), Sample(make(2, 3), make(4, 3), make(4))])
+
+
+def test_variants_that_differ(library: Library) -> None:
+    @library.op("double")
+    def double(self: Tensor) -> Tensor: ...
+
+    @double.kernel("CPU", "Meta")
+    def double_kernel(self):
+        return self * 2
+
+    @double.inplace_variant()
+    def double_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @double_.kernel("CPU", "Meta")
+    def double_inplace_kernel(self):
+        return self.mul_(3)
+
+    assert laws(double) == {2}
+
+
+def test_a_kernel_that_is_not_repeatable(library: Library) -> None:
+    seen: list[Tensor] = []
+
+    @library.op
+    def counted(self: Tensor) -> Tensor: ...
+
+    @counted.kernel("CPU", "Meta")
+    def counted_kernel(self):
+        seen.append(self)
+        return self + len(seen)
+
+    assert laws(counted) == {2}
+
+
+@pytest.mark.parametrize("wrong", ["shape", "dtype", "strides"])
+def test_meta_that_differs_from_the_kernel(library: Library, wrong: str) -> None:
+    @library.op
+    def law_meta(self: Tensor) -> Tensor: ...
+
+    @law_meta.kernel("CPU")
+    def law_meta_cpu(self):
+        return self.clone()
+
+    @law_meta.kernel("Meta")
+    def law_meta_meta(self):
+        made = {
+            "shape": lambda: self.unsqueeze(0).clone(),
+            "dtype": lambda: self.to(opdsl.float64),
+            "strides": lambda: self.t().clone(),
+        }
+        return made[wrong]()
+
+    assert laws(law_meta, samples=[Sample(Maker(opdsl.float32)(3, 3))]) == {3}
+
+
+def test_no_meta(library: Library) -> None:
+    @library.op
+    def only_cpu(self: Tensor) -> Tensor: ...
+
+    @only_cpu.kernel("CPU")
+    def only_cpu_kernel(self):
+        return self.clone()
+
+    assert laws(only_cpu) == {3}
+
+
+def test_meta_that_takes_memory(library: Library) -> None:
+    @library.op
+    def heavy(self: Tensor) -> Tensor: ...
+
+    @heavy.kernel("CPU", "Meta")
+    def heavy_kernel(self):
+        return opdsl.zeros(self.shape)
+
+    assert laws(heavy, laws=[3]) == {3}
+
+
+def test_an_argument_that_is_written_in_secret(library: Library) -> None:
+    @library.op
+    def secret(self: Tensor) -> Tensor: ...
+
+    @secret.kernel("CPU", "Meta")
+    def secret_kernel(self):
+        self.add_(1)
+        return self.clone()
+
+    assert 4 in laws(secret)
+
+
+def test_an_argument_that_is_returned_in_secret(library: Library) -> None:
+    @library.op
+    def itself(self: Tensor) -> Tensor: ...
+
+    @itself.kernel("CPU", "Meta")
+    def itself_kernel(self):
+        return self
+
+    assert laws(itself) == {4}
+
+
+def test_an_alias_that_never_is(library: Library) -> None:
+    @library.op
+    def no_view(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+    @no_view.kernel("CPU", "Meta")
+    def no_view_kernel(self):
+        return self.clone()
+
+    assert laws(no_view) == {4}
+
+
+def test_a_write_that_never_is(library: Library) -> None:
+    @library.op
+    def no_write_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @no_write_.kernel("CPU", "Meta")
+    def no_write_kernel(self):
+        return self
+
+    assert laws(no_write_) == {4}
+
+
+def test_a_body_that_reads_elements(library: Library) -> None:
+    @library.op
+    def reads(self: Tensor) -> Tensor:
+        return self * float(self.sum().item())
+
+    assert 9 in laws(reads)
+
+
+def test_a_body_that_writes_into_an_output(library: Library) -> None:
+    @library.op
+    def fills(self: Tensor) -> Tensor:
+        return opdsl.add(self, 1, out=opdsl.empty(self.shape, dtype=self.dtype, device=self.device))
+
+    assert 9 in laws(fills)
+
+
+def test_a_body_that_changes_metadata(library: Library) -> None:
+    @library.op
+    def turns(self: Tensor) -> Tensor:
+        return self.clone().t_()
+
+    assert 9 in laws(turns)
+
+
+def test_a_body_that_copies_is_warned(library: Library) -> None:
+    @library.op
+    def copies(self: Tensor) -> Tensor:
+        return opdsl.zeros(self.shape, dtype=self.dtype, device=self.device).copy_(self)
+
+    with pytest.warns(UserWarning, match="copy_"):
+        check_op(copies)
+
+
+def test_an_output_that_is_not_looked_at(library: Library) -> None:
+    @library.op
+    def careless(self: Tensor) -> Tensor: ...
+
+    @careless.kernel("CPU", "Meta")
+    def careless_kernel(self):
+        return self + 1
+
+    @careless.out_variant()
+    def careless_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @careless_out.kernel("CPU", "Meta")
+    def careless_out_kernel(self, out):
+        return out
+
+    assert {2, 10} <= laws(careless)
+
+
+def test_an_error_that_is_not_ours(library: Library) -> None:
+    @library.op
+    def fragile(self: Tensor) -> Tensor: ...
+
+    @fragile.kernel("CPU", "Meta")
+    def fragile_kernel(self):
+        return self + 1
+
+    @fragile.out_variant()
+    def fragile_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @fragile_out.kernel("CPU", "Meta")
+    def fragile_out_kernel(self, out):
+        if out.is_meta is not self.is_meta:
+            raise ValueError("elsewhere")
+        return copy_(out, self + 1)
+
+    found = violations_of(fragile, laws=[10])
+    assert [each.law for each in found] == [10]
+    assert "ValueError is no error of opdsl's" in str(found[0])
+
+
+def test_the_message_names_operator_law_and_sample(library: Library) -> None:
+    @library.op
+    def alias(self: Tensor) -> Tensor: ...
+
+    @alias.kernel("CPU", "Meta")
+    def alias_kernel(self):
+        return self
+
+    with pytest.raises(LawError) as caught:
+        check_op(alias)
+    assert "law_tests::alias breaks the laws" in str(caught.value)
+    assert "law 4 (a kernel writes and shares what its schema says" in str(caught.value)
+    assert "(float32[3, 4])" in str(caught.value)
+
+
+def test_samples_that_do_not_fit(library: Library) -> None:
+    @library.op
+    def particular(self: Tensor) -> Tensor: ...
+
+    @particular.kernel("CPU", "Meta")
+    def particular_kernel(self):
+        opdsl.check(self.ndim == 7, "expected seven dimensions", got=self.ndim)
+        return self.clone()
+
+    with pytest.raises(OptionError, match=r"expected seven dimensions.*samples=\[opdsl.testing.Sample"):
+        check_op(particular)
+
+
+def test_what_is_no_operator() -> None:
+    with pytest.raises(DeclarationError, match="@op"):
+        check_op(print)
+
+
+def test_samples_are_the_same_each_time() -> None:
+    operator = opdsl.ops.aten.mm.default.operator
+    one, two = (next(iter(samples_of(operator))).tensors()[0].tolist() for _ in range(2))
+    assert one == two

@@ -1,0 +1,52 @@
+"""Law 7: the computed table of each of our operators is what PyTorch computes from the same registrations."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.dispatch import FALLTHROUGH, DispatchKey, Operator
+from opdsl.dispatch.keys import RUNTIME_KEYS
+
+opdsl.add  # noqa: B018  loads the operators
+
+
+def representatives() -> dict[tuple[str, ...], Operator]:
+    """One operator for each set of keys that are registered."""
+    return {tuple(sorted(map(str, each.registrations))): each for each in opdsl.registry}
+
+
+def rows_in_torch(keys: tuple[str, ...]) -> dict[str, str]:
+    """What PyTorch's table has for an operator with kernels under these keys: by key, the key of the kernel."""
+    library = torch._C._dispatch_library("FRAGMENT", "opdsl_laws", "")
+    library.def_("made(Tensor x) -> Tensor")
+    for key in keys:
+        library.impl_t_t("made", dispatch=key, debug=f"fn_{key}")
+    text = torch._C._dispatch_dump_table("opdsl_laws::made")
+    del library
+    rows = dict(line.split(": ", 1) for line in text.splitlines())
+    return {key: row.split()[0].removeprefix("fn_") for key, row in rows.items() if row.startswith("fn_")}
+
+
+@pytest.mark.parametrize("keys", representatives(), ids=", ".join)
+def test_table(keys: tuple[str, ...]) -> None:
+    operator = representatives()[keys]
+    names = {id(kernels[0]): str(key) for key, kernels in operator.registrations.items()}
+    found = {}
+    for key in RUNTIME_KEYS:
+        kernel = operator.entry(key).kernel
+        if kernel is not None and kernel is not FALLTHROUGH and id(kernel) in names:
+            found[str(key)] = names[id(kernel)]
+    found.pop("Common", None)  # ours alone
+    expected = rows_in_torch(keys)
+    assert found == expected
+
+
+def test_every_operator_has_a_kernel() -> None:
+    assert [each.name for each in opdsl.registry if not each.registrations] == []
+
+
+def test_the_representatives_stand_for_all() -> None:
+    assert len(representatives()) >= 4
+    assert DispatchKey("CPU") in RUNTIME_KEYS
