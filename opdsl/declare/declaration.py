@@ -114,8 +114,9 @@ class Declaration:
             wanted.insert(0, kernel.__code__.co_varnames[0])
         require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=self.main.schema)
         for key in parsed:
+            self._require_free(f"kernel {key}", kernel)
+        for key in dict.fromkeys(parsed):
             self._claim(f"kernel {key}", kernel)
-        for key in parsed:
             self._register_plain(kernel, key)
 
     def _register_plain(self, function: FunctionType, key: DispatchKey) -> None:
@@ -150,8 +151,10 @@ class Declaration:
                 f"{location(kernel)}: {self.name}: @{decorator} makes views, but {schema} returns none. "
                 'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
             )
-        for text in keys:
-            key = DispatchKey(text)
+        parsed = [DispatchKey(each) for each in keys]
+        for key in parsed:
+            self._require_free(f"kernel {key}", kernel)
+        for key in parsed:
             self._claim(f"kernel {key}", kernel)
             self.library.register(self.main, key, ViewKernel(kernel))
 
@@ -212,10 +215,12 @@ class Declaration:
         decorator = f"{self.function.__name__}.pointwise"
         scalar = require_function(function, decorator)
         schema = self.main.schema
-        self._claim(f"pointwise {dict(when)}" if when else "pointwise", scalar)
+        what = f"pointwise {dict(when)}" if when else "pointwise"
+        self._require_free(what, scalar)
         present = self.definition
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
         definition.add(scalar, promote=promote, keep=keep, wrapped=wrapped, rounded=rounded, when=when)
+        self._claim(what, scalar)
         if definition is present:
             return
         if "meta" in self.attached:
@@ -251,9 +256,10 @@ class Declaration:
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         function = require_function(combine, f"{self.function.__name__}.reduction")
-        self._claim("reduction", function)
+        self._require_free("reduction", function)
         definition = ReductionDefinition(self.main.schema, self.name)
         definition.define(function, **options)
+        self._claim("reduction", function)
         self.definition = definition
         self._infer_tag("reduction")
         for key in COMPILED_KEYS:
@@ -280,8 +286,10 @@ class Declaration:
             decorator=decorator,
             schema=self.main.schema,
         )
-        for text in keys:
-            key = DispatchKey(text)
+        parsed = [DispatchKey(each) for each in keys]
+        for key in parsed:
+            self._require_free(f"out_kernel {key}", kernel)
+        for key in dict.fromkeys(parsed):
             self._claim(f"out_kernel {key}", kernel)
             definition.add_kernel(str(key), kernel, compiled=compiled)
             self._register_structured(key)
@@ -298,12 +306,16 @@ class Declaration:
         for variant, operator in self.operators.items():
             self.library.register(operator, key, self.definition.kernel(variant, operator, str(key)))
 
-    def _claim(self, what: str, function: FunctionType) -> None:
-        """Note that something is attached; a second of the same is a mistake."""
+    def _require_free(self, what: str, function: FunctionType) -> None:
+        """A second of the same is a mistake."""
         present = self.attached.get(what)
         if present is not None:
             raise DuplicateOperatorError(
                 f"{location(function)}: {self.name}: a second {what} is attached; the first stands at "
                 f"{location(present)}. Remove one of them."
             )
+
+    def _claim(self, what: str, function: FunctionType) -> None:
+        """Note that something is attached."""
+        self._require_free(what, function)
         self.attached[what] = function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -10,9 +10,20 @@ from typing import Any
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current
-from opdsl.errors import DispatchKeyError, MissingKernelError
+from opdsl.errors import DispatchKeyError, KernelSignatureError, MissingKernelError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
+
+_REDUCTION_OPTIONS = (
+    "init",
+    "lift",
+    "finish",
+    "promote",
+    "accumulators",
+    "results",
+    "needs_elements",
+    "empty_is_all",
+)
 
 
 class Facets:
@@ -82,16 +93,49 @@ class Facets:
         """Attach a scalar function."""
 
         def attach(decorated: object) -> object:
-            names = _names(keep), _names(wrapped), _names(rounded)
+            self._check_option("pointwise", "promote", promote, str)
+            self._check_option("pointwise", "when", {} if when is None else when, dict)
+            names = (
+                self._names("pointwise", "keep", keep),
+                self._names("pointwise", "wrapped", wrapped),
+                self._names("pointwise", "rounded", rounded),
+            )
             self.declaration.attach_pointwise(decorated, promote, *names, when or {})
             return decorated
 
         return attach if function is None else attach(function)
 
+    def _check_option(self, decorator: str, option: str, given: object, kind: type) -> None:
+        if not isinstance(given, kind):
+            name = self.declaration.function.__name__
+            raise KernelSignatureError(
+                f"{self.declaration.name}: @{name}.{decorator}({option}={given!r}) is no {kind.__name__}"
+            )
+
+    def _names(self, decorator: str, option: str, given: str | Iterable[str]) -> tuple[str, ...]:
+        names = (given,) if isinstance(given, str) else given
+        self._check_option(decorator, option, names, Collection)
+        for each in names:
+            self._check_option(decorator, option, each, str)
+        return tuple(names)
+
+    def _check_reduction(self, options: Mapping[str, Any]) -> None:
+        unknown = [each for each in options if each not in _REDUCTION_OPTIONS]
+        if unknown or "init" not in options:
+            name = self.declaration.function.__name__
+            problem = f"has no option {unknown[0]!r}" if unknown else "needs init=, the value of no elements"
+            raise KernelSignatureError(
+                f"{self.declaration.name}: @{name}.reduction {problem}. It takes {', '.join(_REDUCTION_OPTIONS)}."
+            )
+        for option in ("accumulators", "results"):
+            self._names("reduction", option, options.get(option) or ())
+        self._check_option("reduction", "promote", options.get("promote", ""), str)
+
     def reduction(self, **options: Any) -> Callable[[Any], Any]:
         """Attach the scalar functions of a reduction; the decorated one combines accumulators."""
 
         def attach(decorated: Any) -> Any:
+            self._check_reduction(options)
             self.declaration.attach_reduction(decorated, options)
             return decorated
 
@@ -161,10 +205,6 @@ class Facets:
             return declaration.library.declare_variant(declaration, variant, function, name, options, names)
 
         return decorate
-
-
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _on_meta(value: object) -> object:

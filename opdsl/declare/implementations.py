@@ -11,6 +11,7 @@ from opdsl.schema import FunctionSchema
 from opdsl.schema.vocabulary import TensorOptions
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
+_SUSPENDS = 0x20 | 0x80 | 0x200  # CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def parameter_names(function: FunctionType) -> tuple[str, ...]:
@@ -29,6 +30,11 @@ def require_function(candidate: object, decorator: str) -> FunctionType:
         raise KernelSignatureError(
             f"@{decorator} decorates a Python function, not {type(candidate).__name__}. "
             f"Write it beneath the declaration: @{decorator} / def ..."
+        )
+    if candidate.__code__.co_flags & _SUSPENDS:
+        raise KernelSignatureError(
+            f"{location(candidate)}: @{decorator} decorates a generator or an async function, {candidate.__name__}. "
+            "Return the result: write it as a plain function."
         )
     return candidate
 

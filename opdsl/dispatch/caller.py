@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
@@ -51,17 +51,17 @@ class Slot:
         """The expression of its part of a plan's key."""
         name = self.name
         if self.kinds == {Kind.NUMBER}:
-            return f"type({name})"
+            return f"§type({name})"
         if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
             # A number before the tensor is rare enough for the slow road.
             plain = self.required and (name == "self" or not self.numbers)
-            return f"{name}.geometry" if plain else f"({name}.geometry if type({name}) is Tensor else type({name}))"
+            return f"{name}.geometry" if plain else f"({name}.geometry if §type({name}) is §Tensor else §type({name}))"
         if self.kinds == {Kind.TENSORS}:
-            return f"tuple([each.geometry for each in {name}])"
+            return f"§tuple([§each.geometry for §each in {name}])"
         if self.kinds == {Kind.VALUE}:
             # An int is its own key: no other key is an int, so nothing that equals it is taken for it.
-            return f"({name} if type({name}) is int else value_key({name}))"
-        return f"mixed_key({name})"
+            return f"({name} if §type({name}) is §int else §value_key({name}))"
+        return f"§mixed_key({name})"
 
 
 def _slots(signatures: Sequence[Signature]) -> list[Slot]:
@@ -252,10 +252,12 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
 
 def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, object], plan: Plan) -> Plan:
     """A function that takes the handed names and calls the plan with the wanted ones, or their defaults."""
-    namespace: dict[str, object] = {"plan": plan, "missing": MISSING}
-    namespace.update({f"default_{name}": value for name, value in defaults.items()})
-    passed = [f"default_{name} if {name} is missing else {name}" if name in defaults else name for name in wanted]
-    exec(f"def adapted({', '.join(handed)}):\n    return plan({', '.join(passed)})\n", namespace)
+    names: dict[str, object] = {"plan": plan, "missing": MISSING}
+    names.update({f"default_{name}": value for name, value in defaults.items()})
+    passed = [f"§default_{name} if {name} is §missing else {name}" if name in defaults else name for name in wanted]
+    namespace = {_free_name(name, handed): value for name, value in names.items()}
+    text = f"def adapted({', '.join(handed)}):\n    return §plan({', '.join(passed)})\n"
+    exec(_with_free_names(text, handed), namespace)
     adapted = namespace["adapted"]
     assert callable(adapted)
     return adapted
@@ -277,13 +279,13 @@ def _parameters(caller: Caller) -> str:
         if slot.keyword_only and not after_star:
             parts.append("*")
             after_star = True
-        parts.append(slot.name if slot.required else f"{slot.name}=default_{slot.name}")
+        parts.append(slot.name if slot.required else f"{slot.name}=§default_{slot.name}")
     if caller.required_out:
         parts += ["out"] if after_star else ["*", "out"]
     elif caller.out is not None:
         parts += ["out=None"] if after_star else ["*", "out=None"]
     if spread is not None:
-        parts.append("**named")
+        parts.append("**§named")
     return ", ".join(parts)
 
 
@@ -294,7 +296,7 @@ def _keys(caller: Caller, *, with_options: bool) -> list[str]:
     options: list[str] = []
     for place, slot in enumerate(caller.slots):
         if spread is not None and place == spread:
-            levels.append("spread")
+            levels.append("§spread")
         elif slot.required:
             levels.append(slot.key())
         else:
@@ -312,12 +314,12 @@ def _spread(caller: Caller) -> list[str]:
         return []
     name = caller.slots[caller.spread].name
     return [
-        f"    for each in {name}:",
-        "        if type(each) is not int:",
-        f"            spread = spread_key({name})",
+        f"    for §each in {name}:",
+        "        if §type(§each) is not §int:",
+        f"            §spread = §spread_key({name})",
         "            break",
         "    else:",
-        f"        spread = {name}",
+        f"        §spread = {name}",
     ]
 
 
@@ -336,8 +338,8 @@ def _slow_call(caller: Caller) -> str:
     if caller.required_out:
         named.append("'out': out")
     if caller.spread is not None:
-        named.append("**named")
-    return f"slow({positional}, {{{', '.join(named)}}})"
+        named.append("**§named")
+    return f"§slow({positional}, {{{', '.join(named)}}})"
 
 
 def _write(caller: Caller) -> str:
@@ -346,9 +348,9 @@ def _write(caller: Caller) -> str:
     options = [slot for place, slot in enumerate(caller.slots) if not slot.required and place != caller.spread]
     dynamic = [slot.name for place, slot in enumerate(caller.slots) if slot.is_dynamic and place != caller.spread]
     passed = ", ".join(dynamic + (["out"] if caller.required_out else []))
-    direct = "plans[state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=False))
-    full = "plans[state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=True))
-    at_default = " and ".join(f"{slot.name} is default_{slot.name}" for slot in options)
+    direct = "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=False))
+    full = "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=True))
+    at_default = " and ".join(f"{slot.name} is §default_{slot.name}" for slot in options)
     slow = _slow_call(caller)
     lines = [f"def {caller.name}({parameters}):"]
     if caller.out is not None:
@@ -356,29 +358,29 @@ def _write(caller: Caller) -> str:
         if caller.spread is not None:
             arguments[caller.spread] = "*" + arguments[caller.spread]
         arguments += [f"{slot.name}={slot.name}" for slot in caller.slots if slot.keyword_only]
-        more = ["**named"] if caller.spread is not None else []
+        more = ["**§named"] if caller.spread is not None else []
         lines += [
             "    if out is not None:",
-            f"        return call_out({', '.join([*arguments, 'out=out', *more])})",
+            f"        return §call_out({', '.join([*arguments, 'out=out', *more])})",
         ]
     if caller.spread is not None:
-        lines += ["    if named:", f"        return {slow}"]
+        lines += ["    if §named:", f"        return {slow}"]
     lines += [*_spread(caller), "    try:"]
     if options:
         lines += [
             f"        if {at_default}:",
-            f"            plan = {direct}",
+            f"            §plan = {direct}",
             "        else:",
-            f"            plan = {full}",
+            f"            §plan = {full}",
         ]
     else:
-        lines.append(f"        plan = {direct}")
+        lines.append(f"        §plan = {direct}")
     # The slow road lies outside the handler, so that its errors do not show a KeyError as their context.
     lines += [
-        "    except (KeyError, AttributeError, TypeError):",
+        "    except (§KeyError, §AttributeError, §TypeError):",
         "        pass",
         "    else:",
-        f"        return plan({passed})",
+        f"        return §plan({passed})",
         f"    return {slow}",
     ]
     tuple_of = [", ".join(_keys(caller, with_options=each)) for each in (False, True)]
@@ -386,7 +388,24 @@ def _write(caller: Caller) -> str:
     if options:
         lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
     lines.append(f"    return ({tuple_of[1]},)")
-    return "\n".join(lines) + "\n"
+    return _with_free_names("\n".join(lines) + "\n", {slot.name for slot in caller.slots})
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """A name of ours, made longer until no parameter has it."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _with_free_names(source: str, taken: Collection[str]) -> str:
+    """The source with our own names, which are marked in it, made different from those of the parameters."""
+    plain, *marked = source.split("§")
+    parts = [plain]
+    for part in marked:
+        length = next((place for place, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
+        parts += [_free_name(part[:length], taken), part[length:]]
+    return "".join(parts)
 
 
 def _compile(caller: Caller) -> FunctionType:
@@ -400,10 +419,12 @@ def _compile(caller: Caller) -> FunctionType:
         "spread_key": spread_key,
         "slow": _slow_road(caller),
         "call_out": None if caller.out is None else caller.out.function,
+        **{each.__name__: each for each in (type, tuple, int, KeyError, AttributeError, TypeError)},
         **{f"default_{slot.name}": slot.default for slot in caller.slots},
     }
+    taken = {slot.name for slot in caller.slots}
     namespace = caller.namespace
-    namespace.update(names)
+    namespace.update({_free_name(name, taken): value for name, value in names.items()})
     filename = f"<opdsl caller {caller.name} {id(caller):x}>"
     exec(compile(caller.source, filename, "exec"), namespace)
     linecache.cache[filename] = (len(caller.source), None, caller.source.splitlines(keepends=True), filename)

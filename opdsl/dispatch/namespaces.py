@@ -20,14 +20,14 @@ class Namespace:
         packet = self._registry.packets.get(f"{self._name}::{name}")
         if packet is None:
             raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
-        for overload, operator in packet.overloads.items():
+        for overload, operator in tuple(packet.overloads.items()):
             packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
             packet.build(operator)  # so that its source can be looked at
         return packet.main.build()
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
-        return sorted(each.removeprefix(prefix) for each in self._registry.packets if each.startswith(prefix))
+        return sorted(each.removeprefix(prefix) for each in tuple(self._registry.packets) if each.startswith(prefix))
 
     def __repr__(self) -> str:
         return f"<namespace {self._name}: {len(self.__dir__())} packets>"
@@ -49,7 +49,7 @@ class Operators:
         load = self._loaders.get(name)
         if load is not None:
             load()
-        elif not any(each.startswith(f"{name}::") for each in self._registry.packets):
+        elif not any(each.startswith(f"{name}::") for each in tuple(self._registry.packets)):
             raise UnknownOperatorError(
                 f"no namespace {name}. Import the module that declares it, or declare an operator with "
                 f'@op("{name}::...").'
@@ -57,4 +57,4 @@ class Operators:
         return Namespace(name, self._registry)
 
     def __dir__(self) -> list[str]:
-        return sorted({each.partition("::")[0] for each in self._registry.packets} | self._loaders.keys())
+        return sorted({each.partition("::")[0] for each in tuple(self._registry.packets)} | self._loaders.keys())

@@ -78,7 +78,7 @@ class Packet:
         """
 
         def make(namespace: dict[str, object]) -> Caller:
-            chosen = [each for each in self.overloads.values() if select(each)]
+            chosen = [each for each in tuple(self.overloads.values()) if select(each)]
             signatures = pair(chosen, skip_self=is_method, with_out=not is_method)
             return make_caller(name or self.base, signatures, namespace, not_implemented=not_implemented)
 
@@ -123,10 +123,10 @@ class Packet:
 
     def change(self) -> None:
         """Make every function anew when it is next called."""
-        for facade in self.facades:
+        for facade in tuple(self.facades):
             facade.change()
 
     def forget(self) -> None:
         """Drop every plan: a kernel has changed."""
-        for facade in self.facades:
+        for facade in tuple(self.facades):
             facade.forget()

@@ -62,6 +62,7 @@ class MetaContext:
             KernelError: there is no such output, it is set already, or its dtype or sizes make no sense.
         """
         shape = self._checked_shape(index, sizes)
+        self._check_kinds(index, like=(like, Tensor), dtype=(dtype, DType), device=(device, Device))
         kind = dtype or (like.dtype if like is not None else None)
         if kind is None:
             raise self._error(f"output {index} has no dtype", "Give like= or dtype=")
@@ -93,6 +94,11 @@ class MetaContext:
                     f"Call ctx.set_output({index}, sizes, like=...)",
                 )
         return tuple(self._promises[index] for index in range(self._count))
+
+    def _check_kinds(self, index: int, **given: tuple[object, type]) -> None:
+        for name, (value, kind) in given.items():
+            if value is not None and not isinstance(value, kind):
+                raise self._error(f"output {index} has {name}={value!r}", f"Give a {kind.__name__}")
 
     def _checked_shape(self, index: int, sizes: Sequence[int]) -> tuple[int, ...]:
         self._check_index(index)

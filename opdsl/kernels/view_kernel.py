@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 
+from opdsl.errors import KernelError
 from opdsl.kernels.described import Described
-from opdsl.runtime import Tensor, make_view, view_of, view_plan
+from opdsl.runtime import Tensor, View, make_view, view_of, view_plan
 
 
 class ViewKernel(Described):
@@ -23,7 +24,7 @@ class ViewKernel(Described):
 
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
         """The view. What the function raises for shapes that do not fit passes through."""
-        return make_view(viewed, *self.function(view_of(viewed), *arguments))
+        return make_view(viewed, *self._place(viewed, arguments))
 
     @property
     def kind(self) -> str:
@@ -40,4 +41,13 @@ class ViewKernel(Described):
         viewed, *rest = arguments
         if not isinstance(viewed, Tensor) or not viewed.is_cpu:
             return None
-        return view_plan(viewed, self.function(view_of(viewed), *rest))
+        return view_plan(viewed, self._place(viewed, rest))
+
+    def _place(self, viewed: Tensor, arguments: Sequence[object]) -> View:
+        place = self.function(view_of(viewed), *arguments)
+        if not isinstance(place, View):
+            raise KernelError(
+                f"the view kernel {self.function.__name__} returned {type(place).__name__}. Return a View: "
+                "view.narrow(...), or opdsl.runtime.View(shape, strides, offset)."
+            )
+        return place

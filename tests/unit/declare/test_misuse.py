@@ -1,0 +1,170 @@
+"""Decorators given wrong things: an error that says what to write, nothing half-attached, and a second try works."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.dispatch import registry
+from opdsl.errors import KernelError, KernelSignatureError, OpdslError
+
+
+def scaled(self, beta):
+    return self * beta
+
+
+def added(a, b):
+    return a + b
+
+
+def generating(self, beta):
+    yield self
+
+
+async def suspending(self, beta):
+    return self
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("misuse") as made:
+        yield made
+
+
+def declare(library: Library) -> Any:
+    @library.op(inplace=True, out=True)
+    def f(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+    return f
+
+
+def snapshot() -> dict[str, Any]:
+    return {each.name: {key: tuple(kernels) for key, kernels in each.registrations.items()} for each in registry}
+
+
+DECORATORS: dict[str, Callable[[Any, Any], object]] = {
+    "pointwise": lambda f, what: f.pointwise(promote="default")(what),
+    "kernel": lambda f, what: f.kernel("CPU")(what),
+    "reduction": lambda f, what: f.reduction(init=0)(what),
+    "out_kernel": lambda f, what: f.out_kernel("CPU")(what),
+    "view_kernel": lambda f, what: f.view_kernel("CPU")(what),
+    "out_variant": lambda f, what: f.out_variant()(what),
+    "inplace_variant": lambda f, what: f.inplace_variant()(what),
+}
+WRONG = {
+    "None": None,
+    "number": 3,
+    "class": Library,
+    "partial": functools.partial(scaled, beta=2),
+    "builtin": len,
+    "method": "x".join,
+    "generator": generating,
+    "async": suspending,
+    "too few": lambda self: self,
+    "any": lambda *given: given[0],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("decorator", DECORATORS)
+def test_wrong_things_leave_nothing_behind(library: Library, decorator: str, wrong: str) -> None:
+    f = declare(library)
+    before = snapshot()
+    with pytest.raises(OpdslError):
+        DECORATORS[decorator](f, WRONG[wrong])
+    assert snapshot() == before
+    assert f.pointwise(scaled) is scaled  # nothing stands in its way
+    assert f(opdsl.ones([2]), 3.0).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"promote": "other"},
+        {"promote": ["default"]},
+        {"promote": None},
+        {"keep": 3},
+        {"keep": (3,)},
+        {"keep": "gamma"},
+        {"when": 3},
+        {"when": {"gamma": 1}},
+    ],
+    ids=str,
+)
+def test_wrong_options_of_pointwise(library: Library, options: dict[str, Any]) -> None:
+    f = declare(library)
+    with pytest.raises(KernelSignatureError, match="misuse::f"):
+        f.pointwise(**options)(scaled)
+    f.pointwise(scaled)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"init": (0, 1)}, {"init": 0, "nope": 1}, {"init": 0, "accumulators": 3}, {"init": 0, "promote": 3}],
+    ids=str,
+)
+def test_wrong_options_of_reduction(library: Library, options: dict[str, Any]) -> None:
+    @library.op
+    def total(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match="misuse::total"):
+        total.reduction(**options)(added)
+    total.reduction(init=0)(added)
+    assert total(opdsl.ones([2])).item() == 2
+
+
+def test_parameters_may_have_any_name(library: Library) -> None:
+    """Also those that the generated function uses itself."""
+
+    @library.op(inplace=True, out=True)
+    def f(self: Tensor, plan: float, slow: float, Tensor: float = 2.0, default_plan: float = 1.0) -> Tensor: ...
+
+    @f.pointwise
+    def f_scalar(self, plan, slow, tensor, default_plan):
+        return self * plan + slow + tensor + default_plan
+
+    x = opdsl.ones([2])
+    assert [f(x, 3.0, 6.0).tolist() for _ in range(2)] == [[12, 12]] * 2
+    assert [f(x, 3.0, 6.0, default_plan=0.0, out=opdsl.empty([2])).tolist() for _ in range(2)] == [[11, 11]] * 2
+
+
+def test_lists_may_be_spread_beside_parameters_of_any_name(library: Library) -> None:
+    @library.op(variants="function, method")
+    def plans(self: Tensor, state: list[int]) -> Tensor:
+        return self.view(state)
+
+    assert [plans(opdsl.ones([2]), [1, 2]).shape for _ in range(2)] == [(1, 2)] * 2
+
+
+@pytest.mark.parametrize("given", [{"like": 3}, {"dtype": "x"}, {"dtype": opdsl.float32, "device": 3}], ids=str)
+def test_set_output_is_given_nonsense(library: Library, given: dict[str, Any]) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.meta
+    def f_meta(ctx, self):
+        ctx.set_output(0, self.shape, **given)
+
+    @f.out_kernel("CPU", compiled=False)
+    def f_cpu(self, out):
+        pass
+
+    with pytest.raises(KernelError, match="misuse::f: output 0 has"):
+        f(opdsl.ones([2]))
+
+
+def test_a_view_kernel_returns_no_view(library: Library) -> None:
+    @library.op
+    def f(self: Tensor[opdsl.Alias("a")]) -> Tensor[opdsl.Alias("a")]: ...
+
+    @f.view_kernel("CPU")
+    def f_view(self):
+        return 3
+
+    with pytest.raises(KernelError, match="f_view returned int"):
+        f(opdsl.ones([2]))
