@@ -7,8 +7,9 @@ import math
 import numpy
 
 from opdsl.declare import op
-from opdsl.errors import DTypeError
+from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import cast, check, copy_, new_tensor, write_out
+from opdsl.kernels.broadcasting import broadcast
 from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, float16, float32
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
@@ -22,14 +23,16 @@ def check_same_dtype(first: Tensor, second: Tensor) -> None:
 
     Raises:
         ShapeError: they do not.
-        DTypeError: they are bool.
+        UnsupportedDTypeError: they are bool.
     """
     check(
         first.dtype is second.dtype,
         f"expected m1 and m2 to have the same dtype, but got: {first.dtype.schema_name} != {second.dtype.schema_name}",
     )
     if first.dtype is bool_:
-        raise DTypeError("matrix products are not implemented for bool. Convert to a number type first: x.to(float32).")
+        raise UnsupportedDTypeError(
+            "matrix products are not implemented for bool. Convert to a number type first: x.to(float32)."
+        )
 
 
 def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
@@ -121,7 +124,7 @@ def _matrix_product(first: Tensor, second: Tensor) -> Tensor:
             return first.mm(second)
         rows = first.reshape((math.prod(first.shape[:-1]), first.shape[-1]))
         return rows.mm(second).view((*first.shape[:-1], second.shape[-1]))
-    batch = numpy.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    batch = broadcast(first.shape[:-2], second.shape[:-2])
     count = math.prod(batch)
     flat = [each.expand((*batch, *each.shape[-2:])).reshape((count, *each.shape[-2:])) for each in (first, second)]
     return flat[0].bmm(flat[1]).view((*batch, first.shape[-2], second.shape[-1]))

@@ -192,9 +192,9 @@ class ReductionDefinition(Definition):
         out = given[0].dtype if given and given[0] is not None else None
         value = self.rule(self.label, source.dtype, named.get("dtype"), out)
         dim = named.get("dim")
-        dims = reduced_dimensions(dim, source.shape, none_is_all=self.empty_is_all)
         if self.needs_elements:
             require_elements(self.label, dim, source.shape)
+        dims = reduced_dimensions(dim, source.shape, none_is_all=self.empty_is_all)
         shape = reduced_shape(source.shape, dims, keepdim=bool(named.get("keepdim", False)))
         promises = tuple(
             Promise(RESULT_RULES[each](value, source.dtype), source.device, shape, contiguous_strides(shape))
