@@ -2,6 +2,10 @@
 
 Products are those of the definition and quotients are scaled by the larger part (Smith), as in PyTorch's kernels, so an
 infinite operand can give NaN parts. ``exp``, ``log``, ``sqrt`` and ``tanh`` have the special values of C's Annex G.
+
+Where PyTorch's results differ: quotients whose parts are denormal, and products whose terms overflow and cancel, depend
+on which steps its compiler has fused; ``power`` is ``exp(exponent * log(base))`` with the product above, where C's
+``cpow`` recovers infinities that came out as NaN.
 """
 
 from __future__ import annotations
@@ -208,6 +212,7 @@ def _tanh(z: Pair) -> Pair:
 
 
 def _power(base: Pair, exponent: Pair) -> Pair:
+    """By the logarithm; 0 to the power of 0 is NaN, as it is in PyTorch."""
     return _exp(exponent * _log(base))
 
 
