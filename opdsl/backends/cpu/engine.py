@@ -53,6 +53,8 @@ def compile_ir(
     make_ir: Callable[[], str],
     symbols: Sequence[str],
     imports: Mapping[str, int] = _NO_IMPORTS,
+    *,
+    has_long_loops: bool = True,
 ) -> Code:
     """Machine code for a module of LLVM IR, from the disk cache or compiled and stored there.
 
@@ -62,6 +64,8 @@ def compile_ir(
         make_ir: prints the module; called only when the disk has no code for the fingerprint.
         symbols: the names that the module defines for its user.
         imports: addresses of names that the module uses, beside those of the C library, which need no mention.
+        has_long_loops: whether loops are worth vectorising and unrolling; loops over a few operands or dimensions get
+            slower by it, and take long to compile.
 
     Returns:
         The code, with an address for each of the symbols.
@@ -72,19 +76,23 @@ def compile_ir(
         Statistics.loaded += 1
         return load_object(stored, symbols, imports)
     Statistics.compiled += 1
-    compiled = compile_object(make_ir())
+    compiled = compile_object(make_ir(), has_long_loops=has_long_loops)
     cache.store(key, compiled)
     return load_object(compiled, symbols, imports)
 
 
-def compile_object(text: str) -> bytes:
+def compile_object(text: str, *, has_long_loops: bool = True) -> bytes:
     """Object code of a module, optimised for this machine's processor.
+
+    Args:
+        text: the module.
+        has_long_loops: as for ``compile_ir``.
 
     Raises:
         RuntimeError: the text is no valid module; a bug in what printed it.
     """
     with _lock:
-        emitted: bytes = _machine().emit_object(_optimised(text))
+        emitted: bytes = _machine().emit_object(_optimised(text, has_long_loops))
         return emitted
 
 
@@ -95,15 +103,15 @@ def assembly(text: str) -> str:
         RuntimeError: the text is no valid module.
     """
     with _lock:
-        emitted: str = _machine().emit_assembly(_optimised(text))
+        emitted: str = _machine().emit_assembly(_optimised(text, has_long_loops=True))
         return emitted
 
 
-def _optimised(text: str) -> Any:
+def _optimised(text: str, has_long_loops: bool) -> Any:
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.verify()
-    passes = llvm.create_pass_builder(machine, _tuning())
+    passes = llvm.create_pass_builder(machine, _tuning(has_long_loops))
     passes.getModulePassManager().run(module, passes)
     return module
 
@@ -180,8 +188,10 @@ def _jit() -> Any:
 
 
 @functools.cache
-def _tuning() -> Any:
-    return llvm.create_pipeline_tuning_options(speed_level=3)
+def _tuning(has_long_loops: bool) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.loop_unrolling = has_long_loops
+    return options
 
 
 _lock = threading.RLock()

@@ -113,7 +113,8 @@ _PAUSES = {
 @functools.cache
 def code() -> engine.Code:
     """The shared code, loaded on the first call."""
-    loaded = engine.compile_ir(f"shared {sys.abiflags} {object.__basicsize__}", _text, _SYMBOLS, _addresses())
+    fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
+    loaded = engine.compile_ir(fingerprint, _text, _SYMBOLS, _addresses(), has_long_loops=False)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_usable_processors())
     os.register_at_fork(after_in_child=_after_fork_in_child)
