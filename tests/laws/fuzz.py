@@ -1,0 +1,342 @@
+"""Random programs over a pool of tensors that share memory, run by PyTorch and by opdsl and compared after every step.
+
+A program is a list of ``Step``: a target name and an expression over ``lib`` and the names before it, so that a failing
+program is read, shortened and kept as text. ``python -m tests.laws.fuzz SECONDS [SEED]`` looks for failures.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy
+import torch
+
+import opdsl
+from opdsl.errors import OpdslError
+from opdsl.runtime import make_view
+from tests.laws.programs import DTYPES, REDUCTIONS, Generator, Step
+from tests.torch.twins import Twins, theirs
+from tests.torch.values import ordinary
+
+INTEGERS = frozenset(DTYPES[:6])
+NAME = re.compile(r"\bt\d+\b")
+
+
+class Failure(NamedTuple):
+    """Where a program departs from PyTorch, and how."""
+
+    steps: tuple[Step, ...]
+    problem: str
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.steps), f"-> {self.problem}"])
+
+
+def program(text: str) -> tuple[Step, ...]:
+    """The steps of a text as a ``Failure`` prints it."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return tuple(Step(*line.split(" = ", 1)) for line in lines if line)
+
+
+# --------------------------------------------------------------------------------------------------------- two worlds
+
+
+def _theirs_strided(tensor: torch.Tensor, *place: Any) -> torch.Tensor:
+    return torch.as_strided(tensor, *place)
+
+
+def _ours_strided(tensor: opdsl.Tensor, *place: Any) -> opdsl.Tensor:
+    return make_view(tensor, *place)
+
+
+class World:
+    """The names of a program as PyTorch's values and as ours."""
+
+    def __init__(self) -> None:
+        shared = {"numpy": numpy, "operator": operator, "setitem": _set_item}
+        self.theirs: dict[str, Any] = {"lib": torch, "strided": _theirs_strided, **shared}
+        self.ours: dict[str, Any] = {"lib": opdsl, "strided": _ours_strided, **shared}
+        self.twins = Twins()
+        self.is_over = False
+
+    def pool(self) -> list[tuple[str, torch.Tensor, opdsl.Tensor]]:
+        """The tensors by name."""
+        return [
+            (name, value, self.ours[name]) for name, value in self.theirs.items() if isinstance(value, torch.Tensor)
+        ]
+
+    def run(self, step: Step) -> str | None:
+        """Run a step in both worlds; say how they depart from each other, or None."""
+        names = NAME.findall(step.expression)
+        if any(name not in self.theirs for name in names):
+            return None
+        if step.expression.startswith("values("):
+            made = eval(step.expression, {"values": _values})
+            self.theirs[step.target], self.ours[step.target] = made, self.twins.of(made)
+            return None
+        operands = [self.theirs[name] for name in names]
+        if _is_undefined(step.expression, operands) or _reduces_into_itself(step.expression, operands):
+            return None
+        resized = _resized(step.expression, self.theirs)
+        scale = max((_scale(each) for each in operands), default=1.0)
+        before = [theirs(ours) for _, _, ours in self.pool()]
+        shapes = [(ours.shape, ours.stride(), ours.dtype) for _, _, ours in self.pool()]
+        expected, error = _outcome(step.expression, self.theirs)
+        result, own_error = _outcome(step.expression, self.ours)
+        if own_error is not None and not isinstance(own_error, OpdslError) and not _is_pythons(own_error):
+            return f"raised {type(own_error).__name__}: {own_error} (PyTorch: {error!r})"
+        if (error is None) != (own_error is None):
+            self.is_over = True  # a departure that is meant leaves two different pools
+            return _departure(expected, error, result, own_error)
+        if error is not None:
+            if not isinstance(own_error, type(error)) and not _is_other_fault(own_error, error):
+                return f"{type(own_error).__name__} ({own_error}) for {type(error).__name__} ({error})"
+            return self._unchanged(before, shapes)
+        if resized is not None and tuple(resized[0].shape) != resized[1]:
+            self.is_over = True  # PyTorch enlarges memory that is shared, ours takes other memory
+            if sum(_share_storage(each, resized[0]) for each in operands) > 1:
+                return None  # and reads from what it has resized
+            return self._compare(result, expected, scale, offset=False)
+        found = self._compare(result, expected, scale) or self._compare_pool(scale)
+        if found is None:
+            self._keep(step.target, expected, result)
+            self._align()
+        return found
+
+    def _keep(self, name: str, expected: Any, result: Any) -> None:
+        if isinstance(expected, (list, tuple)) and expected and isinstance(expected[0], torch.Tensor):
+            expected, result = expected[-1], result[-1]
+        if isinstance(expected, torch.Tensor):
+            self.theirs[name], self.ours[name] = expected, result
+
+    def _unchanged(self, before: Sequence[torch.Tensor], forms: Sequence[tuple[Any, ...]]) -> str | None:
+        for (name, _, ours), values, form in zip(self.pool(), before, forms, strict=True):
+            if (ours.shape, ours.stride(), ours.dtype) != form:
+                return f"a failed call changed {name}: {form} became {(ours.shape, ours.stride(), ours.dtype)}"
+            if not torch.equal(_bits(theirs(ours)), _bits(values)):
+                return f"a failed call changed values of {name}"
+        # PyTorch resizes and writes outputs before it fails.
+        self.is_over = self._compare_pool(1.0) is not None
+        return None
+
+    def _compare_pool(self, scale: float) -> str | None:
+        for name, expected, ours in self.pool():
+            found = self._compare(ours, expected, scale)
+            if found is not None:
+                return f"{name} afterwards: {found}"
+        return None
+
+    def _compare(self, ours: Any, expected: Any, scale: float, *, offset: bool = True) -> str | None:
+        if isinstance(expected, (list, tuple)):
+            if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
+                return f"{ours!r} for {expected!r}"
+            found = (self._compare(one, two, scale) for one, two in zip(ours, expected, strict=True))
+            return next((each for each in found if each), None)
+        if not isinstance(expected, torch.Tensor):
+            same = type(ours) is type(expected) and (ours == expected or ours != ours)
+            return None if same else f"{ours!r} for {expected!r}"
+        if not isinstance(ours, opdsl.Tensor):
+            return f"{ours!r} for a tensor"
+        forms = [
+            (f"torch.{ours.dtype.name}", ours.shape, ours.stride(), ours.storage_offset()),
+            (str(expected.dtype), tuple(expected.shape), expected.stride(), expected.storage_offset()),
+        ]
+        if forms[0] != forms[1] and ((offset and expected.numel()) or forms[0][:3] != forms[1][:3]):
+            return f"{forms[0]} for {forms[1]}"
+        return _value_difference(theirs(ours), expected, scale)
+
+    def _align(self) -> None:
+        """Give ours PyTorch's very bits, so that rounding does not grow from step to step."""
+        for _, expected, ours in self.pool():
+            if expected.dtype.is_floating_point and expected.numel():
+                source = expected.view(torch.int16) if expected.dtype is torch.bfloat16 else expected
+                target = ours.array.view(numpy.int16) if expected.dtype is torch.bfloat16 else ours.array
+                numpy.copyto(target, source.clone().numpy())  # a storage that NumPy has seen is not resized any more
+
+
+def _values(dtype: str, shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    return ordinary(getattr(torch, dtype), shape, seed)
+
+
+def _set_item(tensor: Any, index: Any, value: Any) -> None:
+    tensor[index] = value
+
+
+def _outcome(expression: str, names: dict[str, Any]) -> tuple[Any, Exception | None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return eval(expression, names), None
+        except Exception as error:
+            return None, error
+
+
+# Calls with two faults, of which the libraries name another one: parts of our message and of PyTorch's.
+_TWO_FAULTS = (
+    ("Dimension out of range", "Expected the dtype for input and out to match"),
+    ("to have non-zero size", "Expected the dtype for input and out to match"),
+    ("Tensors must", "input types can't be cast"),
+    ("Sizes of tensors must match", "input types can't be cast"),
+    ("", "without overflow"),
+    ("without overflow", ""),
+    ("too many indices", "step"),
+)
+
+
+def _is_other_fault(own: Exception, error: Exception) -> bool:
+    return any(one in str(own) and other in str(error) for one, other in _TWO_FAULTS)
+
+
+def _is_pythons(error: Exception) -> bool:
+    """Whether it is what Python raises where both operands return NotImplemented."""
+    return isinstance(error, TypeError) and "unsupported operand type" in str(error)
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().flatten().view(torch.uint8) if tensor.numel() else tensor
+
+
+def _scale(value: Any) -> float:
+    """The largest finite magnitude: sums are right relative to it."""
+    if not isinstance(value, torch.Tensor) or not value.numel() or not value.dtype.is_floating_point:
+        return 1.0
+    finite = value.double().abs()
+    finite = finite[finite.isfinite()]
+    return float(finite.max()) if finite.numel() else 1.0
+
+
+def _value_difference(ours: torch.Tensor, expected: torch.Tensor, scale: float) -> str | None:
+    if expected.numel() == 0:
+        return None
+    relative = absolute = 0.0
+    if expected.dtype.is_floating_point:
+        info = torch.finfo(expected.dtype)
+        relative = 4 * info.eps
+        absolute = min(relative * max(scale, scale * scale), info.max) if scale > 1e-3 else relative
+    close = torch.isclose(ours.double(), expected.double(), rtol=relative, atol=absolute, equal_nan=True)
+    if expected.dtype in (torch.int64,):
+        close = ours == expected
+    if bool(close.all()):
+        return None
+    place = tuple(int(each) for each in (~close).nonzero()[0])
+    return f"value {ours[place].item()!r} for {expected[place].item()!r} at {place} of {tuple(expected.shape)}"
+
+
+# ------------------------------------------------------------------------------- where PyTorch's answer is no oracle
+
+
+def _resized(expression: str, names: dict[str, Any]) -> tuple[torch.Tensor, tuple[int, ...]] | None:
+    """The tensor of the pool that an expression gives as ``out``, and its shape before the call."""
+    found = re.search(r"out=(t\d+)", expression)
+    return (names[found[1]], tuple(names[found[1]].shape)) if found else None
+
+
+def _is_undefined(expression: str, operands: Sequence[torch.Tensor]) -> bool:
+    """Whether C++ leaves the result open: a float beyond the integers that it becomes, division of integers by zero."""
+    integers = [each for each in operands if str(each.dtype).removeprefix("torch.") in INTEGERS]
+    floats = [each for each in operands if each.dtype.is_floating_point and each.numel()]
+    writes_integers = any(f"dtype=lib.{each}" in expression or f"to(lib.{each}" in expression for each in INTEGERS)
+    if floats and (integers or writes_integers):
+        values = torch.cat([each.double().flatten() for each in floats])
+        if not bool(((values >= 0) & (values < 127)).all()):
+            return True
+    if "rounding_mode=" in expression and any(bool((each == 0).any()) or _least(each) for each in integers):
+        return True
+    # A number that is no finite small one, written into integers or divided by.
+    wild = re.search(r"nan|inf|1e39|rounding_mode=.*(?:floor|trunc).*", expression)
+    return bool(wild and (integers or writes_integers))
+
+
+def _reduces_into_itself(expression: str, operands: Sequence[torch.Tensor]) -> bool:
+    """Whether a reduction's ``out`` is memory of its input, which PyTorch does not refuse: it reads what it wrote."""
+    if not expression.startswith(tuple(f"lib.{each}(" for each in REDUCTIONS)) or "out=t" not in expression:
+        return False
+    return _share_storage(operands[0], operands[-1])
+
+
+def _share_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def _least(tensor: torch.Tensor) -> bool:
+    return tensor.dtype is not torch.bool and bool((tensor == torch.iinfo(tensor.dtype).min).any())
+
+
+# Departures that are meant, by what the error says and whether it is ours.
+_MEANT = (
+    (True, "memory location"),  # PyTorch sees only expanded dimensions and dense tensors
+    (True, "not supported yet"),
+    (True, "matrix products are not implemented for bool"),  # PyTorch takes empty ones
+    (False, "uint16, uint32, uint64"),  # numbers beyond int64
+    (False, "not resizable"),
+    (False, "1D tensors expected"),  # matmul(x, y, out=x) resizes x before it reads it
+)
+
+
+def _departure(expected: Any, error: Any, result: Any, own: Any) -> str | None:
+    """One library raises and the other does not; None for departures that are meant."""
+    text = str(own if error is None else error)
+    if any(is_ours == (error is None) and part in text for is_ours, part in _MEANT):
+        return None
+    return f"raised {own!r} for {_short(expected)}" if error is None else f"{_short(result)} for {error!r}"
+
+
+def _short(value: Any) -> str:
+    return repr(value).replace("\n", " ")[:200]
+
+
+def run(steps: Sequence[Step]) -> Failure | None:
+    """Run a program in both worlds, up to its first failure."""
+    world = World()
+    for place, step in enumerate(steps):
+        problem = world.run(step)
+        if problem is not None:
+            return Failure(tuple(steps[: place + 1]), problem)
+        if world.is_over:
+            return None
+    return None
+
+
+def shrink(failure: Failure) -> Failure:
+    """The same failure with the steps left out that it does not need."""
+    place = len(failure.steps) - 2
+    while place >= 0:
+        kept = failure.steps[:place] + failure.steps[place + 1 :]
+        again = run(kept)
+        if again is not None and again.steps[-1] == failure.steps[-1] and again.steps == kept:
+            failure = again
+        place -= 1
+    return failure
+
+
+def try_seed(seed: int, length: int = 30) -> Failure | None:
+    """Run the program of a seed; a failure comes back short."""
+    failure = run(Generator(seed).steps(length))
+    return None if failure is None else shrink(failure)
+
+
+def main(seconds: float, seed: int) -> int:
+    """Look for failures for some time and print each kind of them once."""
+    end = time.monotonic() + seconds
+    seen: dict[str, int] = {}
+    first = seed
+    while time.monotonic() < end:
+        failure = try_seed(seed)
+        if failure is not None:
+            kind = re.sub(r"\d+", "N", failure.steps[-1].expression + " " + failure.problem)[:70]
+            seen[kind] = seen.get(kind, 0) + 1
+            if seen[kind] == 1:
+                print(f"--- seed {seed}\n{failure}", flush=True)
+        seed += 1
+    print(f"{seed - first} programs, {sum(seen.values())} failures, {len(seen)} kinds")
+    return bool(seen)
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))
