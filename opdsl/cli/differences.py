@@ -1,0 +1,56 @@
+"""``opdsl diff``: what changed between two sets of operators, and whether it breaks callers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opdsl.cli.modules import load_modules
+from opdsl.cli.operators import load as load_operators
+from opdsl.declare.export import export
+from opdsl.dispatch import Registry, declaring_into, registry
+from opdsl.dispatch.facade import deferred_sources
+from opdsl.native import NativeFunction, load
+from opdsl.native.compatibility import compare
+
+OWN = "opdsl"
+YAML = (".yaml", ".yml")
+
+
+@click.command(short_help="Compare operators, old and new.")
+@click.argument("old")
+@click.argument("new")
+@click.option("--breaking", is_flag=True, help="Show only what breaks callers.")
+def diff(old: str, new: str, breaking: bool) -> None:
+    """Show what changed from OLD to NEW, first what breaks callers.
+
+    Each is a file like native_functions.yaml, a module of declarations (my_ops.py, mylib.ops), or the word opdsl for
+    the operators that opdsl has itself. What breaks callers is what PyTorch's own compatibility check says: a renamed
+    argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is 1 if
+    anything does.
+    """
+    changes = compare(_entries(old), _entries(new))
+    broken = [each for each in changes if each.breaks]
+    for title, some in (("breaks callers", broken), ("does not break callers", changes[len(broken) :])):
+        if some and not (breaking and some is not broken):
+            click.echo(f"{title}:")
+            click.echo("\n".join(f"    {each}" for each in some))
+    count = len(changes) - len(broken)
+    click.echo(f"{len(broken)} changes break callers, {count} do not", err=True)
+    if broken:
+        raise click.exceptions.Exit(1)
+
+
+def _entries(given: str) -> list[NativeFunction]:
+    """The entries of a file, of a module, or of opdsl."""
+    if given == OWN:
+        return export(registry, load_operators(()))
+    if given.endswith(YAML):
+        if not Path(given).is_file():
+            raise click.FileError(given, "there is no such file")
+        return list(load(given))
+    load_operators(())
+    with declaring_into(Registry()) as own, deferred_sources():
+        load_modules((given,), own)
+    return export(own)

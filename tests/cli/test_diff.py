@@ -1,0 +1,56 @@
+"""``opdsl diff``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    (folder / "old.yaml").write_text("- func: f(Tensor self) -> Tensor\n- func: g() -> ()\n")
+    (folder / "new.yaml").write_text("- func: f(Tensor input) -> Tensor\n- func: g() -> ()\n  tags: core\n")
+    (folder / "more.yaml").write_text("- func: f(Tensor self, int n=0) -> Tensor\n- func: g() -> ()\n")
+    return folder
+
+
+def test_a_break_exits_with_1_and_stands_first(run: Run, files: Path) -> None:
+    result = run("diff", "old.yaml", "new.yaml")
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "breaks callers:\n"
+        "    new.yaml:1:9: aten::f: the argument self is called input now\n"
+        "does not break callers:\n"
+        "    new.yaml:2:9: aten::g: tags changed\n"
+    )
+
+
+def test_without_a_break_it_exits_with_0(run: Run, files: Path) -> None:
+    result = run("diff", "old.yaml", "more.yaml")
+    assert (result.exit_code, result.stderr) == (0, "0 changes break callers, 1 do not\n")
+
+
+def test_only_breaks_are_shown_when_asked(run: Run, files: Path) -> None:
+    assert "tags" not in run("diff", "--breaking", "old.yaml", "new.yaml").stdout
+
+
+def test_a_module_compares_with_a_file(run: Run, my_ops: Path) -> None:
+    run("export", "--module", "my_ops.py", "-o", "my_ops.yaml")
+    assert run("diff", "my_ops.yaml", "my_ops.yaml").exit_code == 0
+    (my_ops.parent / "other_ops.py").write_text(my_ops.read_text().replace("beta", "gamma"))
+    result = run("diff", "my_ops.yaml", "other_ops.py")
+    assert (result.exit_code, "is gone" in result.stdout) == (1, True)
+
+
+def test_opdsls_own_operators_do_not_differ_from_themselves(run: Run) -> None:
+    assert run("diff", "opdsl", "opdsl").exit_code == 0
+
+
+def test_a_file_that_is_not_there_is_an_error(run: Run) -> None:
+    result = run("diff", "no.yaml", "opdsl")
+    assert (result.exit_code, "no.yaml" in result.stderr) == (1, True)
