@@ -146,3 +146,21 @@ def test_a_traceback_shows_the_generated_source(doubled):
     except opdsl.errors.ArgumentError as error:
         lines = traceback.format_exception(error)
     assert any("return slow(" in line for line in lines)
+
+
+def test_parameters_may_have_the_names_that_the_generated_function_uses(lib):
+    @lib.op
+    def f(self: Tensor, plans: Tensor, state: float, type: int, slow: int = 1, plan: int = 2, each: int = 3) -> Tensor:
+        return self + plans * state * type * slow * plan * each
+
+    x = opdsl.tensor([1.0])
+    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, each=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
+        37,
+        13,
+        13,
+    ]
+    assert [f(x, x, 2.0, 3).item(), f(x, x, 2.0, 3, each=1).item(), f(x, plans=x, state=2.0, type=1).item()] == [
+        37,
+        13,
+        13,
+    ]
