@@ -5,6 +5,7 @@ May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
 
 from __future__ import annotations
 
+from opdsl.native.derivatives import Derivative, Formula, FormulaKind, load_derivatives, read_derivatives
 from opdsl.native.dump import dumps
 from opdsl.native.entry import (
     Delegate,
@@ -28,9 +29,12 @@ from opdsl.native.tags import load_tags
 
 __all__ = [
     "Delegate",
+    "Derivative",
     "DeviceCheck",
     "DispatchEntry",
     "Fault",
+    "Formula",
+    "FormulaKind",
     "Kernel",
     "Location",
     "NativeFunction",
@@ -47,8 +51,10 @@ __all__ = [
     "dumps",
     "generated",
     "load",
+    "load_derivatives",
     "load_tags",
     "loads",
+    "read_derivatives",
     "structured_groups",
     "variant_groups",
     "view_groups",

@@ -63,3 +63,10 @@ def test_a_file_that_is_no_text_is_a_fault(run: Run, tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     result = run("check", str(path))
     assert (result.exit_code, result.stdout) == (1, f"{path}:1:1: the file is not UTF-8 text [YAML]\n")
+
+
+def test_derivatives_are_checked_against_the_entries(run: Run, good: Path, tmp_path: Path) -> None:
+    derivatives = tmp_path / "derivatives.yaml"
+    derivatives.write_text("- name: f(Tensor self) -> Tensor\n  self: grad\n")
+    result = run("check", str(good), "--derivatives", str(derivatives))
+    assert (result.exit_code, "[INV-56]" in result.stdout) == (1, True)

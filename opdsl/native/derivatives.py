@@ -1,0 +1,362 @@
+"""derivatives.yaml: which formula gives the gradient of which input.
+
+Formulas are C++ and stay text; only the names in them are looked at. Source of the rules: PyTorch's
+``load_derivatives.py``, and what it lets through.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from os import PathLike, fspath
+
+import attrs
+
+from opdsl.native.entry import NativeFunction
+from opdsl.native.generated import generated
+from opdsl.native.known import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
+from opdsl.native.load import BOOLEANS, error_of, read_file
+from opdsl.native.nodes import read_nodes
+from opdsl.native.source import Fault, Location, Node, Scalar, Sequence, Source, fault_at
+from opdsl.native.source import Mapping as MappingNode
+from opdsl.schema import BaseType, FunctionSchema, Type
+
+DEFAULT_KEY = "Default"
+"""What formulas belong to that name no dispatch key."""
+
+BACKENDS = (
+    "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta NestedTensor Other"
+)
+AUTOGRAD_KEYS = frozenset(f"Autograd{backend}" for backend in BACKENDS.split())
+
+RESERVED_ARGUMENTS = ("grad_input_mask", "result")
+"""Names that formulas have for other things than arguments."""
+
+NAME = r"(?<![A-Za-z0-9_.>]){}(?![A-Za-z0-9_])"
+NAMED_GRADIENT = r"(?<![A-Za-z0-9_.>:])grad_[A-Za-z0-9_]+(?![A-Za-z0-9_(<])"
+GRADIENT_INDEX = r"(?<![A-Za-z0-9_])grads\[(\d+)\]"
+BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+
+class FormulaKind(enum.Enum):
+    """What a formula says."""
+
+    backward = "backward"
+    forward = "forward"
+    auto_linear = "auto_linear"
+    auto_element_wise = "auto_element_wise"
+    non_differentiable = "non_differentiable"
+    not_implemented = "not_implemented"
+
+
+@attrs.frozen
+class Formula:
+    """A formula and what it is for.
+
+    names: the arguments whose gradients a backward formula gives; the results whose tangents a forward one gives.
+    text: as written.
+    """
+
+    names: tuple[str, ...]
+    text: str
+    kind: FormulaKind
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether it gives tangents of results."""
+        return self.kind in (FormulaKind.forward, FormulaKind.auto_linear, FormulaKind.auto_element_wise)
+
+
+@attrs.frozen
+class Derivative:
+    """The formulas of one operator.
+
+    schema: the operator's.
+    formulas: by dispatch key; ``Default`` where none is named.
+    output_differentiability: for each result whether it has a gradient, or a C++ condition for the only one; None where
+        all have.
+    location: where it stands.
+    """
+
+    schema: FunctionSchema
+    formulas: Mapping[str, tuple[Formula, ...]]
+    output_differentiability: tuple[bool, ...] | str | None
+    location: Location = attrs.field(eq=False)
+
+    @property
+    def differentiable(self) -> tuple[str, ...]:
+        """The arguments that have a gradient under any key."""
+        names = (
+            name
+            for formulas in self.formulas.values()
+            for each in formulas
+            if not each.is_forward and each.kind is not FormulaKind.non_differentiable
+            for name in each.names
+        )
+        return tuple(dict.fromkeys(names))
+
+
+def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction]) -> tuple[Derivative, ...]:
+    """Reads a file like PyTorch's derivatives.yaml.
+
+    entries: the operators that it is about; what is generated beside them counts too.
+
+    Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+    """
+    found, faults, source = read_derivatives(read_file(path), entries, file=fspath(path))
+    if faults:
+        raise error_of(source, faults)
+    return found
+
+
+def read_derivatives(
+    text: str, entries: Iterable[NativeFunction], *, file: str = "<string>"
+) -> tuple[tuple[Derivative, ...], list[Fault], Source]:
+    """The derivatives of a text, what is wrong with them, and the source to show it in.
+
+    Raises NativeYamlError for what is no YAML.
+    """
+    listed = tuple(entries)
+    source = Source(file, text)
+    document = read_nodes(source)
+    reader = Reader(source, {str(each.schema): each for each in (*listed, *generated(listed))})
+    if document is not None and not isinstance(document, Sequence):
+        reader.fault("derivative", "the file is a list of entries, each beginning with '- name:'", document)
+    items = document.items if isinstance(document, Sequence) else []
+    found = [each for each in map(reader.derivative, items) if each is not None]
+    return tuple(found), sorted(reader.faults, key=lambda fault: fault.start), source
+
+
+class Reader:
+    """Reads entries, and collects what is wrong with them."""
+
+    def __init__(self, source: Source, known: Mapping[str, NativeFunction]) -> None:
+        self.source = source
+        self.known = known
+        self.seen: dict[str, Node] = {}
+        self.faults: list[Fault] = []
+
+    def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
+        """Notes what is wrong with a node."""
+        self.faults.append(fault_at(self.source, rule, message, node, start, end))
+
+    def derivative(self, node: Node) -> Derivative | None:
+        """One entry; None where it belongs to no operator."""
+        if not isinstance(node, MappingNode):
+            self.fault("derivative", "an entry is a mapping that begins with 'name:'", node)
+            return None
+        values = self._values(node)
+        name = values.pop("name", None)
+        entry = self._entry(node, name)
+        outputs = values.pop("output_differentiability", None)
+        by_key = values.pop("dispatch", None)
+        if entry is None or name is None:
+            return None
+        differentiability = None if outputs is None else self._differentiability(entry, outputs)
+        formulas = {DEFAULT_KEY: self._formulas(entry, node, ("name", "output_differentiability", "dispatch"))}
+        if by_key is not None:
+            formulas = dict(self._by_key(entry, by_key))
+        made = Derivative(entry.schema, formulas, differentiability, self._location(node))
+        self._check_composite(made, entry, name)
+        return made
+
+    def _location(self, node: Node) -> Location:
+        return Location(self.source.file, node.start.line + 1, node.start.column + 1)
+
+    def _values(self, node: MappingNode) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        for key, value in node.pairs:
+            if key.text in found:
+                self.fault("one-formula", f"{key.text} is given twice, and the last one would win", key)
+            found[key.text] = value
+        return found
+
+    def _entry(self, node: Node, name: Node | None) -> NativeFunction | None:
+        """The operator that an entry is about."""
+        if not isinstance(name, Scalar):
+            self.fault("derivative-name", "an entry needs 'name:' with the schema of an operator", name or node)
+            return None
+        entry = self.known.get(name.text)
+        if entry is None:
+            operator = name.text.partition("(")[0]
+            near = next((text for text in self.known if text.partition("(")[0] == operator), None)
+            hint = f": {operator} is {near}" if near else ""
+            self.fault("derivative-name", f"no operator has this schema{hint}", name)
+        elif name.text in self.seen:
+            message = f"{entry.name} has derivatives already, in line {self.seen[name.text].start.line + 1}"
+            self.fault("one-entry", message, name)
+        else:
+            self.seen[name.text] = name
+        for argument in entry.schema.arguments if entry is not None else ():
+            if argument.name in RESERVED_ARGUMENTS:
+                self.fault("derivative-name", f"{argument.name} means something else in formulas", name)
+        return entry
+
+    def _differentiability(self, entry: NativeFunction, node: Node) -> tuple[bool, ...] | str | None:
+        """``[True, False]``, or a condition for a single result."""
+        items = node.items if isinstance(node, Sequence) else None
+        texts = [each.text for each in items or () if isinstance(each, Scalar)]
+        if items is None or len(texts) != len(items) or not texts:
+            self.fault("output-differentiability", "expected a list of True and False, one for each result", node)
+            return None
+        count = len(entry.schema.returns)
+        if all(text in BOOLEANS for text in texts):
+            if len(texts) > count:
+                message = f"{entry.name} gives {count} results, and {len(texts)} are named"
+                self.fault("output-differentiability", message, node)
+            return tuple(BOOLEANS[text] for text in texts)
+        if len(texts) > 1:
+            self.fault("output-differentiability", "a condition stands for the only result, by itself", node)
+        return texts[0]
+
+    def _by_key(self, entry: NativeFunction, node: Node) -> Iterator[tuple[str, tuple[Formula, ...]]]:
+        """``dispatch``: formulas for each of some keys."""
+        if not isinstance(node, MappingNode):
+            self.fault("derivative-key", "expected dispatch keys with formulas each", node)
+            return
+        for key, value in node.pairs:
+            if key.text != DEFAULT_KEY and key.text not in AUTOGRAD_KEYS:
+                self.fault("derivative-key", f"{key.text} is neither {DEFAULT_KEY} nor an Autograd key", key)
+            if isinstance(value, MappingNode):
+                self._values(value)
+                yield key.text, self._formulas(entry, value, ())
+            else:
+                self.fault("derivative-key", "expected formulas", value)
+
+    def _formulas(self, entry: NativeFunction, node: MappingNode, other: tuple[str, ...]) -> tuple[Formula, ...]:
+        """The formulas in a mapping, by the names that they are for."""
+        found: list[Formula] = []
+        for key, value in node.pairs:
+            if key.text in other:
+                continue
+            if not isinstance(value, Scalar):
+                self.fault("derivative", "a formula is text", value)
+                continue
+            names = tuple(each.strip() for each in key.text.split(","))
+            formula = Formula(names, value.text, _kind(entry.schema, names, value.text))
+            for rule, check in FORMULA_RULES.items():
+                for message in check(entry.schema, formula):
+                    self.fault(rule, message, value if rule in RULES_OF_TEXTS else key)
+            if any(name in each.names for each in found for name in names):
+                self.fault("one-formula", f"{key.text} has a formula already", key)
+            found.append(formula)
+        for message in _gradient_use(entry.schema, found):
+            self.fault("gradients", f"{entry.name}: {message}", node)
+        return tuple(found)
+
+    def _check_composite(self, made: Derivative, entry: NativeFunction, name: Node) -> None:
+        """INV-56: what decomposes has the derivatives of what it is made of."""
+        composite = entry.kernels.keys() and entry.kernels.keys() <= {COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED}
+        if composite and not entry.is_structured and made.differentiable:
+            message = f"{entry.name} has derivatives, so it needs a kernel that is not CompositeImplicitAutograd"
+            self.fault("INV-56", message, name)
+
+
+def _kind(schema: FunctionSchema, names: tuple[str, ...], text: str) -> FormulaKind:
+    """What a formula is: forward ones are for names that no argument has."""
+    stripped = text.strip().lower()
+    if names[0] not in [each.name for each in schema.arguments]:
+        forward = (FormulaKind.auto_linear, FormulaKind.auto_element_wise)
+        return next((each for each in forward if each.value == stripped), FormulaKind.forward)
+    if stripped == FormulaKind.non_differentiable.value:
+        return FormulaKind.non_differentiable
+    return (
+        FormulaKind.not_implemented
+        if stripped.startswith(("not_implemented(", "not_implemented_list("))
+        else FormulaKind.backward
+    )
+
+
+# --------------------------------------------------------------------------------------------------- rules of formulas
+
+
+def _named(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """What a formula is for is an argument or a result."""
+    arguments = {each.name for each in schema.arguments}
+    results = {"result", *(each.name for each in schema.returns if each.name is not None)}
+    results |= {f"result{place}" for place in range(len(schema.returns))}
+    for name in formula.names:
+        if name not in (results if formula.is_forward else arguments):
+            yield f"{schema.name} has no {'argument or result' if formula.is_forward else 'argument'} {name}"
+        elif name in arguments and name in {each.name for each in schema.returns} and not formula.is_forward:
+            yield f"{name} is an argument and a result of {schema.name}, so a formula for it is of two kinds"
+
+
+def _differentiable(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """Only Tensors have gradients."""
+    if formula.is_forward or formula.kind is FormulaKind.non_differentiable:
+        return
+    types = {each.name: each.type for each in schema.arguments}
+    for name in formula.names:
+        if name in types and not is_differentiable(types[name]):
+            yield f"{name} is {types[name]}, and only Tensors have gradients"
+
+
+def is_differentiable(type: Type) -> bool:
+    """Whether values of a type can have gradients: Tensors, lists of them, and either of these or nothing."""
+    return BaseType.Tensor.value in str(type)
+
+
+def _balanced(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """Brackets are closed; texts in quotes have none."""
+    opened: list[str] = []
+    for character in re.sub(r'"(?:[^"\\]|\\.)*"', '""', formula.text):
+        if character in BRACKETS.values():
+            opened.append(character)
+        elif character in BRACKETS and (not opened or opened.pop() != BRACKETS[character]):
+            yield f"{character} closes nothing"
+            return
+    if opened:
+        yield f"{opened[-1]} is not closed"
+
+
+def _named_gradients(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """``grad_x`` is the gradient of a result that is called x."""
+    names = {f"grad_{each.name}" for each in schema.returns if each.name is not None}
+    names |= {each.name for each in schema.arguments} | {"grad_input_mask"}
+    for found in dict.fromkeys(_compiled(NAMED_GRADIENT).findall(formula.text)):
+        if not formula.is_forward and found not in names:
+            yield f"{found} is the gradient of no result of {schema.name}"
+
+
+def _indices(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """``grads[i]`` is the gradient of a result that there is."""
+    for index in _compiled(GRADIENT_INDEX).findall(formula.text):
+        if len(index) > 4 or int(index) >= len(schema.returns):
+            yield f"grads[{index[:9]}] is the gradient of no result: {schema.name} gives {len(schema.returns)}"
+
+
+FORMULA_RULES: dict[str, Callable[[FunctionSchema, Formula], Iterator[str]]] = {
+    "derivative-argument": _named,
+    "differentiable": _differentiable,
+    "brackets": _balanced,
+    "named-gradients": _named_gradients,
+    "gradient-index": _indices,
+}
+"""The rules of single formulas, by name."""
+
+RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index"))
+"""The rules about what a formula says; the others are about what it is for."""
+
+
+def _gradient_use(schema: FunctionSchema, formulas: list[Formula]) -> Iterator[str]:
+    """An entry says ``grad``, ``grads[i]`` or ``grad_x`` for the gradients of results, one of these only."""
+    texts = [each.text for each in formulas if each.kind is FormulaKind.backward]
+    grad = any(_compiled(NAME.format("grad")).search(text) for text in texts)
+    grads = sum(len(_compiled(NAME.format("grads")).findall(text)) for text in texts)
+    indices = [index for text in texts for index in _compiled(GRADIENT_INDEX).findall(text)]
+    names = {f"grad_{each.name}" for each in schema.returns if each.name is not None}
+    named = any(name in _compiled(NAMED_GRADIENT).findall(text) for text in texts for name in names)
+    if grad and grads:
+        yield "grad and grads are mixed: write grads[0] for grad"
+    if indices and len(indices) == grads and set(indices) == {"0"}:
+        yield "only grads[0] is used: write grad if the first result alone has a gradient"
+    if named and (grad or grads):
+        yield "grad_x is mixed with grad or grads: name gradients in one way"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
