@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from opdsl.runtime.device import backends
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall
+    from opdsl.kernels.calls import AuthorCall, Folding, PlanCall, PointwiseCall, ReductionCall
     from opdsl.scalar.graph import TypedGraph
 
 Compiled = Callable[..., Any]
@@ -30,6 +30,12 @@ class Compiler(Protocol):
 
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""
+
+    def plan(self, compiled: Compiled, call: PlanCall, slow: Callable[..., object]) -> Compiled:
+        """A plan as one native function: tensors and numbers -> a new tensor. A backend may have none.
+
+        ``slow`` takes the arguments where they are no plain tensors, or where a number does not fit.
+        """
 
 
 @cache

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from opdsl.kernels.calls import PlanCall, PlanOperand
+from opdsl.kernels.compiler import compiler_for
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
 
@@ -57,8 +59,29 @@ def make_plan(
         slow: takes the plan's arguments when a guard is true.
         constants: what ``plan_constants[i]`` in the source's expressions means.
     """
+    call = None if compute is None else _native_call(source, geometries, constants)
+    if call is not None:
+        native = getattr(compiler_for(call.result.device.type), "plan", None)
+        if native is not None:
+            made: Plan = native(compute, call, slow)
+            return made
     plan: Plan = _factory(source)(Tensor, compute, tuple(geometries), slow, tuple(constants))
     return plan
+
+
+def _native_call(source: PlanSource, geometries: Sequence[Geometry], constants: Sequence[object]) -> PlanCall | None:
+    """The source as what a backend can make a native function of: no guards, one result, plain operands."""
+    if source.values is None or source.guards or source.targets or source.results != 1:
+        return None
+    known = {f"plan_constants[{place}]": PlanOperand(None, False, value) for place, value in enumerate(constants)}
+    for place, name in enumerate(source.parameters):
+        known[name] = PlanOperand(place)
+        known[f"{name}.array"] = PlanOperand(place, is_array=True)
+    operands = [known.get(value) for value in source.values]
+    complete = tuple(each for each in operands if each is not None)
+    if len(complete) < len(operands):
+        return None
+    return PlanCall(source.name, len(source.parameters), complete, geometries[0], source.converts)
 
 
 @lru_cache(maxsize=1024)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
 
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType
+
+if TYPE_CHECKING:
+    from opdsl.runtime.geometry import Geometry
 
 
 class Memory(Protocol):
@@ -28,10 +31,8 @@ class Memory(Protocol):
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
 
-    def viewer(
-        self, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
-    ) -> Callable[[Any], Any]:
-        """Makes one view, which lies inside, of every array of one geometry; asked of the CPU's memory only."""
+    def viewer(self, source: Geometry, view: Geometry, offset: int) -> Callable[[Any], Any]:
+        """Makes one view of every tensor of a geometry, which holds it; asked of the CPU's memory only."""
 
     def address(self, array: Any) -> int:
         """The address of the first element, 0 where there is none."""

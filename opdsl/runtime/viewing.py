@@ -159,23 +159,5 @@ def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
     reach = required_storage(view.shape, view.strides, offset)
     if offset < 0 or reach > required_storage(seen.shape, seen.strides):
         return None
-    viewed = backends.memory(seen.device).viewer(view.shape, view.strides, offset, seen.dtype)
     form = view_geometry(seen, view.shape, view.strides)
-
-    def view_of_owner(source: Tensor) -> Tensor:
-        made = Tensor()
-        made.array = viewed(source.array)
-        made.geometry = form
-        made._version = 0
-        made._base = source
-        return made
-
-    def view_of_view(source: Tensor) -> Tensor:
-        made = Tensor()
-        made.array = viewed(source.array)
-        made.geometry = form
-        made._version = 0
-        made._base = source._base
-        return made
-
-    return view_of_view if seen.is_view else view_of_owner
+    return backends.memory(seen.device).viewer(seen, form, offset)

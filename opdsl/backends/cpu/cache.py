@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -166,7 +165,7 @@ def _read(name: str, directory: int) -> bytes:
 
 
 def _replace(name: str, content: bytes, directory: int) -> None:
-    temporary = f".{secrets.token_hex(8)}{_SUFFIX}"
+    temporary = f".{os.urandom(8).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with open(os.open(temporary, flags, 0o600, dir_fd=directory), "wb") as file:

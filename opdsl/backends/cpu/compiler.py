@@ -1,9 +1,27 @@
-"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions and author kernels for the CPU."""
+"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, author kernels and plans for the CPU.
+
+Each part is imported when it is first asked for: most processes need only some of them.
+"""
 
 from __future__ import annotations
 
-from opdsl.backends.cpu.author import author
-from opdsl.backends.cpu.pointwise import pointwise
-from opdsl.backends.cpu.reduction import reduction
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["author", "pointwise", "reduction"]
+if TYPE_CHECKING:
+    from opdsl.backends.cpu.author import author
+    from opdsl.backends.cpu.pointwise import pointwise
+    from opdsl.backends.cpu.reduction import reduction
+    from opdsl.backends.cpu.tensors import plan
+
+__all__ = ["author", "plan", "pointwise", "reduction"]
+
+_MODULES = {"author": "author", "plan": "tensors", "pointwise": "pointwise", "reduction": "reduction"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"opdsl.backends.cpu.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -25,6 +25,8 @@ from opdsl.runtime.geometry import contiguous_strides
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
     from opdsl.runtime.dtype import DType
+    from opdsl.runtime.geometry import Geometry
+    from opdsl.runtime.tensor import Tensor
 
 NDArray: TypeAlias = numpy.ndarray[Any, Any]
 
@@ -73,14 +75,17 @@ def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offse
     return view_array(array, shape, steps, offset * dtype.itemsize, dtype.numpy)
 
 
-def viewer(shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Callable[[NDArray], NDArray]:
-    """A built-in function that makes one view of every array of one geometry; it trusts that the view lies inside."""
-    from opdsl.backends.cpu.builtin import Table, builtin_over  # LLVM, which allocating does not need
+def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], Tensor]:
+    """A built-in function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
 
-    size = dtype.itemsize
-    steps = [stride * size for stride in strides]
-    header: list[int | Table] = [id(dtype.numpy), len(shape), Table(shape), Table(steps), offset * size]
-    return builtin_over("view_cpu", "view_call", header, [dtype.numpy])
+    Args:
+        source: the geometry of the tensors.
+        view: that of their views.
+        offset: elements from the first one of the tensor to that of the view.
+    """
+    from opdsl.backends.cpu.tensors import view_function  # LLVM, which allocating does not need
+
+    return view_function(source, view, offset)
 
 
 def address(array: NDArray) -> int:

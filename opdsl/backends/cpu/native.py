@@ -41,6 +41,9 @@ CONSTANTS = MappingProxyType(
         "GIVEN": 0,
         "NEW": 1,
         "CALL": 2,
+        "ARRAY_OF": 0,
+        "ARGUMENT": 1,
+        "OBJECT": 2,
         "ACROSS": 0,
         "ALONG": 1,
         "ORDERED": 2,
@@ -60,6 +63,7 @@ CONSTANTS = MappingProxyType(
 _SYMBOLS = (
     "kernel_call",
     "author_call",
+    "tensor_call",
     "view_call",
     "walk",
     "reduce",
@@ -85,6 +89,10 @@ _PYTHON_FUNCTIONS = (
     "PyErr_Occurred",
     "PyErr_NoMemory",
     "PyErr_SetString",
+    "PyErr_ExceptionMatches",
+    "PyErr_Clear",
+    "PyType_GenericAlloc",
+    "PyObject_Vectorcall",
     "PyObject_CallNoArgs",
     "PyTuple_New",
     "PyTuple_SetItem",
@@ -162,7 +170,7 @@ def _text() -> str:
     pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")
     folder = Path(__file__).parent
     lines = "\n".join(
-        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "reduce.ll", "author.ll", "view.ll")
+        (folder / name).read_text() for name in ("pool.ll", "call.ll", "walk.ll", "reduce.ll", "author.ll", "tensor.ll")
     ).splitlines()
     # Comments name the constants too, and "%helper, ptr %helper" must stay: only bare words are replaced.
     return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)
