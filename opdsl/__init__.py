@@ -78,6 +78,16 @@ from opdsl.schema.vocabulary import (
 if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.dispatch.native_dsl import known_dsls as known_dsls
+    from opdsl.dispatch.native_dsl import register_dsl as register_dsl
+    from opdsl.dispatch.native_dsl import unavailable_reason as unavailable_reason
+    from opdsl.dispatch.overrides import deregister_op_overrides as deregister_op_overrides
+    from opdsl.dispatch.overrides import get_dsl_operations as get_dsl_operations
+    from opdsl.dispatch.overrides import list_op_overrides as list_op_overrides
+    from opdsl.dispatch.overrides import override_fallback as override_fallback
+    from opdsl.dispatch.overrides import reenable_op_overrides as reenable_op_overrides
+    from opdsl.dispatch.overrides import register_op_override as register_op_override
+    from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
     from opdsl.kernels import check as check
 
 __version__ = "0.1.0"
@@ -94,6 +104,20 @@ before_first_tensor(_load_aten)
 
 _SUBMODULES = frozenset(("native", "testing"))
 
+# Names of modules that few programs need, by module.
+_LAZY = {
+    "deregister_op_overrides": "opdsl.dispatch.overrides",
+    "get_dsl_operations": "opdsl.dispatch.overrides",
+    "known_dsls": "opdsl.dispatch.native_dsl",
+    "list_op_overrides": "opdsl.dispatch.overrides",
+    "override_fallback": "opdsl.dispatch.overrides",
+    "reenable_op_overrides": "opdsl.dispatch.overrides",
+    "register_dsl": "opdsl.dispatch.native_dsl",
+    "register_op_override": "opdsl.dispatch.overrides",
+    "reorder_graphs_from_user_function": "opdsl.dispatch.overrides",
+    "unavailable_reason": "opdsl.dispatch.native_dsl",
+}
+
 
 def _attribute(name: str) -> Any:
     """Operators of the aten namespace by their name, and submodules, on first use."""
@@ -103,7 +127,9 @@ def _attribute(name: str) -> Any:
         return importlib.import_module("opdsl.kernels").check
     if name.startswith("__"):
         raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
-    _load_aten()
+    _load_aten()  # an override is of an operator that is there
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     value: Any = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
     globals()[name] = value
     return value
@@ -128,7 +154,7 @@ def _function(name: str) -> Any:
 def __dir__() -> list[str]:
     _load_aten()
     functions = {name.removeprefix("aten::") for name in registry.packets if name.startswith("aten::")}
-    return sorted(globals().keys() | _SUBMODULES | {"tensor"} | functions)
+    return sorted(globals().keys() | _SUBMODULES | _LAZY.keys() | {"tensor"} | functions)
 
 
 __all__ = [

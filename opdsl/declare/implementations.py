@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from types import FunctionType
 
 from opdsl.declare.signature import location
+from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import KernelSignatureError
+from opdsl.kernels.plain import PlainKernel
 from opdsl.schema import FunctionSchema
 from opdsl.schema.vocabulary import TensorOptions
 
@@ -76,6 +78,24 @@ def wants_key_set(function: FunctionType) -> bool:
     annotation = function.__annotations__.get(names[0])
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return text.rpartition(".")[2] in ("DispatchKeySet", "KeySet")
+
+
+def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> PlainKernel:
+    """A function as the kernel of an operator that was declared elsewhere.
+
+    Raises:
+        KernelSignatureError: its parameters are not the schema's.
+    """
+    checked = require_function(function, "impl")
+    schema, has_key_set = operator.schema, wants_key_set(checked)
+    wanted = [each.python_name for each in schema.arguments]
+    if has_key_set:
+        wanted.insert(0, parameter_names(checked)[0])
+    require_parameters(checked, wanted, operator=operator.name, decorator="impl", schema=schema)
+    bumps_version = key.name != "CompositeImplicitAutograd"
+    return PlainKernel(
+        checked, schema, operator.name, operator.dynamic_names, bumps_version=bumps_version, wants_key_set=has_key_set
+    )
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:

@@ -15,7 +15,8 @@ from opdsl.declare.options import Inplace, Out, normalised
 from opdsl.declare.signature import caller_names, is_declaration, location, schema_of
 from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
 from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, declared_into
-from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
+from opdsl.dispatch.registry import Implementation
+from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError, SchemaError
 from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, parse_operator_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., object])
 
 # What a derived variant takes over from the functional entry.
 _INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
@@ -251,6 +253,38 @@ class Library:
         """Make a kernel the newest of an operator's dispatch key, until this library takes it back."""
         self.registry.register(operator, key, kernel)
         self.undo(partial(self.registry.deregister, operator, key, kernel))
+
+    def impl(self, name: str, *keys: str) -> Callable[[F], F]:
+        """Register the decorated function as a kernel of an operator that any library defines, now or later.
+
+        Args:
+            name: the operator's full name, ``"aten::add.Tensor"``; without a namespace, this library's.
+            keys: the dispatch keys.
+
+        Returns:
+            The decorator, which returns the function as it is. Parameters are the schema's.
+
+        Raises:
+            KernelSignatureError: the parameters are not the schema's; if the operator is not there yet, its definition
+                raises this.
+            DispatchKeyError: there is no such key, or none is given.
+        """
+        qualified = name if "::" in name else f"{self.namespace}::{name}"
+        parsed = [DispatchKey(each) for each in keys]
+        if not parsed:
+            raise DispatchKeyError(f'impl("{name}") names no dispatch key. Write impl("{name}", "CPU").')
+
+        def attach(function: F) -> F:
+            from opdsl.declare.implementations import plain_kernel
+
+            with self._all_or_nothing():
+                for key in parsed:
+                    made = Implementation(qualified, key, partial(plain_kernel, function, key))
+                    self.registry.implement(made)
+                    self.undo(partial(self.registry.withdraw, made))
+            return function
+
+        return attach
 
     def undo(self, action: Callable[[], object]) -> None:
         """Note what takes something back that was done for this library."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -14,14 +14,40 @@ from opdsl.dispatch.table import default_fallbacks
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
 
 
+class Implementation:
+    """A kernel for an operator that some other library defines, before or after.
+
+    name: the operator's qualified name.
+    key: the dispatch key.
+    make: the kernel for the operator, once there is one; raises if the kernel does not fit its schema.
+    """
+
+    __slots__ = ("kernel", "key", "make", "name", "operator")
+
+    def __init__(self, name: str, key: DispatchKey, make: Callable[[Operator], Kernel]) -> None:
+        self.name = name
+        self.key = key
+        self.make = make
+        self.operator: Operator | None = None
+        self.kernel: Kernel | None = None
+
+    def __repr__(self) -> str:
+        return f"<implementation of {self.name} at {self.key}>"
+
+
 class Registry:
-    """Operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and the backends' fallbacks."""
+    """Operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and the backends' fallbacks.
+
+    watchers: called with every operator that is defined.
+    """
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, Packet] = {}
         self.fallbacks: dict[DispatchKey, Kernel] = default_fallbacks()
         self.lock = threading.RLock()
+        self.watchers: list[Callable[[Operator], object]] = []
+        self._implementations: dict[str, list[Implementation]] = {}
 
     def define(self, operator: Operator, module: str) -> Packet:
         """Take a new operator in; return its packet.
@@ -41,6 +67,14 @@ class Registry:
                 packet = self.packets[operator.packet_name] = Packet(operator.packet_name, module)
             self.operators[operator.name] = operator
             packet.add(operator)
+            try:
+                for implementation in self._implementations.get(operator.name, ()):
+                    self._attach(implementation, operator)
+            except BaseException:
+                self.remove(operator)
+                raise
+            for watch in self.watchers:
+                watch(operator)
             return packet
 
     def remove(self, operator: Operator) -> None:
@@ -54,9 +88,10 @@ class Registry:
                     del self.packets[operator.packet_name]
 
     def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
-        """Make a kernel the newest of an operator's key."""
+        """Make a kernel the newest of an operator's key; overrides stay before it."""
         with self.lock:
-            operator.registrations.setdefault(key, []).insert(0, kernel)
+            kernels = operator.registrations.setdefault(key, [])
+            kernels.insert(int(bool(kernels) and hasattr(type(kernels[0]), "overrides")), kernel)
             self._changed(operator)
 
     def deregister(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
@@ -67,6 +102,45 @@ class Registry:
                 kernels.remove(kernel)
             if not kernels:
                 operator.registrations.pop(key, None)
+            self._changed(operator)
+
+    def implement(self, implementation: Implementation) -> None:
+        """Register a kernel for an operator, now or as soon as it is defined.
+
+        Raises:
+            KernelSignatureError: the operator is there, and the kernel does not fit it.
+        """
+        with self.lock:
+            operator = self.operators.get(implementation.name)
+            if operator is not None:
+                self._attach(implementation, operator)
+            self._implementations.setdefault(implementation.name, []).append(implementation)
+
+    def withdraw(self, implementation: Implementation) -> None:
+        """Take an implementation back, whether its operator is defined or not."""
+        with self.lock:
+            present = self._implementations.get(implementation.name, [])
+            if implementation in present:
+                present.remove(implementation)
+            if not present:
+                self._implementations.pop(implementation.name, None)
+            if implementation.operator is not None and implementation.kernel is not None:
+                self.deregister(implementation.operator, implementation.key, implementation.kernel)
+
+    def dangling(self) -> list[Implementation]:
+        """The implementations whose operator no library defines."""
+        with self.lock:
+            pairs = sorted(self._implementations.items())
+            return [each for name, present in pairs if name not in self.operators for each in present]
+
+    def _attach(self, implementation: Implementation, operator: Operator) -> None:
+        implementation.kernel = implementation.make(operator)
+        implementation.operator = operator
+        self.register(operator, implementation.key, implementation.kernel)
+
+    def changed(self, operator: Operator) -> None:
+        """A kernel of an operator answers differently: no table row and no plan of it is used again."""
+        with self.lock:
             self._changed(operator)
 
     def _changed(self, operator: Operator) -> None:
@@ -121,4 +195,4 @@ def declared_into() -> Registry:
     return _declared_into.get()
 
 
-__all__ = ["Registry", "declared_into", "declaring_into", "registry"]
+__all__ = ["Implementation", "Registry", "declared_into", "declaring_into", "registry"]

@@ -46,7 +46,7 @@ EDGES = {
     "llvmlite": ("opdsl.backends.cpu", "opdsl.cli"),
     "ml_dtypes": ("opdsl.runtime", "opdsl.interop"),
     "mypy": ("opdsl.typing",),
-    "numba": ("opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.cli"),
+    "numba": ("opdsl.backends.cpu", "opdsl.backends.cuda", "opdsl.backends.dsl", "opdsl.cli"),
     "rich": ("opdsl.cli",),
     "torch": ("opdsl.interop", "opdsl.testing"),
     "typeguard": ("opdsl.dispatch", "opdsl.declare"),

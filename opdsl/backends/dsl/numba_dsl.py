@@ -1,0 +1,83 @@
+"""numba as a native DSL: overrides for the CPU, written as loops over NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
+from opdsl.dispatch.overrides import Override
+from opdsl.dispatch.overrides import deregister_op_overrides as deregister
+from opdsl.dispatch.overrides import register_op_override as register
+from opdsl.runtime import Tensor, from_numpy
+
+NAME = "numba"
+_AT_LEAST = (0, 59)
+
+
+def unavailable_reason() -> str | None:
+    """Why it cannot be used, and how to mend that; None if it can."""
+    return missing_reason(NAME, "numba", "numba", _AT_LEAST)
+
+
+def runtime_available() -> bool:
+    """Whether numba is installed; it is not imported."""
+    return unavailable_reason() is None
+
+
+def runtime_version() -> Version | None:
+    """The installed version of numba."""
+    return installed_version("numba")
+
+
+def register_op_override(
+    lib_symbol: str,
+    op_symbol: str,
+    dispatch_key: str,
+    cond: Callable[..., object] | None,
+    impl: Callable[..., object],
+    *,
+    allow_multiple_override: bool = False,
+    unconditional_override: bool = False,
+) -> Override:
+    """``opdsl.register_op_override`` for numba; ``impl`` takes tensors, ``compiled`` makes one of a kernel."""
+    return register(
+        NAME,
+        lib_symbol,
+        op_symbol,
+        dispatch_key,
+        cond,
+        impl,
+        allow_multiple_override=allow_multiple_override,
+        unconditional_override=unconditional_override,
+    )
+
+
+def deregister_op_overrides() -> None:
+    """Disable every override written in numba."""
+    deregister(disable_dsl_names=NAME)
+
+
+def compiled(function: Callable[..., object]) -> Callable[..., object]:
+    """An implementation of a kernel that numba compiles when it is first called.
+
+    Args:
+        function: takes arrays where the operator takes tensors, and returns a new array.
+
+    Returns:
+        The implementation, tensors in and a tensor out.
+    """
+    kernels: list[Callable[..., numpy.ndarray[Any, Any]]] = []
+
+    def implementation(*given: object) -> object:
+        if not kernels:
+            import numba
+
+            kernels.append(numba.njit(function, nogil=True, error_model="numpy"))
+        arrays = [each.numpy() if isinstance(each, Tensor) else each for each in given]
+        return from_numpy(kernels[0](*arrays))
+
+    implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "kernel")
+    return implementation

@@ -1,0 +1,186 @@
+"""Native DSLs: what overrides may be written in, and whether it can be used here.
+
+A DSL is one module with ``runtime_available``, ``runtime_version``, ``register_op_override`` and
+``deregister_op_overrides``. Its file is imported by the first call that meets one of its overrides, the package that it
+stands for only by the implementation itself. Probes look for files: they import nothing and start nothing, so they are
+safe before a fork.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from types import ModuleType
+from typing import Protocol, cast
+
+from opdsl.errors import DeclarationError, MissingDependencyError, OptionError
+
+Version = tuple[int, ...]
+
+_PARTS = ("runtime_available", "runtime_version", "register_op_override", "deregister_op_overrides")
+
+
+class NativeDsl(Protocol):
+    """What a DSL's module holds; it may also hold ``unavailable_reason() -> str | None``."""
+
+    def runtime_available(self) -> bool:
+        """Whether its package is installed, in a version that serves."""
+
+    def runtime_version(self) -> Version | None:
+        """The version of its package."""
+
+    def register_op_override(
+        self,
+        lib_symbol: str,
+        op_symbol: str,
+        dispatch_key: str,
+        cond: object,
+        impl: object,
+        *,
+        allow_multiple_override: bool = False,
+        unconditional_override: bool = False,
+    ) -> object:
+        """``opdsl.register_op_override`` for this DSL."""
+
+    def deregister_op_overrides(self) -> None:
+        """Disable every override of this DSL."""
+
+
+# The modules by DSL name: a path until it is needed.
+_modules: dict[str, str | ModuleType] = {
+    "numba": "opdsl.backends.dsl.numba_dsl",
+    "numba-cuda": "opdsl.backends.dsl.numba_cuda_dsl",
+}
+
+
+def register_dsl(name: str, module: str | ModuleType) -> None:
+    """Make a DSL known.
+
+    Args:
+        name: what its overrides are registered under.
+        module: its module, or the path to import it from when it is first needed.
+
+    Raises:
+        DeclarationError: the name is empty, or the module lacks a part.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise DeclarationError(f'register_dsl: a DSL has a name (got {name!r}). Write register_dsl("mydsl", module).')
+    if not isinstance(module, str):
+        _require_parts(name, module)
+    _modules[name] = module
+
+
+def _require_parts(name: str, module: ModuleType) -> None:
+    missing = [each for each in _PARTS if not callable(getattr(module, each, None))]
+    if missing:
+        raise DeclarationError(
+            f"the native DSL {name} ({module.__name__}) lacks {', '.join(missing)}. Define them in its module."
+        )
+
+
+def known_dsls() -> tuple[str, ...]:
+    """The names of all DSLs, usable here or not."""
+    return tuple(sorted(_modules))
+
+
+def dsl_module(name: str) -> NativeDsl:
+    """The module of a DSL, imported by the first call that asks.
+
+    Raises:
+        OptionError: there is no such DSL.
+        MissingDependencyError: its module cannot be imported.
+    """
+    module = _modules.get(name)
+    if module is None:
+        raise OptionError(f"no native DSL {name!r} (have {', '.join(known_dsls())}). opdsl.register_dsl adds one.")
+    if isinstance(module, str):
+        try:
+            loaded = importlib.import_module(module)
+        except ImportError as error:
+            raise MissingDependencyError(f"the native DSL {name} cannot be imported from {module}: {error}.") from error
+        _require_parts(name, loaded)
+        module = _modules[name] = loaded
+    return cast(NativeDsl, module)
+
+
+def unavailable_reason(name: str) -> str | None:
+    """Why a DSL's overrides are not used here, and how to mend that, in one sentence; None if they are.
+
+    A name that no module stands for is a label that users give to overrides of their own: it is always available.
+    """
+    if name not in _modules:
+        return None
+    try:
+        module = dsl_module(name)
+        if module.runtime_available():
+            return None
+    except MissingDependencyError as error:
+        return str(error)
+    explain = getattr(module, "unavailable_reason", None)
+    reason = explain() if callable(explain) else None
+    return reason or f"the native DSL {name} says that it is not available here."
+
+
+# ------------------------------------------------------------------------------------------------ probes for DSL files
+
+
+def is_installed(module: str) -> bool:
+    """Whether a top-level module can be found; nothing is imported."""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(module.partition(".")[0]) is not None
+    except ValueError:  # a module that a test or a stub put into sys.modules without a spec
+        return False
+
+
+def installed_version(package: str) -> Version | None:
+    """The version of an installed distribution as numbers, ``(0, 61, 2)``; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, wanted here alone
+
+    try:
+        text = version(package)
+    except PackageNotFoundError:
+        return None
+    numbers: list[int] = []
+    for part in text.split("."):
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+def missing_reason(name: str, module: str, package: str, at_least: Version) -> str | None:
+    """The sentence about a package that is absent or too old.
+
+    ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` takes any version.
+    """
+    wanted = ".".join(map(str, at_least))
+    install = f"Install it: pip install '{package}>={wanted}'."
+    if not is_installed(module):
+        return f"the native DSL {name} needs the package {package}, which is not installed. {install}"
+    found = installed_version(package)
+    if not is_switched_on("OPDSL_NATIVE_SKIP_VERSION_CHECK") and (found is None or found < at_least):
+        have = "an unknown version" if found is None else ".".join(map(str, found))
+        return f"the native DSL {name} needs {package} {wanted} or newer, and {have} is installed. {install}"
+    return None
+
+
+def is_switched_on(variable: str) -> bool:
+    """Whether an environment switch is set to ``1``."""
+    return os.environ.get(variable, "0") == "1"
+
+
+__all__ = [
+    "NativeDsl",
+    "Version",
+    "dsl_module",
+    "installed_version",
+    "is_installed",
+    "is_switched_on",
+    "known_dsls",
+    "missing_reason",
+    "register_dsl",
+    "unavailable_reason",
+]

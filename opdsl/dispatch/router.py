@@ -1,0 +1,248 @@
+"""The kernel that stands for an operator's overrides at one dispatch key: conditions first, then what was there.
+
+Its plans check the conditions on every call, since these see the tensors, and know everything else: one generated
+function of the tensors and numbers, with the plan of the kernel beneath at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FunctionType
+from typing import TYPE_CHECKING, NamedTuple
+
+from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.operator import Kernel, Operator
+from opdsl.dispatch.table import compute
+from opdsl.errors import KernelError, KernelSignatureError, MissingKernelError
+from opdsl.runtime import Tensor, bump_version
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.overrides import Override
+
+Plan = Callable[..., object]
+
+
+class Step(NamedTuple):
+    """One override as a router runs it; ``condition`` None matches every call."""
+
+    condition: Callable[..., object] | None
+    implementation: Callable[..., object]
+    wants_keys: bool
+
+
+def wants_keys(implementation: object) -> bool:
+    """Whether an implementation takes ``dispatch_keys`` first."""
+    code = getattr(implementation, "__code__", None)
+    return code is not None and code.co_argcount > 0 and code.co_varnames[0] == "dispatch_keys"
+
+
+def require_fitting(function: object, operator: Operator, role: str, *, skip: int = 0) -> None:
+    """Hold a condition or an implementation against the schema: it must take what a call hands it.
+
+    Args:
+        function: a callable; one that is no Python function is not looked at.
+        operator: whose positional arguments it gets by place, the others by name.
+        role: what it is, for the message.
+        skip: how many parameters come before the schema's.
+
+    Raises:
+        KernelSignatureError: it cannot take these arguments.
+    """
+    if not callable(function):
+        raise KernelSignatureError(f"{operator.name}: the {role} is no function (got {function!r}). Pass a callable.")
+    if not isinstance(function, FunctionType):
+        return
+    code, schema = function.__code__, operator.schema
+    positional = code.co_varnames[skip : code.co_argcount]
+    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    by_place = len(schema.positional)
+    by_name = {each.python_name for each in schema.arguments[by_place:]}
+    required = positional[by_place : max(len(positional) - len(function.__defaults__ or ()), 0)]
+    required += tuple(each for each in keyword_only if each not in (function.__kwdefaults__ or {}))
+    takes_any_place, takes_any_name = bool(code.co_flags & 0x04), bool(code.co_flags & 0x08)
+    fits = (takes_any_place or len(positional) >= by_place) and by_name.issuperset(required)
+    fits = fits and (takes_any_name or by_name <= {*positional[by_place:], *keyword_only})
+    if not fits:
+        before = ["dispatch_keys"] * skip + [each.python_name for each in schema.positional]
+        wanted = ", ".join([*before, *(["*", *sorted(by_name)] if by_name else [])])
+        raise KernelSignatureError(
+            f"{code.co_filename}:{code.co_firstlineno}: {operator.name}: the {role} {function.__name__} does not take "
+            f"what {schema} hands it. Write: def {function.__name__}({wanted})."
+        )
+
+
+class Router:
+    """The kernel of an operator's overrides at one key.
+
+    Args:
+        operator: which is overridden.
+        key: the dispatch key.
+        choose: gives the overrides that are in force, in their order.
+        lock: held while they change.
+        keys: the key set of the call, for implementations that ask for it.
+    """
+
+    __slots__ = ("_keys", "_origin", "_steps", "choose", "key", "lock", "operator")
+
+    def __init__(
+        self,
+        operator: Operator,
+        key: DispatchKey,
+        choose: Callable[[], list[Override]],
+        lock: AbstractContextManager[bool],
+    ) -> None:
+        self.operator = operator
+        self.lock = lock
+        self.key = key
+        self.choose = choose
+        self._origin = self
+        self._steps: tuple[Step, ...] | None = None
+        self._keys = KeySet(key)
+
+    def forget(self) -> None:
+        """The overrides have changed."""
+        self._steps = None
+
+    def with_key_set(self, keys: KeySet) -> Router:
+        """The router for a call with that key set."""
+        bound = Router(self.operator, self.key, self.choose, self.lock)
+        bound._origin, bound._steps, bound._keys = self, self.steps, keys
+        return bound
+
+    @property
+    def overrides(self) -> list[Override]:
+        """Those in force. The registry keeps a kernel that has this before the others of its key."""
+        return self.choose()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What is tried, in order; made when a call first needs it, which is when DSL files are imported."""
+        steps = self._steps
+        if steps is None:
+            with self.lock:
+                steps = self._steps = tuple(Step(each.cond, each.impl, wants_keys(each.impl)) for each in self.choose())
+        return steps
+
+    def beneath(self) -> Kernel:
+        """The kernel that the overrides stand before.
+
+        Raises:
+            MissingKernelError: there is none.
+        """
+        registrations = dict(self.operator.registrations)
+        kernels = registrations.pop(self.key, [])
+        older = kernels[kernels.index(self._origin) + 1 :] if self._origin in kernels else kernels
+        if older:
+            registrations[self.key] = older
+        kernel = compute(self.key, registrations, self.operator.fallbacks).kernel
+        if kernel is None:
+            raise MissingKernelError(
+                f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel beneath "
+                "them. Pass unconditional_override=True, or register a kernel."
+            )
+        bind = getattr(kernel, "with_key_set", None)
+        return kernel if bind is None else bind(self._keys)
+
+    def __call__(self, *arguments: object) -> object:
+        """The first override whose condition holds, otherwise the kernel beneath."""
+        count = len(self.operator.schema.positional)
+        by_place = arguments[:count]
+        names = [each.python_name for each in self.operator.schema.arguments[count:]]
+        named = dict(zip(names, arguments[count:], strict=True))
+        for step in self.steps:
+            if step.condition is None or step.condition(*by_place, **named):
+                first = (self._keys,) if step.wants_keys else ()
+                return self._finish(step, step.implementation(*first, *by_place, **named), arguments)
+        return self.beneath()(*arguments)
+
+    def _finish(self, step: Step, result: object, arguments: tuple[object, ...]) -> object:
+        """The result of an implementation, which need not return what it wrote, held against the schema."""
+        schema = self.operator.schema
+        written = tuple(
+            value
+            for argument, value in zip(schema.arguments, arguments, strict=True)
+            if argument.alias is not None and argument.alias.write
+        )
+        for value in written:
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Tensor):
+                    bump_version(each)
+        if result is None and written and len(written) == len(schema.returns):
+            return written[0] if len(written) == 1 else written
+        if len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor" and not isinstance(result, Tensor):
+            name = getattr(step.implementation, "__qualname__", repr(step.implementation))
+            raise KernelError(
+                f"{self.operator.name}: the override {name} returned {type(result).__name__}, but the schema returns "
+                f"a Tensor: {schema}. Return that from the implementation."
+            )
+        return result
+
+    def plan(self, arguments: tuple[object, ...]) -> Plan:
+        """A function of what is dynamic: the conditions, each on every call, then the plan beneath."""
+        names = [each.python_name for each in self.operator.schema.arguments]
+        dynamic = self.operator.dynamic_names
+        constants = {
+            f"constant_{name}": value for name, value in zip(names, arguments, strict=True) if name not in dynamic
+        }
+        sources = [name if name in dynamic else f"constant_{name}" for name in names]
+        count = len(self.operator.schema.positional)
+        passed = [source if place < count else f"{names[place]}={source}" for place, source in enumerate(sources)]
+        namespace: dict[str, object] = {"override_keys": self._keys, **constants}
+        lines = [f"def override_plan({', '.join(dynamic)}):"]
+        for place, step in enumerate(self.steps):
+            lines += self._lines(place, step, passed, sources, namespace)
+            if step.condition is None:
+                break
+        else:
+            lines.append(f"    return override_rest({', '.join(dynamic)})")
+            namespace["override_rest"] = self._rest(sources, arguments, namespace)
+        exec("\n".join(lines) + "\n", namespace)
+        made = namespace["override_plan"]
+        assert callable(made)
+        return made
+
+    def _lines(
+        self, place: int, step: Step, passed: list[str], sources: list[str], namespace: dict[str, object]
+    ) -> list[str]:
+        """The lines of one override in a plan."""
+        namespace[f"override_{place}"] = step.implementation
+        handed = ", ".join(["override_keys"] * step.wants_keys + passed)
+        call = f"override_{place}({handed})"
+        if self.operator.schema.written_arguments:
+            namespace["override_finish"], namespace[f"override_step_{place}"] = self._finish, step
+            call = f"override_finish(override_step_{place}, {call}, ({', '.join(sources)},))"
+        if step.condition is None:
+            return [f"    return {call}"]
+        namespace[f"override_if_{place}"] = step.condition
+        return [f"    if override_if_{place}({', '.join(passed)}):", f"        return {call}"]
+
+    def _rest(self, sources: list[str], arguments: tuple[object, ...], namespace: dict[str, object]) -> Plan:
+        """What runs when no condition holds: the kernel beneath, which is asked for its plan on the first such call."""
+        dynamic = self.operator.dynamic_names
+        places = {name: place for place, name in enumerate(dynamic)}
+        spots = [places.get(source) for source in sources]
+
+        def rest(*given: object) -> object:
+            full = tuple(value if spot is None else given[spot] for spot, value in zip(spots, arguments, strict=True))
+            kernel = self.beneath()
+            before = _geometries(full)
+            result = kernel(*full)
+            make: Callable[[tuple[object, ...]], Plan | None] | None = getattr(kernel, "plan", None)
+            # A call that resized its output says nothing about the next one.
+            made = None if make is None or _geometries(full) != before else make(full)
+            if made is not None:
+                namespace["override_rest"] = made
+            return result
+
+        return rest
+
+    def __str__(self) -> str:
+        return f"overrides of {self.operator.name} at {self.key}"
+
+
+def _geometries(arguments: tuple[object, ...]) -> list[object]:
+    return [each.geometry for each in arguments if isinstance(each, Tensor)]
+
+
+__all__ = ["Router", "Step", "require_fitting", "wants_keys"]

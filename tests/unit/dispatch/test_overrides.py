@@ -1,0 +1,300 @@
+"""Overrides by native DSLs: conditions, order, switches, and what they fall back on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.dispatch.overrides import Override, overrides
+from opdsl.errors import DispatchKeyError, DuplicateOperatorError, KernelError, KernelSignatureError, OptionError
+
+DSL = "testdsl"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    for each in opdsl.list_op_overrides():
+        overrides.remove(each)
+    opdsl.reenable_op_overrides(
+        enable_dsl_names=[DSL, "second", "numba"], enable_op_symbols=["mul.Tensor"], enable_dispatch_keys=["CPU"]
+    )
+
+
+@pytest.fixture
+def one() -> Tensor:
+    return opdsl.tensor([3.0])
+
+
+def is_vector(self: Tensor, other: Tensor) -> bool:
+    return self.ndim == 1
+
+
+def seven(self: Tensor, other: Tensor) -> Tensor:
+    return self - self + 7.0
+
+
+def eight(self: Tensor, other: Tensor) -> Tensor:
+    return self - self + 8.0
+
+
+def override(cond: Any = is_vector, impl: Any = seven, dsl: str = DSL, **options: Any) -> Override:
+    return opdsl.register_op_override(dsl, "aten", "mul.Tensor", "CPU", cond, impl, **options)
+
+
+def product(one: Tensor) -> float:
+    """Of two calls: the second is the plan's."""
+    first, second = opdsl.mul(one, one).sum().item(), opdsl.mul(one, one).sum().item()
+    assert first == second
+    return float(first)  # type: ignore[arg-type]
+
+
+def test_a_matching_condition_serves_the_call(one: Tensor) -> None:
+    override()
+    assert product(one) == 7.0
+
+
+def test_no_match_runs_the_kernel_that_was_there(one: Tensor) -> None:
+    override()
+    assert product(one.view(1, 1)) == 9.0
+
+
+def test_a_condition_is_asked_on_every_call(one: Tensor) -> None:
+    override(lambda self, other: self.item() > 2.0)
+    assert product(one) == 7.0
+    one.copy_(opdsl.tensor([1.0]))
+    assert product(one) == 1.0
+    one.copy_(opdsl.tensor([4.0]))
+    assert product(one) == 7.0
+
+
+def test_plans_from_before_the_registration_are_dropped(one: Tensor) -> None:
+    assert product(one) == 9.0
+    override()
+    assert product(one) == 7.0
+
+
+def test_the_first_matching_condition_wins(one: Tensor) -> None:
+    override(lambda self, other: False)
+    override(impl=eight, allow_multiple_override=True)
+    override(impl=seven, allow_multiple_override=True)
+    assert product(one) == 8.0
+
+
+def test_a_second_override_needs_permission() -> None:
+    override()
+    with pytest.raises(DuplicateOperatorError, match="allow_multiple_override=True"):
+        override()
+
+
+def test_an_unconditional_override_needs_no_condition(one: Tensor) -> None:
+    override(None, unconditional_override=True)
+    assert product(one) == 7.0
+
+
+def test_without_a_condition_it_must_say_so() -> None:
+    with pytest.raises(OptionError, match="unconditional_override=True"):
+        override(None)
+
+
+def test_what_a_condition_raises_is_the_calls_error(one: Tensor) -> None:
+    def broken(self: Tensor, other: Tensor) -> bool:
+        raise ZeroDivisionError
+
+    override(broken)
+    with pytest.raises(ZeroDivisionError):
+        opdsl.mul(one, one)
+
+
+def test_dispatch_keys_are_received_and_handed_to_the_fallback(one: Tensor) -> None:
+    fallback = opdsl.override_fallback("mul.Tensor", "CPU")
+
+    def doubled(dispatch_keys: opdsl.DispatchKeySet, self: Tensor, other: Tensor) -> Any:
+        assert "CPU" in dispatch_keys
+        return opdsl.add(fallback(dispatch_keys, self, other), fallback(dispatch_keys, self, other))
+
+    override(is_vector, doubled)
+    assert opdsl.mul(one, one).item() == 18.0
+
+
+def test_composite_operators_are_refused() -> None:
+    with Library("testoverrides") as library:
+
+        @library.op
+        def twice(self: Tensor) -> Tensor:
+            return self + self
+
+        with pytest.raises(DispatchKeyError, match="only a CompositeImplicitAutograd kernel"):
+            opdsl.register_op_override(DSL, "testoverrides", "twice", "CPU", lambda self: True, lambda self: self)
+
+
+@pytest.mark.parametrize("key", ["Meta", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "AutogradCPU"])
+def test_keys_that_are_no_backends_own_are_refused(key: str) -> None:
+    with pytest.raises(DispatchKeyError, match="no override can stand at"):
+        opdsl.register_op_override(DSL, "aten", "mul.Tensor", key, is_vector, seven)
+
+
+def test_signatures_are_held_against_the_schema() -> None:
+    with pytest.raises(KernelSignatureError, match=r"def <lambda>\(self, other\)"):
+        override(lambda self: True)
+    with pytest.raises(KernelSignatureError, match="the implementation"):
+        override(is_vector, lambda self, other, third: self)
+
+
+def test_functions_of_any_arguments_fit(one: Tensor) -> None:
+    override(lambda *args, **kwargs: True, lambda *args, **kwargs: seven(*args))
+    assert product(one) == 7.0
+
+
+def test_a_result_that_the_schema_does_not_have_is_refused(one: Tensor) -> None:
+    override(is_vector, lambda self, other: 3.0)
+    with pytest.raises(KernelError, match="returned float"):
+        opdsl.mul(one, one)
+
+
+def test_an_override_of_an_in_place_operator_bumps_the_version(one: Tensor) -> None:
+    def write(self: Tensor, other: Tensor) -> None:
+        self.numpy()[...] = 5.0
+
+    opdsl.register_op_override(DSL, "aten", "mul_.Tensor", "CPU", lambda self, other: True, write)
+    for _ in range(2):
+        before = one._version
+        assert one.mul_(one) is one
+        assert (one.item(), one._version) == (5.0, before + 1)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"dsl_names": DSL}, {"op_symbols": "mul.Tensor"}, {"op_symbols": ["aten::mul.Tensor"]}, {"dispatch_keys": "CPU"}],
+)
+def test_overrides_are_disabled_and_enabled_again(one: Tensor, names: dict[str, Any]) -> None:
+    override()
+    assert product(one) == 7.0
+    opdsl.deregister_op_overrides(**{f"disable_{name}": value for name, value in names.items()})
+    assert product(one) == 9.0
+    opdsl.reenable_op_overrides(**{f"enable_{name}": value for name, value in names.items()})
+    assert product(one) == 7.0
+
+
+def test_a_disabled_dsl_stays_disabled_after_a_reorder(one: Tensor) -> None:
+    override()
+    override(impl=eight, dsl="second", allow_multiple_override=True)
+    opdsl.deregister_op_overrides(disable_dsl_names=DSL)
+    opdsl.reorder_graphs_from_user_function(lambda name, key, graph: graph[::-1])
+    opdsl.reorder_graphs_from_user_function(lambda name, key, graph: graph[::-1])
+    assert product(one) == 8.0
+
+
+def test_a_user_orders_overrides(one: Tensor) -> None:
+    override()
+    override(impl=eight, dsl="second", allow_multiple_override=True)
+    assert product(one) == 7.0
+    opdsl.reorder_graphs_from_user_function(lambda name, key, graph: graph[::-1])
+    assert product(one) == 8.0
+
+
+def test_an_order_function_that_loses_overrides_changes_nothing(one: Tensor) -> None:
+    override()
+    with pytest.raises(OptionError, match="Return them all"):
+        opdsl.reorder_graphs_from_user_function(lambda name, key, graph: [])
+    assert product(one) == 7.0
+
+
+def test_overrides_are_listed() -> None:
+    made = override()
+    assert opdsl.list_op_overrides() == [made]
+    assert opdsl.get_dsl_operations(DSL) == ["aten::mul.Tensor"]
+    opdsl.deregister_op_overrides(disable_dsl_names=DSL)
+    assert opdsl.list_op_overrides(enabled_only=True) == []
+
+
+def test_an_operator_that_is_declared_again_keeps_its_overrides(one: Tensor) -> None:
+    for _ in range(2):
+        with Library("testoverrides") as library:
+
+            @library.op
+            def same(self: Tensor) -> Tensor: ...
+
+            @same.kernel("CPU")
+            def same_cpu(self: Tensor) -> Tensor:
+                return self
+
+            if not opdsl.list_op_overrides():
+                opdsl.register_op_override(
+                    DSL, "testoverrides", "same", "CPU", lambda self: True, lambda self: self + 1.0
+                )
+            assert same(one).item() == 4.0
+
+
+def test_an_unavailable_dsl_falls_back_and_says_why(one: Tensor) -> None:
+    override(dsl="numba-cuda")
+    assert product(one) == 9.0
+    reason = opdsl.unavailable_reason("numba-cuda")
+    assert reason is not None
+    assert "pip install 'numba-cuda>=" in reason or "GPU" in reason
+
+
+def test_a_numba_kernel_overrides_an_operator(one: Tensor) -> None:
+    from opdsl.backends.dsl import numba_dsl
+
+    def product_plus_one(self: Any, other: Any) -> Any:
+        return self * other + 1.0
+
+    numba_dsl.register_op_override("aten", "mul.Tensor", "CPU", is_vector, numba_dsl.compiled(product_plus_one))
+    assert opdsl.mul(one, one).numpy().tolist() == [10.0]
+    numba_dsl.deregister_op_overrides()
+    assert product(one) == 9.0
+
+
+def in_a_process(program: str, **environment: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout.strip()
+
+
+PROGRAM = """
+import sys, opdsl
+assert "opdsl.dispatch.overrides" not in sys.modules
+for name, shift in (("numba", 1.0), ("numba", 2.0)):
+    opdsl.register_op_override(name, "aten", "mul.Tensor", "CPU", lambda self, other: True,
+                               lambda self, other, shift=shift: self + shift, allow_multiple_override=True)
+assert "opdsl.backends.dsl.numba_dsl" not in sys.modules
+x = opdsl.tensor([3.0])
+print(opdsl.mul(x, x).item(), "numba" in sys.modules, "opdsl.backends.dsl.numba_dsl" in sys.modules)
+"""
+
+
+def test_a_dsl_is_imported_by_the_first_call_and_its_package_is_not() -> None:
+    assert in_a_process(PROGRAM) == "4.0 False True"
+
+
+def test_the_environment_turns_all_off() -> None:
+    assert in_a_process(PROGRAM, OPDSL_DISABLE_NATIVE_DSLS="1") == "9.0 False False"
+
+
+def test_the_environment_names_an_order_function(tmp_path: Any) -> None:
+    (tmp_path / "my_order.py").write_text("def newest_first(name, key, graph):\n    return graph[::-1]\n")
+    found = in_a_process(PROGRAM, OPDSL_NATIVE_ORDER_FUNCTION="my_order.newest_first", PYTHONPATH=str(tmp_path))
+    assert found == "5.0 False True"
+
+
+def test_an_old_version_is_refused_unless_the_check_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    from opdsl.dispatch import native_dsl
+
+    sentence = native_dsl.missing_reason("numba", "numba", "numba", (999,))
+    assert sentence is not None
+    assert sentence.startswith("the native DSL numba needs numba 999 or newer, and 0.")
+    monkeypatch.setenv("OPDSL_NATIVE_SKIP_VERSION_CHECK", "1")
+    assert native_dsl.missing_reason("numba", "numba", "numba", (999,)) is None
