@@ -151,6 +151,19 @@ def zeros_kernel(size, dtype, layout, device, pin_memory):
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
 
 
+@zeros.overload("out")
+def zeros_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element to 0."""
+    ...
+
+
+@zeros_out.kernel("CompositeExplicitAutograd")
+def zeros_out_kernel(size, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return fill_(out, 0)
+
+
 @op("aten::ones")
 def ones(
     size: list[SymInt],
@@ -168,3 +181,16 @@ def ones(
 def ones_kernel(size, dtype, layout, device, pin_memory):
     chosen = dtype or get_default_dtype()
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)
+
+
+@ones.overload("out")
+def ones_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and sets every element to 1."""
+    ...
+
+
+@ones_out.kernel("CompositeExplicitAutograd")
+def ones_out_kernel(size, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return fill_(out, 1)

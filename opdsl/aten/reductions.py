@@ -6,7 +6,8 @@ import math
 from typing import Annotated
 
 from opdsl.declare import Out, op
-from opdsl.runtime import DType, Tensor
+from opdsl.errors import DTypeError
+from opdsl.runtime import DType, Tensor, can_cast
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
 
@@ -90,6 +91,8 @@ def mean_all_out(
 
 @mean_all_out.kernel("CompositeExplicitAutograd")
 def mean_all_out_kernel(self, dtype, out):
+    if not can_cast(self.dtype, out.dtype):
+        raise DTypeError(f"input types can't be cast to the desired output type {out.dtype.scalar_type}")
     return mean_dim.variants["out"](self, None, dtype=dtype, out=out)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, Kind, converter, expected, kind_of
 from opdsl.dispatch.operator import Operator
-from opdsl.errors import ArgumentError
-from opdsl.runtime import Layout, MemoryFormat, Tensor, to_dtype
+from opdsl.errors import ArgumentError, DeviceError, DTypeError
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, to_dtype
 from opdsl.schema import Argument, ListType, OptionalType, Symbol, Type
 from opdsl.schema.vocabulary import Reduction
 
@@ -190,6 +190,7 @@ class Signature:
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
         names = [each.python_name for each in self.out.schema.arguments]
+        _check_options({name: value for name, value in values.items() if name not in names}, outs[0])
         arguments = [values[name] for name in names if name not in self.out_names]
         return Bound(self.out, (*arguments, *outs))
 
@@ -202,6 +203,25 @@ class Signature:
         if self.out is not None:
             parts += [*([] if "*" in parts else ["*"]), "Tensor out = None"]
         return f"({', '.join(parts)})"
+
+
+def _check_options(options: Mapping[str, object], out: Tensor) -> None:
+    """That a factory's options are those of its output (``check_out_type_matches`` of PyTorch's bindings).
+
+    Raises:
+        DTypeError, DeviceError: they are not.
+    """
+    dtype, device = options.get("dtype"), options.get("device")
+    if isinstance(dtype, DType) and dtype is not out.dtype:
+        raise DTypeError(
+            f"dtype {dtype.scalar_type} does not match dtype of out parameter ({out.dtype.scalar_type}). "
+            "Leave dtype= away, or give another out=."
+        )
+    if isinstance(device, Device) and device.type != out.device.type:
+        raise DeviceError(
+            f"device type {device.type} does not match device type of out parameter ({out.device.type}). "
+            "Leave device= away, or give another out=."
+        )
 
 
 def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:

@@ -1,0 +1,245 @@
+"""PyTorch's own samples (``op_db``) of the operators that we have: function, method, in-place, ``out=``, errors."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.runtime import share_storage
+from tests.torch.twins import Twins, assert_fails, differences
+
+common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
+
+FULL = "OPDSL_TEST_FULL" in os.environ
+
+# op_db's names and ours, for the operators of the first set and what comes with them.
+NAMES = {
+    **{
+        name: name
+        for name in (
+            "add", "sub", "mul", "div", "rsub", "true_divide", "neg", "reciprocal", "exp", "log", "tanh", "sigmoid",
+            "maximum", "eq", "ne", "lt", "le", "gt", "ge", "where", "sum", "mean", "amax", "mm", "bmm", "matmul", "t",
+            "transpose", "view", "reshape", "permute", "narrow", "select", "unbind", "expand", "cat", "clone",
+            "contiguous", "full", "zeros", "ones", "__radd__", "__rsub__", "__rmul__",
+        )
+    },
+    "nn.functional.relu": "relu",
+}  # fmt: skip
+
+# Dtypes that we do not have.
+UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
+
+# The dtypes that the variants of an operator are tried with; its function is with all.
+VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
+
+# Sums and products add in another order, or round 16-bit numbers less often than PyTorch does.
+LOOSE = {
+    torch.float16: 5e-3,
+    torch.bfloat16: 4e-2,
+    torch.float32: 2e-5,
+    torch.float64: 1e-12,
+    torch.complex64: 2e-5,
+    torch.complex128: 1e-12,
+}
+REORDERED = {"sum", "mean", "mm", "bmm", "matmul"}
+
+# Where we depart on purpose or by necessity.
+DEPARTURES = {
+    ("div.trunc_rounding", torch.float16): "PyTorch rounds the quotient to 16 bits before it truncates it",
+    ("div.trunc_rounding", torch.bfloat16): "PyTorch rounds the quotient to 16 bits before it truncates it",
+}
+
+
+def operators() -> list[Any]:
+    opdsl.add  # noqa: B018  loads the operators
+    # Variants for the sake of Triton hold large samples of the same kernel.
+    known = [each for each in common.op_db if NAMES.get(each.name) and "triton" not in each.variant_test_name]
+    return [each for each in known if _ours(each) is not None]
+
+
+def _ours(info: Any) -> Callable[..., Any] | None:
+    name = NAMES[info.name]
+    if name == "where":  # op_db puts `self` first
+        return lambda self, condition, other, **named: opdsl.where(condition, self, other, **named)
+    if name.startswith("__"):
+        return getattr(opdsl.Tensor, name, None)
+    if f"aten::{name}" not in opdsl.registry.packets:
+        return None
+    return getattr(opdsl, name, None) if hasattr(torch, name) else getattr(opdsl.Tensor, name)
+
+
+def name_of(info: Any) -> str:
+    return ".".join(filter(None, (info.name, info.variant_test_name)))
+
+
+def cases(wanted: Callable[[Any], object] | None = None) -> Iterator[Any]:
+    """All operators and dtypes; with a condition, those of the operators that meet it, and fewer dtypes."""
+    for info in operators():
+        if wanted is not None and not wanted(info):
+            continue
+        dtypes = info.dtypes - UNKNOWN
+        for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
+            if not str(dtype).startswith("torch.float8"):
+                reason = DEPARTURES.get((name_of(info), dtype))
+                marks = pytest.mark.skip(reason) if reason else ()
+                yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}", marks=marks)
+
+
+def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    given = info.reference_inputs if FULL else info.sample_inputs
+    torch.manual_seed(0)
+    for sample in given("cpu", dtype):
+        yield (sample.input, *sample.args), sample.kwargs
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """A result or an exception, and what was said of resizing."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except Exception as error:
+            result = error
+    return result, [str(each.message)[:60] for each in caught if "was resized" in str(each.message)]
+
+
+def compare(
+    ours: Callable[..., Any],
+    torchs: Callable[..., Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+    tolerance: float | None,
+) -> list[str]:
+    """How a call differs: its result or error, its warnings, what it did to the arguments, what it shares."""
+    own, own_named = Twins().of((given, named))
+    expected, expected_warnings = outcome(lambda: torchs(*given, **named))
+    found, found_warnings = outcome(lambda: ours(*own, **own_named))
+    if isinstance(expected, Exception):
+        try:
+            assert_fails(lambda: _again(found), expected)
+        except AssertionError as error:
+            return [str(error)]
+        return []
+    if isinstance(found, Exception):
+        return [f"{found!r} for a result"]
+    wrong = differences(found, expected, tolerance=tolerance)
+    if found_warnings != expected_warnings:
+        wrong.append(f"warnings {found_warnings} for {expected_warnings}")
+    for one, other in zip(own, given, strict=True):
+        if isinstance(other, torch.Tensor):
+            wrong += [f"argument: {each}" for each in differences(one, other, tolerance=tolerance)]
+            wrong += _sharing(found, one, expected, other)
+    return wrong
+
+
+def _again(found: Any) -> Any:
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Tensor) -> list[str]:
+    if not isinstance(expected, torch.Tensor) or expected.numel() == 0:
+        return []
+    wanted = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    shared = share_storage(found, argument)
+    return [] if wanted == shared else [f"shares memory: {shared} for {wanted}"]
+
+
+def tolerance_of(info: Any, dtype: torch.dtype) -> float | None:
+    return LOOSE.get(dtype) if info.name in REORDERED or dtype.itemsize == 2 else None
+
+
+@pytest.mark.parametrize(("info", "dtype"), list(cases()))
+def test_function(info: Any, dtype: torch.dtype) -> None:
+    ours = _ours(info)
+    assert ours is not None
+    wrong = []
+    for given, named in samples(info, dtype):
+        for _ in range(2):
+            wrong += compare(ours, info.op, given, named, tolerance_of(info, dtype))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.method_variant)))
+def test_method(info: Any, dtype: torch.dtype) -> None:
+    method = getattr(opdsl.Tensor, NAMES[info.name])
+    wrong = []
+    for given, named in samples(info, dtype):
+        if isinstance(given[0], torch.Tensor):
+            wrong += compare(method, info.method_variant, given, named, tolerance_of(info, dtype))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.inplace_variant)))
+def test_in_place(info: Any, dtype: torch.dtype) -> None:
+    method = getattr(opdsl.Tensor, info.inplace_variant.__name__)
+    wrong = []
+    for given, named in samples(info, dtype):
+        if isinstance(given[0], torch.Tensor) and not _repeats(given[0]):
+            wrong += compare(method, info.inplace_variant, copy.deepcopy(given), named, tolerance_of(info, dtype))
+    assert wrong == []
+
+
+def _repeats(tensor: torch.Tensor) -> bool:
+    """Whether elements overlap in memory: we refuse to write these, PyTorch only where a stride is 0."""
+    return torch._C._overlaps(tensor, tensor) and tensor.untyped_storage().nbytes() < tensor.numel() * tensor.itemsize
+
+
+@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.supports_out)))
+def test_out(info: Any, dtype: torch.dtype) -> None:
+    ours = _ours(info)
+    assert ours is not None
+    wrong = []
+    for given, named in samples(info, dtype):
+        if not isinstance(given[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
+            continue
+        expected = outcome(lambda given=given, named=named: info.op(*given, **named))[0]
+        if not isinstance(expected, torch.Tensor):
+            continue
+        for out in outputs(expected):
+            twice = copy.deepcopy(given), {**named, "out": out}
+            wrong += compare(ours, info.op, *twice, tolerance=_coarsest(info, dtype, out))
+    assert wrong == []
+
+
+def outputs(expected: torch.Tensor) -> Iterator[torch.Tensor]:
+    """What a result may be written into."""
+    yield torch.zeros_like(expected)
+    yield torch.empty(0, dtype=expected.dtype)
+    yield torch.zeros((*expected.shape, 2), dtype=expected.dtype)[..., 0]
+    yield torch.zeros([size + 1 for size in expected.shape], dtype=expected.dtype)
+    yield torch.zeros_like(expected, dtype=torch.int32)
+    yield torch.zeros_like(expected, dtype=torch.float64)
+
+
+def _coarsest(info: Any, dtype: torch.dtype, out: torch.Tensor) -> float | None:
+    """The operands' tolerance, for an output that could show more digits."""
+    return LOOSE.get(dtype) if dtype.is_floating_point or dtype.is_complex else tolerance_of(info, out.dtype) or 2e-6
+
+
+@pytest.mark.parametrize("info", [each for each in operators() if each.error_inputs_func is not None], ids=name_of)
+def test_errors(info: Any) -> None:
+    ours = _ours(info)
+    assert ours is not None
+    wrong = []
+    for each in info.error_inputs("cpu"):
+        given, named = (each.sample_input.input, *each.sample_input.args), each.sample_input.kwargs
+        # Special methods of other classes; more dimensions than NumPy has; narrow with a tensor for its start.
+        if isinstance(given[0], int) or _is_beyond(given):
+            continue
+        wrong += compare(ours, info.op, given, named, None)
+    assert wrong == []
+
+
+def _is_beyond(given: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, torch.Tensor) and each.ndim > 64 for each in given) or (
+        len(given) == 4 and isinstance(given[2], torch.Tensor)
+    )
