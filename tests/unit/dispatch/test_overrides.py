@@ -13,7 +13,14 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.dispatch.overrides import Override, overrides
-from opdsl.errors import DispatchKeyError, DuplicateOperatorError, KernelError, KernelSignatureError, OptionError
+from opdsl.errors import (
+    DeclarationError,
+    DispatchKeyError,
+    DuplicateOperatorError,
+    KernelError,
+    KernelSignatureError,
+    OptionError,
+)
 
 DSL = "testdsl"
 
@@ -298,3 +305,17 @@ def test_an_old_version_is_refused_unless_the_check_is_skipped(monkeypatch: pyte
     assert sentence.startswith("the native DSL numba needs numba 999 or newer, and 0.")
     monkeypatch.setenv("OPDSL_NATIVE_SKIP_VERSION_CHECK", "1")
     assert native_dsl.missing_reason("numba", "numba", "numba", (999,)) is None
+
+
+def test_probes_and_plans_work_in_a_forked_process(one: Tensor) -> None:
+    override(dsl="numba")
+    assert product(one) == 7.0
+    child = os.fork()
+    if child == 0:
+        os._exit(int(opdsl.unavailable_reason("numba") is not None or product(one) != 7.0))
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_dsl_that_lacks_a_part_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="lacks runtime_available, runtime_version"):
+        opdsl.register_dsl("incomplete", os)
