@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from opdsl.cli.modules import load_modules
+from opdsl.cli.modules import load_apart
 from opdsl.cli.operators import load as load_operators
 from opdsl.declare.export import export
-from opdsl.dispatch import Registry, declaring_into, registry
-from opdsl.dispatch.facade import deferred_sources
+from opdsl.dispatch import registry
 from opdsl.native import NativeFunction, load
 from opdsl.native.compatibility import compare
 
@@ -51,6 +50,4 @@ def _entries(given: str) -> list[NativeFunction]:
             raise click.FileError(given, "there is no such file")
         return list(load(given))
     load_operators(())
-    with declaring_into(Registry()) as own, deferred_sources():
-        load_modules((given,), own)
-    return export(own)
+    return export(load_apart((given,)))

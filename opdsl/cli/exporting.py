@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from opdsl.cli.modules import load_modules, module_option
+from opdsl.cli.modules import load_apart, module_option
 from opdsl.cli.operators import load, require_namespaces
+from opdsl.cli.selecting import select_option, selected
 from opdsl.declare.export import export as entries_of
-from opdsl.dispatch import Registry, declaring_into, registry
-from opdsl.dispatch.facade import deferred_sources
-from opdsl.native import NativeFunction, dumps
+from opdsl.dispatch import registry
+from opdsl.native import NativeFunction, dumps, json_schema, to_json
 
 
 @click.command(short_help="Write native_functions.yaml.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("yaml", "json", "json-schema")),
+    default="yaml",
+    show_default=True,
+    help="YAML as torchgen reads it, JSON for tools, or the JSON Schema of that.",
+)
 @click.option("--namespace", "namespaces", multiple=True, metavar="NS", help="Only operators of this namespace.")
 @module_option
+@select_option
 @click.option(
     "-o",
     "--output",
@@ -24,14 +34,19 @@ from opdsl.native import NativeFunction, dumps
     metavar="FILE",
     help="Write there, not to stdout.",
 )
-def export(namespaces: tuple[str, ...], modules: tuple[str, ...], output: Path | None) -> None:
-    """Write operators as entries of native_functions.yaml, as torchgen reads them.
+def export(
+    form: str, namespaces: tuple[str, ...], modules: tuple[str, ...], selection: Path | None, output: Path | None
+) -> None:
+    """Write operators as entries of native_functions.yaml, as torchgen reads them, or as JSON.
 
     Without --namespace, the operators of aten are written; with --module, those that the module declares. They are
     looked at apart from opdsl's own, so that a module may declare what is there already.
     """
-    entries = _entries(modules, namespaces)
-    text = dumps(entries)
+    if form == "json-schema":
+        click.echo(json.dumps(json_schema(), indent=2))
+        return
+    entries = selected(_entries(modules, namespaces), selection)
+    text = dumps(entries) if form == "yaml" else to_json(entries)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -48,8 +63,7 @@ def _entries(modules: tuple[str, ...], namespaces: tuple[str, ...]) -> list[Nati
     if not modules:
         require_namespaces(namespaces)
         return entries_of(registry, namespaces or loaded)
-    with declaring_into(Registry()) as own, deferred_sources():
-        load_modules(modules, own)
+    own = load_apart(modules)
     if not namespaces:
         return entries_of(own)
     require_namespaces(namespaces, own, registry)

@@ -15,7 +15,8 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from opdsl.dispatch import Operator, Registry, registry
+from opdsl.dispatch import Operator, Registry, declaring_into, registry
+from opdsl.dispatch.facade import deferred_sources
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")
@@ -59,6 +60,19 @@ def load_modules(given: Iterable[str], into: Registry = registry) -> list[Operat
             raise ModuleError(f"{each} declares no operator. Write @opdsl.op above a function in it.")
         declared += own
     return declared
+
+
+def load_apart(given: Iterable[str]) -> Registry:
+    """Import modules into a registry of their own, in which they may declare what is there already.
+
+    They are forgotten afterwards, so that they can be loaded again.
+    """
+    with declaring_into(Registry()) as own, deferred_sources():
+        load_modules(given, own)
+    for operator in own:
+        function = getattr(operator.declaration, "function", None)
+        sys.modules.pop(getattr(function, "__module__", ""), None)
+    return own
 
 
 def _declared_in(operator: Operator, module: ModuleType) -> bool:

@@ -22,8 +22,10 @@ from opdsl.native.entry import (
 )
 from opdsl.native.generated import generated
 from opdsl.native.groups import VariantGroup, ViewGroup, structured_groups, variant_groups, view_groups
+from opdsl.native.json_form import json_schema, to_json
 from opdsl.native.load import load, loads
 from opdsl.native.rules import check, check_text
+from opdsl.native.selection import SelectedOperator, Selection, load_selection, select
 from opdsl.native.source import Fault, Location
 from opdsl.native.tags import load_tags
 
@@ -40,6 +42,8 @@ __all__ = [
     "NativeFunction",
     "Plain",
     "Precomputed",
+    "SelectedOperator",
+    "Selection",
     "Structured",
     "UfuncInnerLoop",
     "UfuncKey",
@@ -50,12 +54,16 @@ __all__ = [
     "check_text",
     "dumps",
     "generated",
+    "json_schema",
     "load",
     "load_derivatives",
+    "load_selection",
     "load_tags",
     "loads",
     "read_derivatives",
+    "select",
     "structured_groups",
+    "to_json",
     "variant_groups",
     "view_groups",
 ]

@@ -47,6 +47,10 @@ def test_a_module_compares_with_a_file(run: Run, my_ops: Path) -> None:
     assert (result.exit_code, "is gone" in result.stdout) == (1, True)
 
 
+def test_a_module_compares_with_itself(run: Run, my_ops: Path) -> None:
+    assert run("diff", "my_ops.py", "my_ops.py").exit_code == 0
+
+
 def test_opdsls_own_operators_do_not_differ_from_themselves(run: Run) -> None:
     assert run("diff", "opdsl", "opdsl").exit_code == 0
 

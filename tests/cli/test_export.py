@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +51,22 @@ def test_what_a_module_prints_does_not_reach_the_yaml(run: Run, my_ops: Path) ->
     with my_ops.open("a", encoding="utf-8") as file:
         file.write("print('loading my operators')\n")
     assert "loading" not in run("export", "--module", "my_ops.py").stdout
+
+
+def test_json_has_the_same_entries(run: Run, my_ops: Path) -> None:
+    document = json.loads(run("export", "--module", "my_ops.py", "--format", "json").stdout)
+    entries = loads(run("export", "--module", "my_ops.py").stdout)
+    assert [each["schema"] for each in document["entries"]] == [str(each.schema) for each in entries]
+
+
+def test_the_json_schema_can_be_had(run: Run) -> None:
+    assert json.loads(run("export", "--format", "json-schema").stdout)["$defs"]["entry"]
+
+
+def test_a_selection_is_all_that_is_written(run: Run, folder: Path) -> None:
+    (folder / "selected.yaml").write_text(
+        "operators:\n  aten::add.Tensor: {include_all_overloads: False}\n  mine::g: {}\n"
+    )
+    result = run("export", "--select", "selected.yaml")
+    assert {str(each.name) for each in loads(result.stdout)} == {"add.Tensor", "add_.Tensor", "add.out"}
+    assert "selected, but not there: mine::g" in result.stderr

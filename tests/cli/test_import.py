@@ -88,3 +88,10 @@ def test_pytorchs_file_type_checks_and_comes_back(tmp_path: Path) -> None:
         str(each.schema): each for each in load(corpus)
     }
     call("mypy", "--strict", "--follow-imports=silent", "aten_ops.py")
+
+
+def test_only_what_is_selected_is_imported(run: Run, file: Path, folder: Path) -> None:
+    file.write_text(TEXT + "- func: g(Tensor self) -> Tensor\n")
+    (folder / "selected.yaml").write_text("operators:\n  aten::g: {}\n")
+    source = run("import", str(file), "--select", "selected.yaml").stdout
+    assert ("def g(" in source, "def add(" in source) == (True, False)

@@ -1,0 +1,36 @@
+"""The option ``--select``: a part of the operators, as PyTorch's selective builds name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+
+from opdsl.native import NativeFunction, load_selection, select
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def select_option(command: Callable[P, R]) -> Callable[P, R]:
+    """The option ``--select``."""
+    return click.option(
+        "--select",
+        "selection",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Only what selected_operators.yaml asks for, and what that needs.",
+    )(command)
+
+
+def selected(entries: Sequence[NativeFunction], path: Path | None) -> Sequence[NativeFunction]:
+    """The entries that a file selects; all of them without one. Names that no entry has are shown on stderr."""
+    if path is None:
+        return entries
+    selection = load_selection(path)
+    missing = selection.missing(entries)
+    if missing:
+        click.echo(f"selected, but not there: {', '.join(missing)}", err=True)
+    return select(entries, selection)

@@ -1,0 +1,133 @@
+"""Entries as JSON, for tools; ``entries.schema.json`` beside this module says what is in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from opdsl.native.entry import Delegate, NativeFunction, Structured
+from opdsl.schema import Alias, Argument, FunctionSchema, ListType, OptionalType, Return, Symbol, Type
+from opdsl.schema.model import DEFAULT_NAMESPACE, DefaultValue
+
+VERSION = 1
+"""Changes when something that was there goes away or means something else."""
+
+SCHEMA_FILE = Path(__file__).with_name("entries.schema.json")
+"""The JSON Schema of what ``to_json`` gives."""
+
+
+def to_json(entries: Iterable[NativeFunction]) -> str:
+    """The text of a JSON document with entries; every part of an entry is a value, no text has to be parsed.
+
+    >>> from opdsl.native import loads
+    >>> json.loads(to_json(loads("- func: f(Tensor self) -> Tensor")))["entries"][0]["arguments"][0]["type"]
+    {'kind': 'base', 'name': 'Tensor'}
+    """
+    document = {"version": VERSION, "entries": [entry_value(each) for each in entries]}
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of what ``to_json`` gives."""
+    schema: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return schema
+
+
+def entry_value(entry: NativeFunction) -> dict[str, Any]:
+    """One entry as JSON values."""
+    name = entry.name
+    return {
+        "name": name.qualified,
+        "namespace": name.namespace or DEFAULT_NAMESPACE,
+        "base": name.base,
+        "overload": name.overload,
+        "schema": str(entry.schema),
+        "kind": entry.kind.value,
+        "is_view": entry.is_view,
+        "arguments": _arguments(entry.schema),
+        "returns": [_return(each) for each in entry.schema.returns],
+        "variants": sorted(each.name for each in entry.variants),
+        "dispatch": None
+        if entry.dispatch is None
+        else {key: str(line.kernel) for line in entry.dispatch for key in line.keys},
+        "tags": list(entry.tags),
+        "all_tags": sorted(entry.all_tags),
+        "structure": _structure(entry),
+        "autogen": [each.qualified for each in entry.autogen],
+        "device_check": entry.device_check.name,
+        "device_guard": entry.device_guard,
+        "python_module": entry.python_module,
+        "category_override": entry.category_override,
+        "cpp_no_default_args": list(entry.cpp_no_default_args),
+        "manual_cpp_binding": entry.manual_cpp_binding,
+        "manual_kernel_registration": entry.manual_kernel_registration,
+        "use_const_ref_for_mutable_tensors": entry.use_const_ref_for_mutable_tensors,
+    }
+
+
+def _arguments(schema: FunctionSchema) -> list[dict[str, Any]]:
+    kinds = (("positional", schema.positional), ("keyword_only", schema.keyword_only), ("out", schema.out))
+    return [{**_argument(each), "kind": kind} for kind, arguments in kinds for each in arguments]
+
+
+def _argument(argument: Argument) -> dict[str, Any]:
+    default = argument.default
+    return {
+        "name": argument.name,
+        "type": _type(argument.type),
+        "alias": _alias(argument.alias),
+        "default": None if default is None else {"text": default.text, "value": _value(default.value)},
+    }
+
+
+def _return(value: Return) -> dict[str, Any]:
+    return {"name": value.name, "type": _type(value.type), "alias": _alias(value.alias)}
+
+
+def _type(type: Type) -> dict[str, Any]:
+    if isinstance(type, OptionalType):
+        return {"kind": "optional", "element": _type(type.element)}
+    if isinstance(type, ListType):
+        return {"kind": "list", "element": _type(type.element), "size": type.size}
+    return {"kind": "base", "name": str(type)}
+
+
+def _alias(alias: Alias | None) -> dict[str, Any] | None:
+    if alias is None:
+        return None
+    return {"before": list(alias.before), "write": alias.write, "after": list(alias.after)}
+
+
+def _value(value: DefaultValue) -> Any:
+    """A default; names and what JSON has no number for are ``{"symbol": name}``."""
+    if isinstance(value, tuple):
+        return [_value(each) for each in value]
+    if isinstance(value, Symbol):
+        return {"symbol": value.name}
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return {"symbol": str(value)}
+    return value
+
+
+def _structure(entry: NativeFunction) -> dict[str, Any]:
+    structure = entry.structure
+    if isinstance(structure, Delegate):
+        return {"kind": "delegate", "to": str(structure.to)}
+    if not isinstance(structure, Structured):
+        return {"kind": "plain"}
+    precomputed = structure.precomputed
+    return {
+        "kind": "structured",
+        "inherits": structure.inherits,
+        "precomputed": None
+        if precomputed is None
+        else {
+            "replaced": {name: [_argument(each) for each in made] for name, made in precomputed.replaced},
+            "added": [_argument(each) for each in precomputed.added],
+        },
+        "ufunc_inner_loop": {
+            loop.key.name: {"name": loop.name, "dtypes": list(loop.supported)} for loop in structure.ufunc
+        },
+    }

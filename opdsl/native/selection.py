@@ -1,0 +1,201 @@
+"""Selective builds: PyTorch's selected_operators.yaml, and the entries that it asks for.
+
+Source of the format: ``torchgen/selective_build``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+
+import attrs
+
+from opdsl.errors import SchemaError
+from opdsl.native.entry import Delegate, NativeFunction
+from opdsl.native.generated import by_signature, variants_made
+from opdsl.native.load import BOOLEANS, Reading, error_of, read_file
+from opdsl.native.nodes import read_nodes
+from opdsl.native.rules.views import copy_name, needs_copy
+from opdsl.native.source import Mapping as MappingNode
+from opdsl.native.source import Node, Scalar, Source
+from opdsl.schema import OperatorName, parse_operator_name
+
+RULE = "selection"
+FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")
+OPERATOR_KEYS = frozenset((*FLAGS, "name", "debug_info"))
+KEYS = frozenset(
+    (
+        "include_all_non_op_selectives",
+        "include_all_operators",
+        "debug_info",
+        "operators",
+        "kernel_metadata",
+        "et_kernel_metadata",
+        "custom_classes",
+        "build_features",
+    )
+)
+
+
+@attrs.frozen
+class SelectedOperator:
+    """What a selection says of one operator.
+
+    is_root: whether models call it themselves; others are called by operators.
+    include_all_overloads: whether a name without overload stands for all of its packet.
+    """
+
+    is_root: bool = True
+    is_used_for_training: bool = True
+    include_all_overloads: bool = True
+
+
+@attrs.frozen
+class Selection:
+    """Which operators a build has.
+
+    operators: by qualified name.
+    include_all: whether it has all there are.
+    """
+
+    operators: Mapping[str, SelectedOperator]
+    include_all: bool = False
+
+    def selects(self, name: OperatorName) -> bool:
+        """Whether an operator is selected, by its name or with all of its packet.
+
+        >>> Selection({"aten::add": SelectedOperator()}).selects(parse_operator_name("add.Tensor"))
+        True
+        """
+        if self.include_all or name.qualified in self.operators:
+            return True
+        packet = self.operators.get(name.packet)
+        return packet is not None and packet.include_all_overloads
+
+    def missing(self, entries: Iterable[NativeFunction]) -> tuple[str, ...]:
+        """The selected names that no entry, and nothing generated beside them, has."""
+        listed = tuple(entries)
+        names = [each.name for each in listed]
+        names += [made.name for kinds in by_signature(listed).values() for made in variants_made(kinds)]
+        known = {each.qualified for each in names} | {each.packet for each in names}
+        return tuple(each for each in self.operators if each not in known)
+
+
+def load_selection(path: str | PathLike[str]) -> Selection:
+    """Reads a file like PyTorch's selected_operators.yaml.
+
+    Raises NativeYamlError with all faults, each with its place; OSError where the file cannot be read.
+    """
+    source = Source(fspath(path), read_file(path))
+    document = read_nodes(source)
+    reading = Reading(source, ())
+    if not isinstance(document, MappingNode):
+        if document is not None:
+            reading.fault(RULE, "expected keys like 'operators:'", document)
+        values: dict[str, Node] = {}
+    else:
+        values = _values(reading, document, KEYS)
+    operators = values.get("operators")
+    found = _operators(reading, operators) if operators is not None else {}
+    include_all = _flag(reading, values.get("include_all_operators"), default=False)
+    if reading.faults:
+        raise error_of(source, reading.faults)
+    return Selection(found, include_all)
+
+
+def _values(reading: Reading, node: MappingNode, known: Iterable[str] | None) -> dict[str, Node]:
+    """The values of a mapping by key, each key known and given once."""
+    found: dict[str, Node] = {}
+    for key, value in node.pairs:
+        if known is not None and key.text not in known:
+            reading.fault(RULE, f"{key.text!r} is none of {', '.join(sorted(known))}", key)
+        if key.text in found:
+            reading.fault(RULE, f"{key.text} is given twice", key)
+        found[key.text] = value
+    return found
+
+
+def _operators(reading: Reading, node: Node) -> dict[str, SelectedOperator]:
+    if not isinstance(node, MappingNode):
+        reading.fault(RULE, "expected operators by name", node)
+        return {}
+    found = {}
+    for (key, _), value in zip(node.pairs, _values(reading, node, None).values(), strict=False):
+        try:
+            name = parse_operator_name(key.text)
+        except SchemaError as error:
+            reading.fault(RULE, str(error).split(" [", 1)[0], key)
+            continue
+        if not isinstance(value, MappingNode):
+            reading.fault(RULE, f"expected {', '.join(FLAGS)}", value)
+            continue
+        values = _values(reading, value, OPERATOR_KEYS)
+        flags = [_flag(reading, values.get(flag), default=True) for flag in FLAGS]
+        found[name.qualified] = SelectedOperator(*flags)
+    return found
+
+
+def _flag(reading: Reading, node: Node | None, *, default: bool) -> bool:
+    if node is None:
+        return default
+    found = BOOLEANS.get(node.text) if isinstance(node, Scalar) and not node.quoted else None
+    if found is None:
+        reading.fault(RULE, "expected True or False", node)
+    return default if found is None else found
+
+
+def select(entries: Iterable[NativeFunction], selection: Selection) -> tuple[NativeFunction, ...]:
+    """The entries that a selection asks for, and those that they cannot be without, in the order that they have.
+
+    An entry comes with the structured one that it delegates to; what writes, with its variants that do not; a generated
+    operator, with the entry that it is made from; a view, with its copy, and an in-place view with the view.
+    """
+    listed = tuple(entries)
+    needs = _Needs(listed)
+    wanted = [each for each in listed if selection.selects(each.name)]
+    wanted += [base for base, made in needs.made if any(selection.selects(each) for each in made)]
+    found: set[int] = set()
+    while wanted:
+        entry = wanted.pop()
+        if id(entry) not in found:
+            found.add(id(entry))
+            wanted += needs.of(entry)
+    return tuple(each for each in listed if id(each) in found)
+
+
+class _Needs:
+    """What an entry cannot be without."""
+
+    def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
+        self.by_name = {each.name.qualified: each for each in entries}
+        self.packets: dict[str, list[NativeFunction]] = {}
+        self.variants: dict[int, list[NativeFunction]] = {}
+        self.made: list[tuple[NativeFunction, list[OperatorName]]] = []
+        for each in entries:
+            self.packets.setdefault(each.name.packet, []).append(each)
+        for kinds in by_signature(entries).values():
+            members = list(kinds.values())
+            for each in members:
+                self.variants[id(each)] = members
+            made = [each.name for each in variants_made(kinds)]
+            if made:
+                self.made.append((members[0], made))
+
+    def of(self, entry: NativeFunction) -> list[NativeFunction]:
+        """The entries that one needs."""
+        found = []
+        if entry.is_structured or entry.schema.is_mutable or entry.autogen:
+            found += self.variants.get(id(entry), [])
+        if isinstance(entry.structure, Delegate):
+            to = entry.structure.to
+            found += self._named(OperatorName(entry.name.namespace, to.base, to.overload))
+        if entry.is_view and entry.name.is_inplace:
+            base = OperatorName(entry.name.namespace, entry.name.functional_base)
+            found += self.variants.get(id(entry), []) + self.packets.get(base.packet, [])
+        if entry.is_view and needs_copy(entry):
+            found += self._named(copy_name(entry))
+        return found
+
+    def _named(self, name: OperatorName) -> list[NativeFunction]:
+        found = self.by_name.get(name.qualified)
+        return [] if found is None else [found]
