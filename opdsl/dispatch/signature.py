@@ -13,7 +13,7 @@ from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, Kind, convert
 from opdsl.dispatch.operator import Operator
 from opdsl.errors import ArgumentError, DeviceError, DTypeError
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, to_dtype
-from opdsl.schema import Argument, ListType, OptionalType, Symbol, Type
+from opdsl.schema import Argument, BaseType, Default, ListType, OptionalType, Symbol, Type
 from opdsl.schema.vocabulary import Reduction
 
 
@@ -63,13 +63,14 @@ def _default(argument: Argument, convert: Converter) -> object:
 
 
 class Bound:
-    """A call that fits: the operator, its schema-ordered arguments, and whether the kernel gets what was given."""
+    """A call that fits: the operator, its schema-ordered arguments, and whether its result will require gradients."""
 
-    __slots__ = ("arguments", "operator")
+    __slots__ = ("arguments", "operator", "requires_grad")
 
-    def __init__(self, operator: Operator, arguments: tuple[object, ...]) -> None:
+    def __init__(self, operator: Operator, arguments: tuple[object, ...], *, requires_grad: bool = False) -> None:
         self.operator = operator
         self.arguments = arguments
+        self.requires_grad = requires_grad
 
 
 class Mismatch:
@@ -80,6 +81,10 @@ class Mismatch:
     def __init__(self, text: str, *, general: bool = False) -> None:
         self.text = text
         self.general = general
+
+
+# What the Python functions of factories take beside their schema's arguments, as PyTorch's do.
+REQUIRES_GRAD = Argument("requires_grad", BaseType.bool, Default("False", False), None)
 
 
 class Signature:
@@ -105,6 +110,8 @@ class Signature:
         parameters = [Parameter(each, keyword_only=False, accepts_number=numbers) for each in places] + [
             Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only
         ]
+        if model.schema.tensor_options:
+            parameters.append(Parameter(REQUIRES_GRAD, keyword_only=True))
         self.parameters = tuple(parameters)
         self.out_names = () if out is None else tuple(each.python_name for each in out.schema.out)
         positional = [each for each in parameters if not each.keyword_only]
@@ -178,7 +185,8 @@ class Signature:
         if out is None:
             if self.operator is None:
                 return Mismatch('missing the required argument "out"', general=True)
-            return Bound(self.operator, tuple(values[each.python_name] for each in self.operator.schema.arguments))
+            arguments = tuple(values[each.python_name] for each in self.operator.schema.arguments)
+            return Bound(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
         return self._bind_out(values, out)
 
     def _bind_out(self, values: dict[str, object], out: object) -> Bound | Mismatch:

@@ -67,6 +67,15 @@ def test_a_new_tensor_shares_nothing_with_the_last() -> None:
     assert two.tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("name", ["empty", "zeros", "ones"])
+def test_a_leaf_that_requires_gradients(name: str) -> None:
+    make = getattr(opdsl, name)
+    for wanted in (False, True, True, False):
+        assert make(2, requires_grad=wanted).requires_grad is wanted
+        assert make((2,), dtype=opdsl.float64, requires_grad=wanted).requires_grad is wanted
+    agree_or_fail(lambda lib: getattr(lib, name)(2, dtype=lib.int64, requires_grad=True))
+
+
 def test_a_zero_dim_tensor_is_a_fill_value() -> None:
     for _ in range(2):
         assert_agree(opdsl.full((2,), of(torch.tensor(2.5))), torch.full((2,), torch.tensor(2.5)))

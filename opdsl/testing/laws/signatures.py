@@ -30,13 +30,13 @@ def check(subject: Subject) -> Iterator[str]:
     if list(found) != names:
         yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"
         return
-    if [each.name for each in declared.parameters] != [
-        each.python_name for each in (*schema.positional, *schema.keyword_only)
-    ]:
+    # Factories take requires_grad, which is no argument of any schema.
+    own = [each.name for each in declared.parameters if each.name != "requires_grad"]
+    if own != [each.python_name for each in (*schema.positional, *schema.keyword_only)]:
         yield f"the function's order is ({', '.join(found)}), the schema is {schema}"
     for parameter in declared.parameters:
         shown = found[parameter.name]
-        if shown.kind is inspect.Parameter.VAR_POSITIONAL:  # ints that may be spread: view(2, 3)
+        if shown.kind is inspect.Parameter.VAR_POSITIONAL or parameter.name not in own:  # spread ints: view(2, 3)
             continue
         if shown.kind is not (_KEYWORD if parameter.keyword_only else _POSITIONAL):
             yield f"{parameter.name} is {shown.kind.description} in the function, the schema is {schema}"
