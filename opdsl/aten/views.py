@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from opdsl.declare import op
 from opdsl.errors import DimensionError
 from opdsl.runtime import DType, MemoryFormat, Tensor, make_view, view_of, views, wrap_dimension
+from opdsl.runtime.geometry import Geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -102,8 +105,15 @@ def view_dtype_kernel(self, dtype):
 @op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
-    wanted, seen = views.reshape(view_of(self), shape)
-    return (self.clone(memory_format=MemoryFormat.contiguous_format) if seen is None else self).view(wanted)
+    wanted, shows = reshaped(self.geometry, shape)
+    return (self if shows else self.clone(memory_format=MemoryFormat.contiguous_format)).view(wanted)
+
+
+@lru_cache(maxsize=1024)
+def reshaped(form: Geometry, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+    """The shape with its -1 filled in, and whether a view of such tensors can show it."""
+    wanted, seen = views.reshape(views.View(form.shape, form.strides), shape)
+    return wanted, seen is not None
 
 
 # ----------------------------------------------------------------------------------------- parts and added dimensions
