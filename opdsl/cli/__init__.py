@@ -1,4 +1,4 @@
-"""The command line: ``opdsl list``, ``show``, ``export``, ``doctor``; one module a command.
+"""The command line: ``opdsl list``, ``show``, ``check``, ``diff``, ``export``, ``import``, ``doctor``; a module each.
 
 ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a terminal or a pipe. May
 import: everything; nothing imports it. click is loaded with it, rich only when something is shown on a terminal.

@@ -1,4 +1,6 @@
-"""native_functions.yaml as data: entries with every key as a typed value, groups of variants, reading and writing.
+"""native_functions.yaml as data: entries with every key as a typed value, read, checked, grouped, compared and written.
+
+``rules`` holds the invariants; beside the entries stand derivatives.yaml, tags.yaml and selected_operators.yaml.
 
 May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
 """
