@@ -5,7 +5,10 @@ Loaded on first use, by ``load``. May import: everything below; nothing private 
 
 from __future__ import annotations
 
+import gc
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from opdsl.dispatch.facade import deferred_sources
 
@@ -27,6 +30,19 @@ _TOPICS = (
 
 def load() -> None:
     """Import every topic, which registers its operators."""
-    with deferred_sources():
+    with deferred_sources(), without_collecting():
         for topic in _TOPICS:
             importlib.import_module(f"opdsl.aten.{topic}")
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Hold garbage collection back: declarations make many objects that all stay, and looking at them takes long."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

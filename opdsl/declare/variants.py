@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from string import ascii_lowercase
-
 import attrs
 
 from opdsl.declare.options import Inplace, Out
 from opdsl.errors import DeclarationError
 from opdsl.schema import Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, parse_operator_name
 
+_ALIAS_SETS = "abcdefghijklmnopqrstuvwxyz"
 _TENSOR_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 
@@ -62,7 +61,7 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
     names = how.args or (("out",) if count == 1 else tuple(f"out{place}" for place in range(count)))
     if len(names) != count:
         raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")
-    aliases = [Alias(letter, write=True) for letter in ascii_lowercase[:count]]
+    aliases = [Alias(letter, write=True) for letter in _ALIAS_SETS[:count]]
     out = tuple(Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True))
     returns = tuple(attrs.evolve(each, alias=alias) for each, alias in zip(schema.returns, aliases, strict=True))
     overload = out_overload(schema.name.overload)
