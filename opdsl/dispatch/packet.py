@@ -9,6 +9,7 @@ from opdsl.dispatch.caller import Caller
 from opdsl.dispatch.facade import Facade
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Signature, sort_signatures
+from opdsl.errors import UnknownOperatorError
 from opdsl.schema import SchemaKind
 
 Select = Callable[[Operator], bool]
@@ -79,6 +80,11 @@ class Packet:
 
         def make(namespace: dict[str, object]) -> Caller:
             chosen = [each for each in tuple(self.overloads.values()) if select(each)]
+            if not chosen:
+                raise UnknownOperatorError(
+                    f"{self.name}: no operator of that name is declared any more; its library has taken it back. "
+                    "Declare it again, or keep the library open."
+                )
             signatures = pair(chosen, skip_self=is_method, with_out=not is_method)
             return make_caller(name or self.base, signatures, namespace, not_implemented=not_implemented)
 
@@ -100,6 +106,8 @@ class Packet:
 
     def _operator_facade(self, operator: Operator) -> Facade:
         def make(namespace: dict[str, object]) -> Caller:
+            if operator.schema.name.overload not in self.overloads:
+                raise UnknownOperatorError(f"{operator.name} is not declared any more; its library has taken it back.")
             own = Signature(None, operator) if _is_out(operator) else Signature(operator)
             return Caller(self.base, [own], namespace, required_out=_is_out(operator))
 
@@ -118,6 +126,7 @@ class Packet:
         self.overloads.pop(overload, None)
         facade = self._operator_facades.pop(overload, None)
         if facade is not None:
+            facade.change()
             self.facades.remove(facade)
         self.change()
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -89,8 +90,7 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any]) -> Loaded
     if packed is not None:
         engine.Statistics.loaded += 1
         return _load(Compiled.unpack(packed))
-    from opdsl.backends.cpu.author_compiler import compile_author
-
+    compile_author = _compiler().compile_author
     engine.Statistics.compiled += 1
     compiled, is_portable = compile_author(function, arguments)
     if stamp is not None and is_portable:
@@ -98,12 +98,22 @@ def _load_or_compile(function: FunctionType, arguments: Sequence[Any]) -> Loaded
     return _load(compiled)
 
 
+def _compiler() -> ModuleType:
+    """The module that needs numba.
+
+    Raises:
+        MissingDependencyError: numba is not installed.
+    """
+    try:
+        return importlib.import_module("opdsl.backends.cpu.author_compiler")
+    except ImportError as error:
+        raise MissingDependencyError("CPU kernels in Python need numba: pip install numba") from error
+
+
 def _load(compiled: Compiled) -> Loaded:
     imports = {}
     if compiled.needs:
-        from opdsl.backends.cpu.author_compiler import helper_addresses
-
-        imports = helper_addresses(compiled.needs)
+        imports = _compiler().helper_addresses(compiled.needs)
     code = engine.load_object(compiled.content, [compiled.symbol, *compiled.environments], imports)
     return Loaded(code, code.address(compiled.symbol), tuple(code.address(each) for each in compiled.environments))
 
@@ -144,9 +154,7 @@ def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
     """Raise what the kernel raised, from the description that it left."""
     if not address:
         raise KernelError(f"{name}: the kernel failed without saying why.")
-    from opdsl.backends.cpu.author_compiler import exception_at
-
-    error = exception_at(address, environments)
+    error = _compiler().exception_at(address, environments)
     raise KernelError(f"{name}: {type(error).__name__}: {error}") from error
 
 

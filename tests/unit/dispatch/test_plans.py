@@ -55,9 +55,10 @@ def test_registration_between_two_calls_changes_the_second(lib, doubled):
 
 def test_registration_changes_out_calls_too():
     x, out = opdsl.tensor([1.0]), opdsl.empty(1)
+    packet = registry.packets["aten::exp"]
+    packet.forget()
     for _ in range(2):
         opdsl.exp(x, out=out)
-    packet = registry.packets["aten::exp"]
     assert packet.main.caller.out.stored == 1
     packet.forget()
     assert packet.main.caller.out.stored == 0
@@ -164,3 +165,18 @@ def test_parameters_may_have_the_names_that_the_generated_function_uses(lib):
         13,
         13,
     ]
+
+
+def test_a_function_whose_library_is_closed_says_so():
+    with Library("closed") as lib:
+
+        @lib.op(out=True)
+        def f(self: Tensor) -> Tensor:
+            return self
+
+        f(opdsl.tensor([1.0]))
+        out = f.variants["out"]
+    with pytest.raises(opdsl.errors.UnknownOperatorError, match="closed::f: no operator of that name"):
+        f(opdsl.tensor([1.0]))
+    with pytest.raises(opdsl.errors.UnknownOperatorError, match=r"closed::f\.out is not declared any more"):
+        out(opdsl.tensor([1.0]), out=opdsl.empty(1))

@@ -211,11 +211,6 @@ def test_meta_tensors_have_no_list(meta_tensor):
         meta_tensor.tolist()
 
 
-def test_tensors_are_not_iterable_without_operators(ours):
-    with pytest.raises(TypeError, match="not iterable"):
-        iter(ours(SAMPLES["matrix"]))
-
-
 def test_nothing_is_in_a_tensor_without_operators(ours):
     with pytest.raises(TypeError, match="not a container"):
         _ = 1.0 in ours(SAMPLES["matrix"])
@@ -340,15 +335,6 @@ def test_taken_name_is_refused(name, method):
 def test_installed_method_can_be_replaced(method, ours):
     install_method("doubled", lambda self: "other", replace=True)
     assert ours(torch.zeros(1)).doubled() == "other"
-
-
-def test_iteration_can_be_installed(ours):
-    install_method("__iter__", lambda self: iter(self.tolist()))
-    try:
-        assert list(ours(torch.tensor([1.0, 2.0]))) == [1.0, 2.0]
-    finally:
-        remove_method("__iter__")
-    assert Tensor.__iter__ is None
 
 
 def test_equality_can_be_installed_and_hash_stays(ours):
