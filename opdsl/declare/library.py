@@ -17,7 +17,7 @@ from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, o
 from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, declared_into
 from opdsl.dispatch.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError, SchemaError
-from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, parse_operator_name
+from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
 
 if TYPE_CHECKING:
     from opdsl.declare.declaration import Declaration
@@ -52,7 +52,7 @@ class Library:
 
     def __init__(self, namespace: str | None = None, *, registry: Registry | None = None) -> None:
         self.namespace = _namespace_of(sys._getframe(1).f_globals) if namespace is None else namespace
-        if not self.namespace.isidentifier():
+        if not isinstance(self.namespace, str) or not self.namespace.isidentifier():
             raise DeclarationError(
                 f'Library({namespace!r}): a namespace is a Python identifier. Write Library("mylib").'
             )
@@ -182,6 +182,8 @@ class Library:
         where = f"{location(function)}: {function.__name__}"
         rest = dict(options)
         inplace, out = rest.pop("inplace", False), rest.pop("out", False)
+        _require_variant_option(where, "inplace", inplace, Inplace)
+        _require_variant_option(where, "out", out, Out)
         structured = rest.pop("structured", True)
         if structured and "structured" in options and schema.kind is SchemaKind.out:
             rest["structured"] = True  # of the entry itself: nothing else is derived here
@@ -199,6 +201,7 @@ class Library:
         if out:
             how_out = out if isinstance(out, Out) else Out()
             schemas["out"] = (out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
+        _check_variants(where, {variant: each for variant, (each, _) in schemas.items()})
         untagged = frozenset(variant for variant, (_, properties) in schemas.items() if "tags" not in properties)
         operators = {
             variant: Operator(
@@ -308,6 +311,34 @@ class Library:
 
     def __repr__(self) -> str:
         return f"Library({self.namespace!r})"
+
+
+def _require_variant_option(where: str, name: str, value: object, options: type) -> None:
+    if not isinstance(value, (bool, options)):
+        raise DeclarationError(
+            f"{where}: {name}={value!r} is neither True nor False nor {options.__name__}(...). "
+            f"Write {name}=True, or {name}={options.__name__}(...) to say how it departs from the rule."
+        )
+
+
+def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
+    """Hold derived schemas against the invariants, and each other.
+
+    Raises:
+        DeclarationError: a name that was given makes no schema, or is that of another variant.
+    """
+    for variant, schema in schemas.items():
+        violations = check(schema)
+        if violations:
+            raise DeclarationError(f"{where}: the {variant} variant {schema}: {violations[0].message}")
+        if variant in ("inplace", "out") and schema.kind.value != variant:
+            raise DeclarationError(
+                f"{where}: {schema} is no {variant} variant by its name. In-place names end in an underscore."
+            )
+    names = [each.name.qualified for each in schemas.values()]
+    repeated = next((each for each in names if names.count(each) > 1), None)
+    if repeated is not None:
+        raise DeclarationError(f"{where}: two variants have the name {repeated}. Give one of them another.")
 
 
 def _require_declaration(function: object) -> FunctionType:

@@ -79,7 +79,9 @@ class Packet:
         """
 
         def make(namespace: dict[str, object]) -> Caller:
-            chosen = [each for each in tuple(self.overloads.values()) if select(each)]
+            overloads = tuple(self.overloads.values())
+            # A packet of which Python calls reach nothing is still found in `opdsl.ops`.
+            chosen = [each for each in overloads if select(each)] or list(overloads)
             if not chosen:
                 raise UnknownOperatorError(
                     f"{self.name}: no operator of that name is declared any more; its library has taken it back. "

@@ -327,3 +327,28 @@ def test_a_body_receives_tensor_options_as_one_value(lib):
 
     assert sevens([2], dtype=opdsl.int32).dtype is opdsl.int32
     assert sevens([2]).tolist() == [7, 7]
+
+
+VARIANTS = {
+    "a number": {"inplace": 3},
+    "a text": {"out": "f.out"},
+    "no name": {"inplace": Inplace("3")},
+    "no in-place name": {"inplace": Inplace("g")},
+    "no names": {"out": Out(args=())},
+    "the functional's name": {"out": Out("f")},
+    "an argument's name": {"out": Out(args=("self",))},
+}
+
+
+@pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+def test_a_variant_that_cannot_be_is_refused(lib, options):
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises((errors.DeclarationError, errors.SchemaError)):
+        lib.op(**options)(f)
+    assert names() == set()
+
+
+def test_a_namespace_is_a_text():
+    with pytest.raises(errors.DeclarationError, match="a namespace is a Python identifier"):
+        Library(3)
