@@ -127,15 +127,29 @@ def rsub_kernel(self, other, alpha):
     return sub(other, self, alpha=alpha)
 
 
-@rsub.overload("Scalar", variants="function", device_check="NoCheck", tags="pointwise", autogen="rsub.Scalar_out")
+# A kernel of its own, since ``2 - x`` is written often.
+@rsub.overload(
+    "Scalar",
+    variants="function",
+    device_check="NoCheck",
+    tags="pointwise",
+    structured=False,
+    dispatch={"CompositeExplicitAutograd": "rsub"},
+    autogen="rsub.Scalar_out",
+)
 def rsub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * self`` for a number."""
     ...
 
 
-@rsub_number.kernel("CompositeExplicitAutograd")
-def rsub_number_kernel(self, other, alpha):
-    return sub(other, self, alpha=alpha)
+@rsub_number.meta(reads_numbers=False)
+def rsub_number_meta(ctx, self, other, alpha):
+    sub_meta(ctx, other, self, alpha)
+
+
+@rsub_number.pointwise(wrapped="other", rounded=("other", "alpha"))
+def rsub_number_scalar_function(self, other, alpha):
+    return fma(-alpha, self, other)
 
 
 # ---------------------------------------------------------------------------------------------------------------- mul
