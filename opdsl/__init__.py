@@ -19,10 +19,10 @@ from opdsl.dispatch import (
     inference_mode,
     is_grad_enabled,
     no_grad,
-    registry,
     set_default_dtype,
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
+from opdsl.dispatch import registry as _registry
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import (
     Array,
@@ -78,6 +78,7 @@ from opdsl.schema.vocabulary import (
 if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.dispatch import registry as registry
     from opdsl.dispatch.native_dsl import known_dsls as known_dsls
     from opdsl.dispatch.native_dsl import register_dsl as register_dsl
     from opdsl.dispatch.native_dsl import unavailable_reason as unavailable_reason
@@ -97,10 +98,15 @@ def _load_aten() -> None:
     importlib.import_module("opdsl.aten").load()
 
 
-ops = Operators(registry, {"aten": _load_aten})
+ops = Operators(_registry, {"aten": _load_aten})
+
+
+def _prepare_tensor() -> None:
+    importlib.import_module("opdsl.aten").prepare_tensor()
+
 
 # The operators are a tensor's methods.
-before_first_tensor(_load_aten)
+before_first_tensor(_prepare_tensor)
 
 _SUBMODULES = frozenset(("native", "testing"))
 
@@ -127,9 +133,9 @@ def _attribute(name: str) -> Any:
         return importlib.import_module("opdsl.kernels").check
     if name.startswith("__"):
         raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
-    _load_aten()  # an override is of an operator that is there
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name == "registry" or name in _LAZY:
+        _load_aten()  # whoever looks at operators, or overrides them, wants all of them
+        return getattr(importlib.import_module(_LAZY.get(name, "opdsl.dispatch")), name)
     value: Any = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
     globals()[name] = value
     return value
@@ -144,7 +150,8 @@ else:
 
 
 def _function(name: str) -> Any:
-    packet = registry.packets.get(f"aten::{name}")
+    importlib.import_module("opdsl.aten").load_packet(name)
+    packet = _registry.packets.get(f"aten::{name}")
     variants = [] if packet is None else [str(each.properties["variants"]) for each in packet.overloads.values()]
     if packet is None or not any("function" in each for each in variants):
         raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
@@ -153,8 +160,8 @@ def _function(name: str) -> Any:
 
 def __dir__() -> list[str]:
     _load_aten()
-    functions = {name.removeprefix("aten::") for name in registry.packets if name.startswith("aten::")}
-    return sorted(globals().keys() | _SUBMODULES | _LAZY.keys() | {"tensor"} | functions)
+    functions = {name.removeprefix("aten::") for name in _registry.packets if name.startswith("aten::")}
+    return sorted(globals().keys() | _SUBMODULES | _LAZY.keys() | {"tensor", "registry", "check"} | functions)
 
 
 __all__ = [

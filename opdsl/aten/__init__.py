@@ -1,6 +1,7 @@
 """The operator library: PyTorch's own operators, written in the language, one module a topic.
 
-Loaded on first use, by ``load``. May import: everything below; nothing private of it.
+A topic is loaded when one of its operators is first asked for: ``index`` knows which one that is. May import:
+everything below; nothing private of it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ import gc
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
+from opdsl.aten.index import METHODS, PACKETS
 from opdsl.dispatch.facade import deferred_sources
+from opdsl.runtime import install_late_methods
 
-_TOPICS = (
+TOPICS = (
     "views",
     "factories",
     "copying",
@@ -29,10 +33,38 @@ _TOPICS = (
 
 
 def load() -> None:
-    """Import every topic, which registers its operators."""
+    """Import every topic, which registers its operators, and install every method."""
+    for topic in TOPICS:
+        load_topic(topic)
+    for name in METHODS:
+        load_method(name)
+
+
+def load_topic(topic: str) -> ModuleType:
+    """Import a topic."""
     with deferred_sources(), without_collecting():
-        for topic in _TOPICS:
-            importlib.import_module(f"opdsl.aten.{topic}")
+        return importlib.import_module(f"opdsl.aten.{topic}")
+
+
+def load_packet(name: str) -> None:
+    """Import the topic that declares a packet; every topic for a name that none of them has."""
+    if name in PACKETS:
+        load_topic(PACKETS[name])
+    else:
+        load()
+
+
+def load_method(name: str) -> None:
+    """Install a method of Tensor, by loading what it needs."""
+    topic = load_topic(METHODS[name])
+    install = getattr(topic, "install", None)
+    if install is not None:
+        install(name)
+
+
+def prepare_tensor() -> None:
+    """Give Tensor its methods, each loaded when it is first looked up."""
+    install_late_methods(METHODS, load_method)
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from opdsl.aten import load_packet
 from opdsl.dispatch import Operator, get_default_dtype, registry
-from opdsl.runtime import Tensor, install_method
+from opdsl.runtime import Tensor, install_method, is_installed
 from opdsl.runtime.representation import representation
 
 # Special methods that are a packet's function with the tensor first.
@@ -38,17 +39,6 @@ def _is_function(operator: Operator) -> bool:
     return operator.is_bound
 
 
-def install() -> None:
-    """Install every special method on Tensor."""
-    for name, packet in DIRECT.items():
-        # rsub is the one packet here without a method.
-        select = _is_function if packet == "rsub" else _is_method
-        facade = registry.packets[f"aten::{packet}"].facade(select, is_method=True, name=name, not_implemented=True)
-        install_method(name, facade.function, replace=True)
-    install_method("__rtruediv__", divide_number, replace=True)
-    install_method("__repr__", represent, replace=True)
-
-
 def divide_number(self: Tensor, other: object) -> Tensor:
     """``other / self``, as PyTorch computes it: the reciprocal times the number."""
     return self.reciprocal() * other
@@ -59,4 +49,19 @@ def represent(self: Tensor) -> str:
     return representation(self, get_default_dtype())
 
 
-install()
+OTHERS = {"__rtruediv__": divide_number, "__repr__": represent}
+
+
+def install(name: str) -> None:
+    """Install a special method on Tensor, once."""
+    if is_installed(name):
+        return
+    if name in OTHERS:
+        install_method(name, OTHERS[name], replace=True)
+        return
+    packet = DIRECT[name]
+    load_packet(packet)
+    # rsub is the one packet here without a method.
+    select = _is_function if packet == "rsub" else _is_method
+    facade = registry.packets[f"aten::{packet}"].facade(select, is_method=True, name=name, not_implemented=True)
+    install_method(name, facade.function, replace=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, overload
 
 import numpy
@@ -468,11 +468,56 @@ def install_method(name: str, function: Callable[..., object], *, replace: bool 
     Raises:
         DuplicateOperatorError: the name is taken and ``replace`` is False.
     """
-    taken = name in _INSTALLED or Tensor.__dict__.get(name) is not None
+    present = Tensor.__dict__.get(name, _ABSENT)
+    if isinstance(present, LateMethod) and not replace:
+        present.load(name)  # does nothing where it is just this that is loading
+        present = Tensor.__dict__.get(name, _ABSENT)
+    if isinstance(present, LateMethod):
+        present = present.before
+    taken = name in _INSTALLED or present not in (_ABSENT, None)
     if taken and not replace:
         raise DuplicateOperatorError(f"Tensor.{name} is taken; give the operator another name or variants='function'")
-    _INSTALLED.setdefault(name, Tensor.__dict__.get(name, _ABSENT))
+    _INSTALLED.setdefault(name, present)
     setattr(Tensor, name, function)
+
+
+def is_installed(name: str) -> bool:
+    """Whether ``install_method`` has installed a method of that name."""
+    return name in _INSTALLED
+
+
+class LateMethod:
+    """Stands on Tensor for a method whose module is loaded when the method is first looked up.
+
+    name: of the method.
+    load: called with the name; it installs the method.
+    before: what stood there.
+    """
+
+    __slots__ = ("before", "load", "name")
+
+    def __init__(self, name: str, load: Callable[[str], None], before: object) -> None:
+        self.name = name
+        self.load = load
+        self.before = before
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        self.load(self.name)
+        if Tensor.__dict__.get(self.name) is self:
+            raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
+        return getattr(owner if instance is None else instance, self.name)
+
+
+def install_late_methods(names: Iterable[str], load: Callable[[str], None]) -> None:
+    """Makes the first look at any of the methods load it; those that are installed stay.
+
+    Args:
+        names: of methods.
+        load: called with one of the names; it installs that method, and perhaps others.
+    """
+    for name in names:
+        if name not in _INSTALLED:
+            setattr(Tensor, name, LateMethod(name, load, Tensor.__dict__.get(name, _ABSENT)))
 
 
 def remove_method(name: str) -> None:

@@ -1,0 +1,74 @@
+"""The index of the operator library, held against what its topics declare. ``OPDSL_REFRESH=1`` writes it anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from opdsl.aten import index
+
+# In a process of its own: methods are found by what each topic changes on Tensor.
+LOOKING = """
+import json
+import opdsl
+import opdsl.aten as aten
+import opdsl.aten.special_methods as special_methods
+from opdsl.runtime import Tensor
+
+packets, methods = {}, {}
+for topic in aten.TOPICS:
+    before = dict(vars(Tensor))
+    aten.load_topic(topic)
+    for name, value in vars(Tensor).items():
+        if before.get(name) is not value:
+            methods[name] = topic
+for name in (*special_methods.DIRECT, *special_methods.OTHERS):
+    methods[name] = "special_methods"
+for packet in opdsl.dispatch.registry.packets.values():
+    (topic,) = {each.declaration.function.__module__.rpartition(".")[2] for each in packet.overloads.values()}
+    packets[packet.base] = topic
+print(json.dumps([packets, methods]))
+"""
+
+
+@cache
+def declared() -> list[dict[str, str]]:
+    """The packets and the methods, with their topics."""
+    run = subprocess.run([sys.executable, "-c", LOOKING], capture_output=True, text=True, check=True, timeout=60)
+    found: list[dict[str, str]] = json.loads(run.stdout)
+    return found
+
+
+@pytest.mark.parametrize(("place", "name"), list(enumerate(("PACKETS", "METHODS"))))
+def test_the_index_knows_every_name(place: int, name: str) -> None:
+    if os.environ.get("OPDSL_REFRESH"):
+        refresh()
+    assert getattr(index, name) == declared()[place], "run it again with OPDSL_REFRESH=1"
+
+
+def refresh() -> None:
+    """Write the index."""
+    path = Path(index.__file__)
+    head = path.read_text().partition("PACKETS")[0]
+    tables = []
+    for name, table in zip(("PACKETS", "METHODS"), declared(), strict=True):
+        lines = [f'    "{key}": "{table[key]}",\n' for key in sorted(table)]
+        tables.append(f"{name}: dict[str, str] = {{\n{''.join(lines)}}}\n")
+        setattr(index, name, table)
+    path.write_text(head + "\n".join(tables))
+
+
+def test_a_first_result_loads_one_topic() -> None:
+    """Each topic costs milliseconds, and a library of all operators would cost more than NumPy."""
+    program = (
+        "import sys, opdsl; opdsl.add(opdsl.tensor([1.0]), opdsl.tensor([2.0]));"
+        "print(*(each for each in opdsl.aten.TOPICS if f'opdsl.aten.{each}' in sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["arithmetic"]
