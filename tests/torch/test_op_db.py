@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.runtime import share_storage
+from opdsl.runtime import has_internal_overlap, share_storage
 from tests.torch.twins import Twins, assert_fails, differences
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
@@ -120,6 +120,8 @@ def compare(
     """How a call differs: its result or error, its warnings, what it did to the arguments, what it shares."""
     own, own_named = Twins().of((given, named))
     expected, expected_warnings = outcome(lambda: torchs(*given, **named))
+    if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
+        return []  # of float16 and a complex number
     found, found_warnings = outcome(lambda: ours(*own, **own_named))
     if isinstance(expected, Exception):
         try:
@@ -190,7 +192,7 @@ def test_in_place(info: Any, dtype: torch.dtype) -> None:
 
 def _repeats(tensor: torch.Tensor) -> bool:
     """Whether elements overlap in memory: we refuse to write these, PyTorch only where a stride is 0."""
-    return torch._C._overlaps(tensor, tensor) and tensor.untyped_storage().nbytes() < tensor.numel() * tensor.itemsize
+    return has_internal_overlap(Twins().of(tensor).geometry)
 
 
 @pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.supports_out)))
@@ -202,7 +204,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         if not isinstance(given[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
             continue
         expected = outcome(lambda given=given, named=named: info.op(*given, **named))[0]
-        if not isinstance(expected, torch.Tensor):
+        if not isinstance(expected, torch.Tensor) or expected.dtype is torch.complex32:
             continue
         for out in outputs(expected):
             twice = copy.deepcopy(given), {**named, "out": out}
