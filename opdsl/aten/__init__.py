@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -15,6 +16,7 @@ from types import ModuleType
 from opdsl.aten.index import METHODS, PACKETS
 from opdsl.dispatch.facade import deferred_sources
 from opdsl.runtime import install_late_methods
+from opdsl.runtime.tensor import prepare
 
 TOPICS = (
     "views",
@@ -32,17 +34,23 @@ TOPICS = (
 )
 
 
+# One thread loads at a time: another that needs the same method waits until it is there.
+_loading = threading.RLock()
+
+
 def load() -> None:
     """Import every topic, which registers its operators, and install every method."""
-    for topic in TOPICS:
-        load_topic(topic)
-    for name in METHODS:
-        load_method(name)
+    with _loading:
+        for topic in TOPICS:
+            load_topic(topic)
+        for name in METHODS:
+            load_method(name)
 
 
 def load_topic(topic: str) -> ModuleType:
-    """Import a topic."""
-    with deferred_sources(), without_collecting():
+    """Import a topic. Its operators may make the first tensor, so tensors have their methods from here on."""
+    prepare()
+    with _loading, deferred_sources(), without_collecting():
         return importlib.import_module(f"opdsl.aten.{topic}")
 
 
@@ -56,10 +64,11 @@ def load_packet(name: str) -> None:
 
 def load_method(name: str) -> None:
     """Install a method of Tensor, by loading what it needs."""
-    topic = load_topic(METHODS[name])
-    install = getattr(topic, "install", None)
-    if install is not None:
-        install(name)
+    with _loading:
+        topic = load_topic(METHODS[name])
+        install = getattr(topic, "install", None)
+        if install is not None:
+            install(name)
 
 
 def prepare_tensor() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, overload
 
@@ -407,6 +408,7 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
 
 
 _before_first: list[Callable[[], None]] = []
+_begun: list[Callable[[], None]] = []
 
 
 def before_first_tensor(action: Callable[[], None]) -> None:
@@ -414,10 +416,22 @@ def before_first_tensor(action: Callable[[], None]) -> None:
     _before_first.append(action)
 
 
+_preparing = threading.RLock()
+
+
 def prepare() -> None:
-    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside."""
-    while _before_first:
-        _before_first.pop()()
+    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
+
+    Other threads wait until it is done; what it does may itself make tensors.
+    """
+    if not _before_first:
+        return
+    with _preparing:
+        for action in tuple(_before_first):
+            if action not in _begun:
+                _begun.append(action)
+                action()
+                _before_first.remove(action)
 
 
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
