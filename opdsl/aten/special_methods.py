@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opdsl.aten import load_packet
 from opdsl.dispatch import Operator, get_default_dtype, registry
 from opdsl.runtime import Tensor, install_method, is_installed
@@ -49,7 +51,7 @@ def represent(self: Tensor) -> str:
     return representation(self, get_default_dtype())
 
 
-OTHERS = {"__rtruediv__": divide_number, "__repr__": represent}
+OTHERS: dict[str, Callable[..., object]] = {"__rtruediv__": divide_number, "__repr__": represent}
 
 
 def install(name: str) -> None:
