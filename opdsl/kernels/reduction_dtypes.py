@@ -19,14 +19,15 @@ def _widened(operator: str, source: DType, requested: DType | None, given: DType
 
 
 def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    found = requested or given or source
-    if min(found.category, (requested or source).category) < Category.FLOAT:
+    wanted = requested or source
+    if wanted.category < Category.FLOAT:
         what, kind = ("Input", source) if requested is None else ("Optional", requested)
         raise DTypeError(
             f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "
             f"dtype. Got: {kind.scalar_type}"
         )
-    return found
+    # An output of another kind is refused by its own check, after that of the dimensions.
+    return given if requested is None and given is not None and given.category >= Category.FLOAT else wanted
 
 
 def _floating_input(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
