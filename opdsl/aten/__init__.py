@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from opdsl.aten.index import METHODS, PACKETS
-from opdsl.dispatch.facade import deferred_sources
+from opdsl.dispatch.loading import deferred_sources
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.tensor import prepare
 

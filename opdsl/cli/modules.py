@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from opdsl.dispatch import Operator, Registry, declaring_into, registry
-from opdsl.dispatch.facade import deferred_sources
+from opdsl.dispatch.loading import deferred_sources
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")

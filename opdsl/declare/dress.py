@@ -7,7 +7,7 @@ from types import FunctionType
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
 from opdsl.dispatch import Operator, Packet, registry
-from opdsl.dispatch.facade import sources_are_deferred
+from opdsl.dispatch.loading import sources_are_deferred
 from opdsl.runtime import install_method, remove_method
 
 

@@ -7,29 +7,10 @@ source is generated when the function is first needed: hundreds of operators mus
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FunctionType
 
 from opdsl.dispatch.caller import Caller
-
-_deferring = False
-
-
-@contextmanager
-def deferred_sources() -> Iterator[None]:
-    """While a library of hundreds of operators loads: functions are generated when they are first needed."""
-    global _deferring
-    before, _deferring = _deferring, True
-    try:
-        yield
-    finally:
-        _deferring = before
-
-
-def sources_are_deferred() -> bool:
-    """Whether a new declaration leaves generating its function to the first use."""
-    return _deferring
 
 
 def _stub(*given: object, **named: object) -> object:

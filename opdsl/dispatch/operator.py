@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
+from opdsl.dispatch.loading import wait_for_libraries
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, compute
 from opdsl.errors import MissingKernelError
@@ -72,9 +73,11 @@ class Operator:
 
     def entry(self, key: DispatchKey) -> Entry:
         """The computed table's entry for a runtime key."""
-        entry = self._entries.get(key)
+        # Held here: what is computed while another thread registers a kernel must not land in the table made anew.
+        entries = self._entries
+        entry = entries.get(key)
         if entry is None:
-            entry = self._entries[key] = compute(key, self.registrations, self.fallbacks)
+            entry = entries[key] = compute(key, self.registrations, self.fallbacks)
         return entry
 
     def forget(self) -> None:
@@ -107,15 +110,25 @@ class Operator:
         return self.find_in(self.key_set(arguments, state))
 
     def find_in(self, keys: KeySet) -> Kernel:
-        """The kernel of the highest key of a set that does not fall through."""
+        """The kernel of the highest key of a set that does not fall through.
+
+        Raises:
+            MissingKernelError: there is none, also when every library that another thread is loading is complete.
+        """
+        kernel = self._highest(keys)
+        if kernel is None:
+            wait_for_libraries()
+            kernel = self._highest(keys)
+        if kernel is None:
+            raise MissingKernelError(self._missing(keys))
+        return _with_key_set(kernel, keys)
+
+    def _highest(self, keys: KeySet) -> Kernel | None:
         for key in keys.reachable():
             kernel = self.entry(key).kernel
-            if isinstance(kernel, Fallthrough):
-                continue
-            if kernel is None:
-                break
-            return _with_key_set(kernel, keys)
-        raise MissingKernelError(self._missing(keys))
+            if not isinstance(kernel, Fallthrough):
+                return kernel
+        return None
 
     def _missing(self, keys: KeySet) -> str:
         have = ", ".join(str(each) for each in self.registrations) or "none"

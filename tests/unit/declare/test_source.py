@@ -15,7 +15,7 @@ import pytest
 from opdsl.declare.export import export
 from opdsl.declare.source import Written, write_module
 from opdsl.dispatch import Registry, declaring_into
-from opdsl.dispatch.facade import deferred_sources
+from opdsl.dispatch.loading import deferred_sources
 from opdsl.errors import AnnotationError
 from opdsl.native import NativeFunction, load, loads
 from opdsl.schema.spelling import spelled
