@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# First and from here: where imports are nested deeper, calls inside NumPy's modules meet the end of a block of CPython's
-# frame stack, and each of them allocates and frees one, which makes its import twice as long.
+# First and from here: where imports are nested deeper, calls inside NumPy's modules meet the end of a block of
+# CPython's frame stack, and each of them allocates and frees one, which makes its import twice as long.
 import numpy as numpy
 
 from opdsl.declare import Inplace, Library, Operator, Out, op
