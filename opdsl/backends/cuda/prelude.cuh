@@ -1,0 +1,226 @@
+// What printed kernels stand on: types, conversions, loads and stores, division by numbers that are known at launch.
+// It needs no header, so NVRTC compiles it as it is. Conversions give what opdsl/backends/cpu/storage.py gives, and
+// kernels are compiled without contraction (--fmad=false), so that results have the bits of the CPU's.
+
+template <typename Part>
+struct alignas(2 * sizeof(Part)) Complex {
+    Part real, imag;
+};
+
+// Elements as they lie in memory, where that is not the type that they are computed in.
+struct StoredBool {
+    unsigned char byte; // any other than 0 is true
+};
+struct Half {
+    unsigned short bits;
+};
+struct BFloat16 {
+    unsigned short bits;
+};
+
+// Several elements that are loaded and stored at once.
+template <typename T, int count>
+struct alignas(count * sizeof(T)) Pack {
+    T element[count];
+};
+
+enum Category { BOOL, INTEGER, FLOAT, COMPLEX };
+
+template <typename T>
+struct Traits {
+    static constexpr Category category = INTEGER;
+    using Real = T;
+};
+template <>
+struct Traits<bool> {
+    static constexpr Category category = BOOL;
+    using Real = bool;
+};
+template <>
+struct Traits<float> {
+    static constexpr Category category = FLOAT;
+    using Real = float;
+    using Bits = int;
+};
+template <>
+struct Traits<double> {
+    static constexpr Category category = FLOAT;
+    using Real = double;
+    using Bits = long long;
+};
+template <typename Part>
+struct Traits<Complex<Part>> {
+    static constexpr Category category = COMPLEX;
+    using Real = Part;
+};
+
+template <typename To, typename From>
+__device__ inline To same_bits(From value) {
+    static_assert(sizeof(To) == sizeof(From), "a value keeps its size");
+    To result;
+    memcpy(&result, &value, sizeof(To));
+    return result;
+}
+
+// Floating point to integer as PyTorch does it on x86: by way of 64 or 32 bits, where the smallest number stands for
+// what does not fit, of which the low bits are taken.
+template <typename To, typename From>
+__device__ inline To to_integer(From value) {
+    constexpr bool wide = sizeof(To) == 8 || static_cast<To>(-1) > static_cast<To>(0);
+    const From limit = static_cast<From>(wide ? 9223372036854775808.0 : 2147483648.0);
+    const bool fits = value < limit && value > -limit;
+    if constexpr (wide) {
+        return static_cast<To>(fits ? static_cast<long long>(value) : -9223372036854775807LL - 1);
+    } else {
+        return static_cast<To>(fits ? static_cast<int>(value) : -2147483647 - 1);
+    }
+}
+
+// A conversion between the types of elements.
+template <typename To, typename From>
+__device__ inline To convert(From value) {
+    constexpr Category from = Traits<From>::category, to = Traits<To>::category;
+    if constexpr (from == COMPLEX) {
+        using Part = typename Traits<To>::Real;
+        if constexpr (to == COMPLEX) {
+            return {convert<Part>(value.real), convert<Part>(value.imag)};
+        } else if constexpr (to == BOOL) {
+            return value.real != 0 || value.imag != 0;
+        } else {
+            return convert<To>(value.real);
+        }
+    } else if constexpr (to == COMPLEX) {
+        return {convert<typename Traits<To>::Real>(value), 0};
+    } else if constexpr (to == BOOL) {
+        return value != 0;
+    } else if constexpr (from == FLOAT && to == INTEGER) {
+        return to_integer<To>(value);
+    } else {
+        return static_cast<To>(value);
+    }
+}
+
+// The conversion of scalar graphs: what is too large becomes the bound, NaN becomes 0.
+template <typename To, typename From>
+__device__ inline To saturating(From value, To lowest, To highest) {
+    if (value != value) {
+        return 0;
+    }
+    const From low = static_cast<From>(lowest), high = static_cast<From>(highest);
+    return value <= low ? lowest : value >= high ? highest : static_cast<To>(value);
+}
+
+__device__ inline float half_to_float(unsigned short bits) {
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+#else
+    const unsigned sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, fraction = bits & 0x3ffu;
+    if (exponent == 0) { // zero and the denormal numbers: multiples of 2 ** -24
+        const float magnitude = static_cast<float>(fraction) * 5.9604644775390625e-08f;
+        return sign ? -magnitude : magnitude;
+    }
+    const unsigned widened = exponent == 31 ? 255u : exponent + 112u;
+    const unsigned quiet = exponent == 31 && fraction ? 0x400000u : 0u;
+    return same_bits<float>(sign | widened << 23 | fraction << 13 | quiet);
+#endif
+}
+
+// To the nearest, ties to even.
+__device__ inline unsigned short float_to_half(float value) {
+#ifdef __CUDA_ARCH__
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
+    const unsigned bits = same_bits<unsigned>(value), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+        return static_cast<unsigned short>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+    }
+    if (magnitude >= 0x477ff000u) { // 65520 and more
+        return static_cast<unsigned short>(sign | 0x7c00u);
+    }
+    if (magnitude < 0x38800000u) { // denormal: adding 0.5 moves the last bit that stays to the end of the float
+        const float moved = same_bits<float>(magnitude) + 0.5f;
+        return static_cast<unsigned short>(sign | (same_bits<unsigned>(moved) - 0x3f000000u));
+    }
+    const unsigned rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+    return static_cast<unsigned short>(sign | ((rounded - 0x38000000u) >> 13));
+#endif
+}
+
+// To the nearest, ties to even; a NaN stays one and becomes quiet.
+__device__ inline unsigned short float_to_bfloat16(float value) {
+    const unsigned bits = same_bits<unsigned>(value);
+    const unsigned rounded = value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
+    return static_cast<unsigned short>(rounded >> 16);
+}
+
+template <typename T>
+__device__ inline T load(T element) {
+    return element;
+}
+__device__ inline bool load(StoredBool element) { return element.byte != 0; }
+__device__ inline float load(Half element) { return half_to_float(element.bits); }
+__device__ inline float load(BFloat16 element) {
+    return same_bits<float>(static_cast<unsigned>(element.bits) << 16);
+}
+
+template <typename T>
+__device__ inline void store(T& element, T value) {
+    element = value;
+}
+__device__ inline void store(StoredBool& element, bool value) { element.byte = value; }
+__device__ inline void store(Half& element, float value) { element.bits = float_to_half(value); }
+__device__ inline void store(BFloat16& element, float value) { element.bits = float_to_bfloat16(value); }
+
+// Division of 32-bit numbers by one that is known at launch, without a division. Granlund and Montgomery, "Division by
+// invariant integers using multiplication", PLDI 1994, figure 4.1.
+struct Divider {
+    unsigned divisor, multiplier, shift;
+
+    __device__ unsigned quotient(unsigned value) const {
+        const unsigned high = __umulhi(value, multiplier);
+        return (high + ((value - high) >> (shift > 0))) >> (shift > 0 ? shift - 1 : 0);
+    }
+};
+
+// Sizes and strides in bytes, innermost first, for tensors within 2 ** 31 bytes and for larger ones.
+template <int operands, int dimensions>
+struct Narrow {
+    Divider sizes[dimensions];
+    int strides[dimensions][operands];
+
+    __device__ void offsets(unsigned long long position, long long* found) const {
+        unsigned rest = static_cast<unsigned>(position);
+#pragma unroll
+        for (int d = 0; d < dimensions; ++d) {
+            const unsigned outer = sizes[d].quotient(rest);
+            const int inner = static_cast<int>(rest - outer * sizes[d].divisor);
+#pragma unroll
+            for (int k = 0; k < operands; ++k) {
+                found[k] += inner * strides[d][k];
+            }
+            rest = outer;
+        }
+    }
+};
+template <int operands, int dimensions>
+struct Wide {
+    unsigned long long sizes[dimensions];
+    long long strides[dimensions][operands];
+
+    __device__ void offsets(unsigned long long position, long long* found) const {
+#pragma unroll
+        for (int d = 0; d < dimensions; ++d) {
+            const unsigned long long outer = position / sizes[d];
+            const long long inner = static_cast<long long>(position - outer * sizes[d]);
+#pragma unroll
+            for (int k = 0; k < operands; ++k) {
+                found[k] += inner * strides[d][k];
+            }
+            position = outer;
+        }
+    }
+};
