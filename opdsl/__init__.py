@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides import reenable_op_overrides as reenable_op_overrides
     from opdsl.dispatch.overrides import register_op_override as register_op_override
     from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
+    from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
 
 __version__ = "0.1.0"
@@ -118,6 +119,7 @@ _SUBMODULES = frozenset(("native", "testing"))
 _LAZY = {
     "deregister_op_overrides": "opdsl.dispatch.overrides",
     "get_dsl_operations": "opdsl.dispatch.overrides",
+    "get_kernel": "opdsl.dispatch.safe_kernel",
     "known_dsls": "opdsl.dispatch.native_dsl",
     "list_op_overrides": "opdsl.dispatch.overrides",
     "override_fallback": "opdsl.dispatch.overrides",

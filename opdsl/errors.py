@@ -60,7 +60,7 @@ class DuplicateOperatorError(DeclarationError, RuntimeError):
     """An operator, overload, variant or kernel is declared twice."""
 
 
-class UnknownOperatorError(OpdslError, AttributeError):
+class UnknownOperatorError(OpdslError, AttributeError, RuntimeError):
     """No operator of that name is registered."""
 
 

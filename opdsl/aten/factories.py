@@ -44,7 +44,7 @@ def empty(
     ...
 
 
-@empty.kernel("CPU", "CUDA", "Meta")
+@empty.kernel("CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
 def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
     strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)

@@ -10,7 +10,7 @@ from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.implementations import require_function, require_parameters, wants_key_set, with_separate_options
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
-from opdsl.errors import DuplicateOperatorError, KernelSignatureError
+from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
@@ -103,7 +103,7 @@ class Declaration:
             DuplicateOperatorError: a kernel is attached under that key already.
         """
         decorator = f"{self.function.__name__}.kernel"
-        kernel = require_function(function, decorator)
+        kernel = with_separate_options(require_function(function, decorator), self.main.schema)
         parsed = [DispatchKey(each) for each in keys]
         if not parsed:
             raise KernelSignatureError(
@@ -316,6 +316,15 @@ class Declaration:
             )
 
     def _claim(self, what: str, function: FunctionType) -> None:
-        """Note that something is attached."""
+        """Note that something is attached.
+
+        Raises:
+            DeclarationError: the entry says that its kernels are registered apart (INV-25).
+        """
+        if self.main.properties.get("manual_kernel_registration"):
+            raise DeclarationError(
+                f"{location(function)}: {self.name} is declared with manual_kernel_registration=True: no kernel "
+                f'belongs to its entry. Register it apart: @library.impl("{self.name}", "CPU").'
+            )
         self._require_free(what, function)
         self.attached[what] = function

@@ -167,8 +167,10 @@ def _arguments(text: str) -> tuple[Argument, ...]:
 
 
 def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
-    """The kernels by key; None for what is composite by default (INV-28, INV-29) or delegated."""
+    """The kernels by key; None for what is composite by default (INV-28, INV-29), delegated or registered apart."""
     declaration = _declaration(operator)
+    if operator.properties.get("manual_kernel_registration"):
+        return None
     given = operator.properties.get("dispatch")
     if isinstance(given, Mapping):
         return tuple(

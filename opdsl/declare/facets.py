@@ -10,6 +10,7 @@ from typing import Any
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current
+from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
 from opdsl.errors import DispatchKeyError, KernelSignatureError, MissingKernelError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
@@ -61,6 +62,10 @@ class Facets:
             return kernel(*bound.arguments)
 
         return call
+
+    def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
+        """The kernel that the operator has for a key now; see ``opdsl.get_kernel``."""
+        return get_kernel(self.operator, dispatch_key)
 
     def meta(self, *given: object, **named: object) -> object:
         """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
@@ -230,6 +235,7 @@ def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tupl
 _METHODS = (
     "dispatch_table",
     "direct",
+    "get_kernel",
     "meta",
     "pointwise",
     "out_kernel",

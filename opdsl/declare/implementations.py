@@ -86,7 +86,7 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Plai
     Raises:
         KernelSignatureError: its parameters are not the schema's.
     """
-    checked = require_function(function, "impl")
+    checked = with_separate_options(require_function(function, "impl"), operator.schema)
     schema, has_key_set = operator.schema, wants_key_set(checked)
     wanted = [each.python_name for each in schema.arguments]
     if has_key_set:
@@ -99,27 +99,29 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Plai
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:
-    """A composite body that takes ``options: TensorOptions``, as one that takes the four arguments for which it stands.
+    """A kernel that takes ``options: TensorOptions``, as one that takes the four arguments for which it stands.
 
     Args:
-        function: the body; returned as it is if it takes no such parameter.
+        function: the kernel; returned as it is if it takes no such parameter.
         schema: the operator's, which has the four.
     """
-    given = set(parameter_names(function))
+    names = parameter_names(function)
+    keys, given = list(names[: wants_key_set(function)]), names[wants_key_set(function) :]
     wanted = [each.python_name for each in schema.arguments]
-    taken = [each for each in parameter_names(function) if each not in wanted]
-    if len(taken) != 1 or given.issuperset(each.name for each in schema.tensor_options):
-        return function
+    taken = [each for each in given if each not in wanted]
     separate = [each.name for each in schema.tensor_options]
+    if len(taken) != 1 or not separate or not set(given).isdisjoint(separate):
+        return function
     positional = [each.python_name for each in schema.positional]
     rest = [each.python_name for each in schema.keyword_only if each.name not in separate]
     options = ", ".join(f"{name}={name}" for name in separate)
-    passed = [*positional, *(f"{name}={name}" for name in rest), f"{taken[0]}=TensorOptions({options})"]
+    passed = [*keys, *positional, *(f"{name}={name}" for name in rest), f"{taken[0]}=TensorOptions({options})"]
     namespace: dict[str, object] = {"body": function, "TensorOptions": TensorOptions}
-    exec(f"def adapted({', '.join(wanted)}):\n    return body({', '.join(passed)})\n", namespace)
+    exec(f"def adapted({', '.join([*keys, *wanted])}):\n    return body({', '.join(passed)})\n", namespace)
     adapted = namespace["adapted"]
     assert isinstance(adapted, FunctionType)
     code = function.__code__
     adapted.__name__ = function.__name__
+    adapted.__annotations__ = {name: function.__annotations__[name] for name in keys}
     adapted.__code__ = adapted.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
     return adapted

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
-    from opdsl.dispatch import DispatchTable
+    from opdsl.dispatch import DispatchKey, DispatchTable
+    from opdsl.dispatch.safe_kernel import SafeKernel
     from opdsl.schema import FunctionSchema
 
 P = ParamSpec("P")
@@ -46,6 +47,9 @@ class Operator(Protocol, Generic[P, R_co]):
 
     def direct(self, key: str) -> Callable[..., object]:
         """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output."""
+
+    def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
+        """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``."""
 
     @overload
     def meta(self, function: F, /) -> F: ...

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from opdsl.dispatch.arguments import Kind, kind_of
-from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
+from opdsl.dispatch.backend_select import BACKEND_SELECT, BackendSelect, needs_backend_select
+from opdsl.dispatch.devices import OnDevice
+from opdsl.dispatch.keys import BACKENDS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.loading import wait_for_libraries
 from opdsl.dispatch.state import State
-from opdsl.dispatch.table import Entry, Fallthrough, compute
+from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
 from opdsl.schema import FunctionSchema, ListType
@@ -68,6 +70,8 @@ class Operator:
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
+        if needs_backend_select(schema):
+            self.registrations[BACKEND_SELECT] = [BackendSelect(self)]
         self.dynamic_names = tuple(each.python_name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
         self._entries: dict[DispatchKey, Entry] = {}
 
@@ -85,7 +89,10 @@ class Operator:
         self._entries = {}
 
     def key_set(self, arguments: Iterable[object], state: State) -> KeySet:
-        """The keys of a call: of every tensor among the arguments, or of the device of a factory, and the guards'."""
+        """The keys of a call: those of every tensor among the arguments, and the guards'.
+
+        A factory's come from its device, at BackendSelect; those of another operator without tensors are the CPU's.
+        """
         keys = KeySet()
         seen = False
         for value in arguments:
@@ -93,11 +100,11 @@ class Operator:
                 if isinstance(each, Tensor):
                     keys |= backend_key_set(each.geometry.backend)
                     seen = True
-        if not seen:
-            keys = self._factory_keys(arguments)
+        if not seen and BACKEND_SELECT not in self.registrations:
+            keys = self._keys_without_tensors(arguments)
         return (keys | state.include) - state.exclude
 
-    def _factory_keys(self, arguments: Iterable[object]) -> KeySet:
+    def _keys_without_tensors(self, arguments: Iterable[object]) -> KeySet:
         device = next((each for each in arguments if isinstance(each, Device)), Device("cpu"))
         return backend_key_set(backends.key_of(device.type))
 
@@ -115,20 +122,32 @@ class Operator:
         Raises:
             MissingKernelError: there is none, also when every library that another thread is loading is complete.
         """
-        kernel = self._highest(keys)
-        if kernel is None:
+        found = self._highest(keys)
+        if found is None:
             wait_for_libraries()
-            kernel = self._highest(keys)
-        if kernel is None:
+            found = self._highest(keys)
+        if found is None:
             raise MissingKernelError(self._missing(keys))
-        return _with_key_set(kernel, keys)
+        key, kernel = found
+        bound = with_key_set(kernel, keys)
+        return OnDevice(self, bound) if self._knows_devices(key) else bound
 
-    def _highest(self, keys: KeySet) -> Kernel | None:
+    def _highest(self, keys: KeySet) -> tuple[DispatchKey, Kernel] | None:
+        """The key that a call with a key set reaches, and its kernel."""
         for key in keys.reachable():
             kernel = self.entry(key).kernel
             if not isinstance(kernel, Fallthrough):
-                return kernel
+                return None if kernel is None else (key, kernel)
         return None
+
+    def _knows_devices(self, key: DispatchKey) -> bool:
+        """Whether a key's kernel is a backend's own, and that backend not the only one among a call's tensors.
+
+        The CPU is the lowest of the backends: where its key is the highest, every tensor is on the CPU.
+        """
+        if key.backend in (None, BACKENDS[0]) or key.functionality == "AutogradFunctionality":
+            return False
+        return self.entry(key).reason is Reason.KERNEL
 
     def _missing(self, keys: KeySet) -> str:
         have = ", ".join(str(each) for each in self.registrations) or "none"
@@ -154,7 +173,7 @@ class Operator:
         return f"<operator {self.schema}>"
 
 
-def _with_key_set(kernel: Kernel, keys: KeySet) -> Kernel:
+def with_key_set(kernel: Kernel, keys: KeySet) -> Kernel:
     """The kernel itself, or bound to the call's key set where it asks for that."""
     bind = getattr(kernel, "with_key_set", None)
     return kernel if bind is None else bind(keys)

@@ -8,7 +8,7 @@ from types import FunctionType
 from opdsl.dispatch.caller import Caller
 from opdsl.dispatch.facade import Facade
 from opdsl.dispatch.operator import Operator
-from opdsl.dispatch.signature import Signature, sort_signatures
+from opdsl.dispatch.signature import Signature, own_signature, sort_signatures
 from opdsl.errors import UnknownOperatorError
 from opdsl.schema import SchemaKind
 
@@ -110,8 +110,7 @@ class Packet:
         def make(namespace: dict[str, object]) -> Caller:
             if operator.schema.name.overload not in self.overloads:
                 raise UnknownOperatorError(f"{operator.name} is not declared any more; its library has taken it back.")
-            own = Signature(None, operator) if _is_out(operator) else Signature(operator)
-            return Caller(self.base, [own], namespace, required_out=_is_out(operator))
+            return Caller(self.base, [own_signature(operator)], namespace, required_out=_is_out(operator))
 
         facade = Facade(self.base, self.module, make)
         self.facades.append(facade)

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.dispatch.keys import DispatchKey, KeySet
-from opdsl.dispatch.operator import Kernel, Operator
+from opdsl.dispatch.operator import Kernel, Operator, with_key_set
 from opdsl.dispatch.table import compute
 from opdsl.errors import KernelError, KernelSignatureError, MissingKernelError
 from opdsl.runtime import Tensor, bump_version
@@ -141,8 +141,7 @@ class Router:
                 f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel beneath "
                 "them. Pass unconditional_override=True, or register a kernel."
             )
-        bind = getattr(kernel, "with_key_set", None)
-        return kernel if bind is None else bind(self._keys)
+        return with_key_set(kernel, self._keys)
 
     def __call__(self, *arguments: object) -> object:
         """The first override whose condition holds, otherwise the kernel beneath."""

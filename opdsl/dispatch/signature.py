@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from opdsl.dispatch.arguments import MISSING, NO_MATCH, Converter, Kind, converter, expected, kind_of
+from opdsl.dispatch.backend_select import takes_requires_grad
 from opdsl.dispatch.operator import Operator
 from opdsl.errors import ArgumentError, DeviceError, DTypeError
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, to_dtype
-from opdsl.schema import Argument, BaseType, Default, ListType, OptionalType, Symbol, Type
+from opdsl.schema import Argument, BaseType, Default, ListType, OptionalType, SchemaKind, Symbol, Type
 from opdsl.schema.vocabulary import Reduction
 
 
@@ -110,7 +111,7 @@ class Signature:
         parameters = [Parameter(each, keyword_only=False, accepts_number=numbers) for each in places] + [
             Parameter(each, keyword_only=True, accepts_number=numbers) for each in model.schema.keyword_only
         ]
-        if model.schema.tensor_options:
+        if takes_requires_grad(model.schema, model.properties.get("category_override")):
             parameters.append(Parameter(REQUIRES_GRAD, keyword_only=True))
         self.parameters = tuple(parameters)
         self.out_names = () if out is None else tuple(each.python_name for each in out.schema.out)
@@ -213,6 +214,11 @@ class Signature:
         return f"({', '.join(parts)})"
 
 
+def own_signature(operator: Operator) -> Signature:
+    """The signature of one operator alone, without the partner of its packet."""
+    return Signature(None, operator) if operator.schema.kind is SchemaKind.out else Signature(operator)
+
+
 def _check_options(options: Mapping[str, object], out: Tensor) -> None:
     """That a factory's options are those of its output (``check_out_type_matches`` of PyTorch's bindings).
 
@@ -305,4 +311,4 @@ def _text(signature: Signature) -> str:
     return ", ".join(f"{each.type} {each.name}" for each in signature.parameters)
 
 
-__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "sort_signatures"]
+__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "own_signature", "sort_signatures"]

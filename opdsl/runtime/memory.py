@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy
@@ -48,6 +49,9 @@ class Memory(Protocol):
 
     def current_stream(self, device: Device) -> int:
         """The native handle of the stream that kernels of the calling thread are queued on; 0 where there are none."""
+
+    def guard(self, device: Device) -> AbstractContextManager[object]:
+        """Makes ``device`` the current one while it is entered; a backend of one device has no such function."""
 
     def synchronize(self, device: Device) -> None:
         """Waits until everything queued on ``device`` is done."""

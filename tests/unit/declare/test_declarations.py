@@ -10,6 +10,7 @@ import pytest
 
 import opdsl
 from opdsl import Alias, Inplace, Library, Name, Out, Tensor, TensorOptions, errors, registry
+from opdsl.declare.export import entry_of
 
 
 @pytest.fixture
@@ -320,6 +321,38 @@ def test_an_option_of_another_type_is_refused(lib, option):
     assert names() == set()
 
 
+@pytest.mark.parametrize("with_keys", [False, True])
+def test_a_kernel_receives_tensor_options_as_one_value(lib, with_keys):
+    @lib.op
+    def sevens(size: list[int], *, options: TensorOptions = None) -> Tensor: ...
+
+    if with_keys:
+
+        @sevens.kernel("CompositeExplicitAutograd")
+        def sevens_with_keys(keys: opdsl.DispatchKeySet, size, options):
+            assert "CPU" in keys
+            return opdsl.full(size, 7, dtype=options.dtype, device=options.device)
+    else:
+
+        @sevens.kernel("CompositeExplicitAutograd")
+        def sevens_kernel(size, options):
+            return opdsl.full(size, 7, dtype=options.dtype, device=options.device)
+
+    assert sevens([2], dtype=opdsl.int32).dtype is opdsl.int32
+    assert sevens([2], device="cpu").tolist() == [7, 7]
+
+
+def test_an_implementation_elsewhere_receives_tensor_options_as_one_value(lib):
+    @lib.op
+    def sevens(size: list[int], *, options: TensorOptions = None) -> Tensor: ...
+
+    @lib.impl("sevens", "CPU")
+    def sevens_cpu(size, options):
+        return opdsl.full(size, 7, dtype=options.dtype)
+
+    assert sevens([2], dtype=opdsl.int32).dtype is opdsl.int32
+
+
 def test_a_body_receives_tensor_options_as_one_value(lib):
     @lib.op
     def sevens(size: list[int], *, options: TensorOptions = None) -> Tensor:
@@ -352,3 +385,48 @@ def test_a_variant_that_cannot_be_is_refused(lib, options):
 def test_a_namespace_is_a_text():
     with pytest.raises(errors.DeclarationError, match="a namespace is a Python identifier"):
         Library(3)
+
+
+@pytest.mark.parametrize("attached", ["body", "kernel", "meta"])
+def test_kernels_that_are_registered_apart_are_not_attached(lib, attached):
+    def f(self: Tensor) -> Tensor: ...
+
+    def with_body(self: Tensor) -> Tensor:
+        return self
+
+    def meta(ctx, self):
+        ctx.set_output(0, self.shape, like=self)
+
+    declare = lib.op(manual_kernel_registration=True)
+    with pytest.raises(errors.DeclarationError, match="no kernel belongs to its entry"):
+        if attached == "body":
+            declare(with_body)
+        elif attached == "kernel":
+            declare(f).kernel("CPU")(f)
+        else:
+            declare(f).meta(meta)
+
+
+def test_kernels_are_registered_apart(lib):
+    @lib.op(manual_kernel_registration=True)
+    def f(self: Tensor) -> Tensor: ...
+
+    @lib.impl("f", "CPU")
+    def f_cpu(self):
+        return self + 1
+
+    assert f(opdsl.tensor([1.0])).item() == 2.0
+    assert "dispatch" not in opdsl.native.dumps([entry_of(f.operator)])
+
+
+def test_one_kernel_under_several_keys_is_one_line_of_an_entry(lib):
+    @lib.op
+    def f(self: Tensor) -> Tensor: ...
+
+    @f.kernel("CPU", "CUDA")
+    def f_kernel(self):
+        return self + 1
+
+    assert "CPU, CUDA: f\n" in opdsl.native.dumps([entry_of(f.operator)])
+    table = f.dispatch_table()
+    assert table["CPU"].kernel.functions == table["CUDA"].kernel.functions == (f_kernel,)

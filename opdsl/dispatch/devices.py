@@ -1,0 +1,115 @@
+"""What an entry says of devices: ``device_check``, that all tensors are on one, and ``device_guard``, which makes it
+the current one while the kernel runs.
+
+Both belong to kernels that are registered for a backend itself. Composite kernels leave them to what they call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from opdsl.errors import DeviceError
+from opdsl.runtime import Device, Tensor, backends
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.operator import Kernel, Operator
+
+Enter = Callable[[], AbstractContextManager[object]]
+
+
+def check_devices(operator: Operator, arguments: tuple[object, ...]) -> None:
+    """Hold a call against its operator's ``device_check``.
+
+    As in PyTorch a CPU tensor without dimensions may stand beside tensors of any device: it is read as a number.
+
+    Raises:
+        DeviceError: two tensors are on different devices (``c10::impl::check_and_update_common_device``).
+    """
+    if operator.properties.get("device_check", "ExactSame") == "NoCheck":
+        return
+    common: Device | None = None
+    for name, tensor in _tensors(operator, arguments):
+        device = tensor.device
+        if tensor.ndim == 0 and device.type == "cpu":
+            continue
+        if common is not None and device is not common:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {common} and "
+                f"{device}! (when checking argument {name} in method {operator.name})"
+            )
+        common = device
+
+
+def guarded_device(operator: Operator, arguments: tuple[object, ...]) -> Device | None:
+    """The device that is current while a backend's kernel runs; None for a call without tensors, or without guard.
+
+    That of TensorOptions where the operator has them, otherwise of ``self``, of the first output, of the first tensor.
+    """
+    if not operator.properties.get("device_guard", True):
+        return None
+    schema = operator.schema
+    if schema.tensor_options:
+        named = dict(zip((each.name for each in schema.arguments), arguments, strict=True))
+        device = named["device"]
+        return device if isinstance(device, Device) else Device("cpu")
+    tensors = sorted(_tensors(operator, arguments), key=lambda pair: pair[0] != "self")
+    return tensors[0][1].device if tensors else None
+
+
+def _tensors(operator: Operator, arguments: tuple[object, ...]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a call with the names of their arguments, outputs first, as PyTorch looks at them."""
+    pairs = list(zip(operator.schema.arguments, arguments, strict=True))
+    outputs = operator.schema.out
+    for argument, value in sorted(pairs, key=lambda pair: pair[0] not in outputs):
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Tensor):
+                yield argument.name, each
+
+
+def entering(device: Device | None) -> Enter | None:
+    """What makes a device current: ``guard`` of its backend's memory; None where there is nothing to do."""
+    guard = None if device is None else getattr(backends.memory(device), "guard", None)
+    return None if guard is None else partial(guard, device)
+
+
+class OnDevice:
+    """A backend's kernel with the checks and the guard that its operator's entry asks for."""
+
+    __slots__ = ("kernel", "operator")
+
+    def __init__(self, operator: Operator, kernel: Kernel) -> None:
+        self.operator = operator
+        self.kernel = kernel
+
+    def __call__(self, *arguments: object) -> object:
+        """Check, enter the device, and run the kernel.
+
+        Raises:
+            DeviceError: tensors are on different devices.
+        """
+        check_devices(self.operator, arguments)
+        enter = entering(guarded_device(self.operator, arguments))
+        if enter is None:
+            return self.kernel(*arguments)
+        with enter():
+            return self.kernel(*arguments)
+
+    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
+        """The kernel's plan within the guard; the devices are a part of what a plan is kept for."""
+        make = getattr(self.kernel, "plan", None)
+        plan = None if make is None else make(arguments)
+        enter = entering(guarded_device(self.operator, arguments))
+        if plan is None or enter is None:
+            return plan
+
+        def guarded(*given: object) -> object:
+            with enter():
+                return plan(*given)
+
+        return guarded
+
+
+__all__ = ["OnDevice", "check_devices", "entering", "guarded_device"]
