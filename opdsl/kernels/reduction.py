@@ -272,7 +272,7 @@ class ReductionDefinition(Definition):
         try:
             return Folding(
                 init,
-                _typed(fold.lift, [element, "int64"], accumulators),
+                _typed(fold.lift, [element, "int64"] if fold.uses_index else [element], accumulators),
                 _typed(fold.combine, accumulators * 2, accumulators),
                 _typed(fold.finish, [*accumulators, "int64", *number], results),
             )
