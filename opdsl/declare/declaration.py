@@ -161,7 +161,7 @@ class Declaration:
     # -------------------------------------------------------------------------------------------- structured kernels
 
     def attach_meta(self, function: object, *, reads_numbers: bool = True) -> None:
-        """Take a shape function; beside ``.pointwise`` it only checks.
+        """Take a shape function; beside ``.pointwise`` and ``.reduction`` it only checks.
 
         Args:
             function: takes a context and the schema's arguments.
@@ -179,15 +179,16 @@ class Declaration:
         require_parameters(meta, names, operator=self.name, decorator=decorator, schema=self.main.schema)
         self._claim("meta", meta)
         self.meta_reads_numbers = reads_numbers
-        if isinstance(self.definition, PointwiseDefinition):
+        if isinstance(self.definition, PointwiseDefinition | ReductionDefinition):
             self._check_with(self.definition, meta)
             return
         self.definition = StructuredDefinition(self.main.schema, meta, self.name)
         self._register_structured(META_KEY)
 
-    def _check_with(self, definition: PointwiseDefinition, meta: FunctionType) -> None:
+    def _check_with(self, definition: PointwiseDefinition | ReductionDefinition, meta: FunctionType) -> None:
         definition.check = meta
-        definition.check_reads_numbers = self.meta_reads_numbers
+        if isinstance(definition, PointwiseDefinition):
+            definition.check_reads_numbers = self.meta_reads_numbers
 
     def attach_pointwise(
         self,
@@ -249,17 +250,26 @@ class Declaration:
 
         Args:
             combine: the accumulators of some elements, then those of others -> those of all.
-            options: ``init``, ``lift``, ``finish``, ... as ``opdsl.kernels.ReductionDefinition.define`` has them.
+            options: ``init``, ``lift``, ``finish``, ... as ``opdsl.kernels.ReductionDefinition.add`` has them.
 
         Raises:
             ScalarFunctionError: a function holds what a scalar graph cannot.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         function = require_function(combine, f"{self.function.__name__}.reduction")
-        self._require_free("reduction", function)
-        definition = ReductionDefinition(self.main.schema, self.name)
-        definition.define(function, **options)
-        self._claim("reduction", function)
+        when = options.get("when")
+        what = f"reduction {dict(when)}" if when else "reduction"
+        self._require_free(what, function)
+        present = self.definition
+        definition = (
+            present if isinstance(present, ReductionDefinition) else ReductionDefinition(self.main.schema, self.name)
+        )
+        definition.add(function, **options)
+        self._claim(what, function)
+        if definition is present:
+            return
+        if "meta" in self.attached:
+            self._check_with(definition, self.attached["meta"])
         self.definition = definition
         self._infer_tag("reduction")
         for key in COMPILED_KEYS:

@@ -22,6 +22,8 @@ _REDUCTION_OPTIONS = (
     "promote",
     "accumulators",
     "results",
+    "when",
+    "in_order",
     "needs_elements",
     "empty_is_all",
 )
@@ -135,6 +137,7 @@ class Facets:
         for option in ("accumulators", "results"):
             self._names("reduction", option, options.get(option) or ())
         self._check_option("reduction", "promote", options.get("promote", ""), str)
+        self._check_option("reduction", "when", options.get("when") or {}, dict)
 
     def reduction(self, **options: Any) -> Callable[[Any], Any]:
         """Attach the scalar functions of a reduction; the decorated one combines accumulators."""

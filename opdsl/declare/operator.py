@@ -84,6 +84,8 @@ class Operator(Protocol, Generic[P, R_co]):
         promote: str = "default",
         accumulators: Iterable[str] = ("value",),
         results: Iterable[str] | None = None,
+        when: Mapping[str, object] | None = None,
+        in_order: bool | None = None,
         needs_elements: bool = False,
         empty_is_all: bool = True,
     ) -> Callable[[F], F]:

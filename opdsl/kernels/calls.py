@@ -51,10 +51,11 @@ class Folding(NamedTuple):
     """What a reduction computes: a monoid of accumulators, and the way into it and out of it.
 
     init: the accumulators of no elements, the identity of ``combine``; Python numbers.
-    lift: an element -> accumulators. A second parameter, of type int64, is the element's index: its row-major position
-        among the reduced dimensions.
-    combine: the accumulators of some elements, then those of later ones -> those of all. It is associative, so the
-        compiler chooses the tree; sums of floating-point numbers want a balanced one.
+    lift: an element -> accumulators. Further parameters are the element's index (int64), its row-major position among
+        the reduced dimensions, if ``with_index``, and the numbers of the call that ``lifted_numbers`` tells.
+    combine: the accumulators of some elements, then those of others -> those of all. It is associative, so the
+        compiler chooses the tree; sums of floating-point numbers want a balanced one. Unless ``in_order`` it is
+        commutative too; otherwise the others are later ones.
     finish: accumulators, the number of elements (int64), then the numbers of the call -> results.
     """
 
@@ -62,6 +63,9 @@ class Folding(NamedTuple):
     lift: TypedGraph
     combine: TypedGraph
     finish: TypedGraph
+    with_index: bool = False
+    in_order: bool = False
+    lifted_numbers: tuple[int, ...] = ()
 
 
 class ReductionCall(NamedTuple):

@@ -45,20 +45,25 @@ DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]
 """``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
 
 
-def _truth_dtype(value: DType, source: DType) -> DType:
-    # PyTorch's any and all keep uint8, which was its bool once.
+def _truth_dtype(value: DType, source: DType, given: DType | None) -> DType:
+    # PyTorch's any and all keep uint8, which was its bool once, and write either.
+    if given in (bool_, uint8):
+        return given
     return uint8 if source is uint8 else bool_
 
 
-RESULT_RULES: dict[str, Callable[[DType, DType], DType]] = {
-    "value": lambda value, source: value,
-    "index": lambda value, source: int64,
+RESULT_RULES: dict[str, Callable[[DType, DType, DType | None], DType]] = {
+    "value": lambda value, source, given: value,
+    "real": lambda value, source, given: value.to_real(),
+    "index": lambda value, source, given: int64,
     "truth": _truth_dtype,
 }
-"""What a result is: of the folded dtype, an index, or a truth value."""
+"""What a result is, from the folded dtype, the input's and that of ``out=``: of the folded dtype, of that of its real
+part, an index, or a truth value."""
 
 ACCUMULATOR_RULES: dict[str, Callable[[DType], DType]] = {
     "value": precision_of,
+    "real": lambda value: precision_of(value.to_real()),
     "index": lambda value: int64,
     "truth": lambda value: bool_,
 }

@@ -10,13 +10,28 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, number, store_operand
+from opdsl.backends.cpu.loops import (
+    ACCESS,
+    ATTRIBUTES,
+    METADATA,
+    PARALLEL,
+    Operand,
+    load_operand,
+    number,
+    store_operand,
+)
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, PART, REGISTER, Text, load_pair, store_pair
 
 _LANE_SIZE = 8
 _SLOT_SIZE = 16
 # Steps that are folded between loading and storing an accumulator.
-_STEPS_AT_ONCE = 4
+_STEPS_AT_ONCE = 8
+# Bytes between a step and what is fetched meanwhile; a few steps of most dtypes.
+_PREFETCH_DISTANCE = 4096
+_CACHE_LINE = 64
+# Lanes that are computed together, and so few of them that LLVM unrolls their loop.
+_LANES_OF_A_VECTOR = 16
+_FEWEST_VECTORISED = 8
 
 SYMBOLS = ("fold", "combine_sets", "reset", "collapse", "finish_set")
 
@@ -29,10 +44,12 @@ class FoldSignature(NamedTuple):
     accumulators: types.
     init: their values for no elements.
     numbers: types of the numbers that finish takes.
+    lifted_numbers: which of them lift takes too.
     outputs: the results.
     lanes: of a set.
     ordered: whether lane k holds the k-th part of the elements, so that neighbours must be combined.
     contiguous: whether lanes next to each other take elements next to each other.
+    along: whether these are elements that are folded together; a step mostly fills all lanes then.
     """
 
     input: Operand
@@ -40,10 +57,12 @@ class FoldSignature(NamedTuple):
     accumulators: tuple[str, ...]
     init: tuple[bool | int | float | complex, ...]
     numbers: tuple[str, ...]
+    lifted_numbers: tuple[int, ...]
     outputs: tuple[Operand, ...]
     lanes: int
     ordered: bool
     contiguous: bool
+    along: bool
 
     @property
     def set_size(self) -> int:
@@ -60,7 +79,7 @@ class FoldSignature(NamedTuple):
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
-            f"-> {outputs} | {self.lanes} {self.ordered} {self.contiguous}"
+            f"{self.lifted_numbers} -> {outputs} | {self.lanes} {self.ordered} {self.contiguous} {self.along}"
         )
 
 
@@ -72,9 +91,28 @@ def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: 
         declarations: what they need declared.
     """
     parts = [*functions, *sorted({*declarations, *DECLARATIONS})]
-    parts += [_lanes(signature, _STEPS_AT_ONCE), _lanes(signature, 1), _fold()]
+    parts += _fold(signature)
     parts += [_combine(signature), _reset(signature), _collapse(signature), _finish(signature)]
-    return "\n".join([*parts, ATTRIBUTES, METADATA])
+    return "\n".join([*parts, ATTRIBUTES, METADATA, _metadata(signature)])
+
+
+def _metadata(signature: FoldSignature) -> str:
+    """How loops of known length are vectorised: those over all lanes with so many accumulators side by side as
+    registers can hold. LLVM would unroll them first, and see no loop then."""
+    size = sum(8 if kind in PART or "64" in kind else 4 for kind in signature.accumulators)
+    counts = {signature.lanes: max(1, _LANES_OF_A_VECTOR // size)}
+    return "\n".join(
+        f"""{_loop_of(lanes)} = distinct !{{{_loop_of(lanes)}, !2, !5, !{lanes}1, !{lanes}2}}
+!{lanes}1 = !{{!"llvm.loop.vectorize.width", i32 {min(lanes, _LANES_OF_A_VECTOR)}}}
+!{lanes}2 = !{{!"llvm.loop.interleave.count", i32 {counts.get(lanes, 1)}}}"""
+        for lanes in (signature.lanes, *_halves(signature.lanes))
+        if lanes >= _FEWEST_VECTORISED
+    )
+
+
+def _loop_of(lanes: int) -> str:
+    """The metadata of a loop over a known number of lanes."""
+    return f"!{lanes}0"
 
 
 def _constant(value: bool | int | float | complex, kind: str) -> str:
@@ -90,9 +128,9 @@ def _constant(value: bool | int | float | complex, kind: str) -> str:
 class _Counter:
     """A loop over a counter from 0 that is at least 1 long; ``with`` it, print the body."""
 
-    def __init__(self, text: Text, name: str, limit: str, *, parallel: bool) -> None:
+    def __init__(self, text: Text, name: str, limit: str, kind: str) -> None:
         self.text, self.name, self.limit = text, name, limit
-        self.suffix = ", !llvm.loop !1" if parallel else ""
+        self.suffix = kind and f", !llvm.loop {kind}"
 
     def __enter__(self) -> str:
         n = self.name
@@ -104,6 +142,11 @@ class _Counter:
         n = self.name
         self.text.line(f"  %{n}_next = add nuw nsw i64 %{n}, 1\n  %{n}_more = icmp ult i64 %{n}_next, {self.limit}")
         self.text.line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.suffix}\n{n}_end:")
+
+
+def _kind_of(lanes: str) -> str:
+    """The metadata of a loop over lanes: they are independent of each other."""
+    return _loop_of(int(lanes)) if lanes.isdecimal() and int(lanes) >= _FEWEST_VECTORISED else PARALLEL
 
 
 def _slot(text: Text, base: str, k: int) -> str:
@@ -161,25 +204,29 @@ def _combined(text: Text, signature: FoldSignature, first: Sequence[str], later:
 
 _FOLD_PARAMETERS = (
     "ptr %set, i64 %first, ptr %element, i64 %lanes, i64 %lane_stride, i64 %steps, i64 %step_stride, "
-    "i64 %index, i64 %index_lane, i64 %index_step"
+    "i64 %index, i64 %index_lane, i64 %index_step, ptr %numbers"
 )
 
 
-def _lanes(signature: FoldSignature, steps: int) -> str:
-    """Fold a fixed number of steps into all lanes."""
+def _steps(signature: FoldSignature, name: str, steps: int, lanes: str = "%lanes") -> str:
+    """Fold a fixed number of steps: they are combined like a tournament, and then with what the lanes hold."""
     text = Text()
-    text.line(f"define internal void @fold_{steps}({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    text.line(f"define internal void @{name}({_FOLD_PARAMETERS}) #0 {{\nentry:")
+    numbers = _numbers(text, signature)
     arrays = _lane(text, signature, _arrays(text, signature, "%set"), "%first")
     rows = [text.value(f"getelementptr i8, ptr %element, i64 {_times(text, u, '%step_stride')}") for u in range(steps)]
     indices = [text.value(f"add i64 %index, {_times(text, u, '%index_step')}") for u in range(steps)]
-    with _Counter(text, "w", "%lanes", parallel=True) as w:
+    with _Counter(text, "w", lanes, _kind_of(lanes)) as w:
         places = _lane(text, signature, arrays, w)
-        values = _load(text, signature, places)
         at_lane = text.value(f"mul i64 {w}, %index_lane") if signature.with_index else ""
-        for row, index in zip(rows, indices, strict=True):
-            lifted = _lifted(text, signature, _element(text, signature, row, w), index, at_lane)
-            values = _combined(text, signature, values, lifted)
-        _store(text, signature, places, values)
+        values = [
+            _lifted(text, signature, [_element(text, signature, row, w), index, at_lane], numbers)
+            for row, index in zip(rows, indices, strict=True)
+        ]
+        while len(values) > 1:
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [_combined(text, signature, first, later) for first, later in pairs]
+        _store(text, signature, places, _combined(text, signature, _load(text, signature, places), values[0]))
     text.line("  ret void\n}")
     return str(text)
 
@@ -194,21 +241,69 @@ def _element(text: Text, signature: FoldSignature, row: str, lane: str) -> str:
     return text.value(f"getelementptr {MEMORY[signature.input.dtype].llvm}, ptr {row}, i64 {lane}")
 
 
-def _lifted(text: Text, signature: FoldSignature, element: str, index: str, at_lane: str) -> list[str]:
+def _lifted(text: Text, signature: FoldSignature, place: Sequence[str], numbers: Sequence[str]) -> list[str]:
+    """The accumulators of an element; its place is an address, the index of its step, and what its lane adds to it."""
+    element, index, at_lane = place
     arguments = [(signature.input.value, load_operand(text, signature.input, element, ACCESS))]
     if signature.with_index:
         arguments.append(("int64", text.value(f"add i64 {index}, {at_lane}")))
+    arguments += [(signature.numbers[k], numbers[k]) for k in signature.lifted_numbers]
     return _call(text, "lift", arguments, signature.accumulators)
 
 
-def _fold() -> str:
-    """Fold any number of steps, several at once while there are so many."""
+def _numbers(text: Text, signature: FoldSignature) -> list[str]:
+    """The number arguments of the call."""
+    slots = [_slot(text, "%numbers", k) for k in range(len(signature.numbers))]
+    return [number(text, kind, slot) for kind, slot in zip(signature.numbers, slots, strict=True)]
+
+
+def _fold(signature: FoldSignature) -> list[str]:
+    """``@fold``: any number of steps, several at once while there are so many."""
+    single = _steps(signature, "step", 1)
+    if not signature.along:
+        return [single, _steps(signature, "some", _STEPS_AT_ONCE), _loop("fold", "some", "")]
+    lanes = str(signature.lanes)
+    whole, some = _steps(signature, "whole", _STEPS_AT_ONCE, lanes), _steps(signature, "some", _STEPS_AT_ONCE)
+    loops = [_loop("fold_whole", "whole", _prefetch(signature)), _loop("fold_some", "some", "")]
+    return [single, whole, some, *loops, _WHOLE_OR_SOME.format(parameters=_FOLD_PARAMETERS, lanes=lanes)]
+
+
+_WHOLE_OR_SOME = """define void @fold({parameters}) #0 {{
+entry:
+  %all = icmp eq i64 %lanes, {lanes}
+  br i1 %all, label %whole, label %some
+whole:
+  call void @fold_whole({parameters})
+  ret void
+some:
+  call void @fold_some({parameters})
+  ret void
+}}
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"""
+
+
+def _prefetch(signature: FoldSignature) -> str:
+    """Fetch what comes some steps later: the processor does so by itself too, but not early enough."""
+    text = Text()
+    size = _STEPS_AT_ONCE * signature.lanes * MEMORY[signature.input.dtype].itemsize
+    for offset in range(0, size, _CACHE_LINE):
+        text.line(f"  %ahead_{offset} = getelementptr i8, ptr %row, i64 {_PREFETCH_DISTANCE + offset}")
+        text.line(f"  call void @llvm.prefetch.p0(ptr %ahead_{offset}, i32 0, i32 3, i32 1)")
+    return str(text)
+
+
+def _loop(symbol: str, steps: str, ahead: str) -> str:
+    """Call a function for several steps as often as it can be, then the one for a single step.
+
+    Args:
+        ahead: LLVM text that comes before each of the first calls.
+    """
     many = _STEPS_AT_ONCE
     call = (
         "ptr %set, i64 %first, ptr %{0}, i64 %lanes, i64 %lane_stride, i64 0, i64 %step_stride, i64 %{0}_index, "
-        "i64 %index_lane, i64 %index_step"
+        "i64 %index_lane, i64 %index_step, ptr %numbers"
     )
-    return f"""define void @fold({_FOLD_PARAMETERS}) #0 {{
+    return f"""define void @{symbol}({_FOLD_PARAMETERS}) #0 {{
 entry:
   %many = sdiv i64 %steps, {many}
   %many_steps = mul i64 %many, {many}
@@ -223,7 +318,8 @@ group:
   %row = getelementptr i8, ptr %element, i64 %g_offset
   %g_index = mul i64 %g, %index_step
   %row_index = add i64 %index, %g_index
-  call void @fold_{many}({call.format("row")})
+{ahead}
+  call void @{steps}({call.format("row")})
   %g_next = add i64 %g, {many}
   br label %groups
 singles:
@@ -235,7 +331,7 @@ single:
   %last = getelementptr i8, ptr %element, i64 %s_offset
   %s_index = mul i64 %s, %index_step
   %last_index = add i64 %index, %s_index
-  call void @fold_1({call.format("last")})
+  call void @step({call.format("last")})
   %s_next = add i64 %s, 1
   br label %singles
 end:
@@ -249,7 +345,7 @@ def _over_lanes(head: str, body: Callable[[Text, str], None], prepare: Callable[
     text.line(f"define void {head} #0 {{\nentry:")
     if prepare is not None:
         prepare(text)
-    with _Counter(text, "w", "%lanes", parallel=True) as w:
+    with _Counter(text, "w", "%lanes", PARALLEL) as w:
         body(text, w)
     text.line("  ret void\n}")
     return str(text)
@@ -287,30 +383,42 @@ def _collapse(signature: FoldSignature) -> str:
     text = Text()
     text.line("define void @collapse(ptr %set, i64 %lanes) #0 {\nentry:")
     arrays = _arrays(text, signature, "%set")
-    text.line("  br label %round\nround:\n  %width = phi i64 [ %lanes, %entry ], [ %half, %w_end ]")
-    text.line(
-        "  %half = lshr i64 %width, 1\n  %any = icmp ugt i64 %half, 0\n  br i1 %any, label %pairs, label %end\npairs:"
-    )
-    with _Counter(text, "w", "%half", parallel=not signature.ordered) as w:
+    if signature.along:
+        text.line(f"  %all = icmp eq i64 %lanes, {signature.lanes}\n  br i1 %all, label %whole, label %start\nwhole:")
+        for half in _halves(signature.lanes):  # loops of known length take no time to speak of
+            _halve(text, signature, arrays, f"w{half}", str(half))
+        text.line("  ret void\nstart:")
+    head = "start" if signature.along else "entry"
+    text.line(f"  br label %round\nround:\n  %width = phi i64 [ %lanes, %{head} ], [ %half, %w_end ]")
+    text.line("  %half = lshr i64 %width, 1\n  %any = icmp ugt i64 %half, 0")
+    text.line("  br i1 %any, label %pairs, label %end\npairs:")
+    _halve(text, signature, arrays, "w", "%half")
+    text.line("  br label %round\nend:\n  ret void\n}")
+    return str(text)
+
+
+def _halves(lanes: int) -> list[int]:
+    """The powers of two below a power of two, the largest first."""
+    return [1 << place for place in reversed(range(lanes.bit_length() - 1))]
+
+
+def _halve(text: Text, signature: FoldSignature, arrays: Sequence[str], name: str, half: str) -> None:
+    kind = "" if signature.ordered else _kind_of(half)
+    with _Counter(text, name, half, kind) as w:
         first = text.value(f"shl i64 {w}, 1") if signature.ordered else w
-        second = text.value(f"or i64 {first}, 1" if signature.ordered else f"add i64 {w}, %half")
+        second = text.value(f"or i64 {first}, 1" if signature.ordered else f"add i64 {w}, {half}")
         suffix = "" if signature.ordered else ACCESS
         one = _load(text, signature, _lane(text, signature, arrays, first), suffix)
         other = _load(text, signature, _lane(text, signature, arrays, second), suffix)
         values = _combined(text, signature, one, other)
         _store(text, signature, _lane(text, signature, arrays, w), values, suffix)
-    text.line("  br label %round\nend:\n  ret void\n}")
-    return str(text)
 
 
 def _finish(signature: FoldSignature) -> str:
     fixed: list[list[str]] = []
 
     def prepare(text: Text) -> None:
-        slots = [
-            text.value(f"getelementptr i8, ptr %numbers, i64 {_SLOT_SIZE * k}") for k in range(len(signature.numbers))
-        ]
-        values = [number(text, kind, slot) for kind, slot in zip(signature.numbers, slots, strict=True)]
+        values = _numbers(text, signature)
         places = range(len(signature.outputs))
         targets = [text.value(f"getelementptr i8, ptr %outputs, i64 {_SLOT_SIZE * o}") for o in places]
         bases = [text.value(f"load ptr, ptr {target}") for target in targets]

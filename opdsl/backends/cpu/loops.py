@@ -29,7 +29,7 @@ METADATA = """!0 = distinct !{}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.vectorize.enable", i1 false}
 !5 = !{!"llvm.loop.unroll.disable"}"""
-_PARALLEL, _ONE_BY_ONE = "!1", "!3"
+PARALLEL, _ONE_BY_ONE = "!1", "!3"
 
 
 class Operand(NamedTuple):
@@ -142,7 +142,7 @@ class _Row:
             if k not in self.fixed
         }
 
-    def compute(self, name: str, begin: str, end: str, function: str, kind: str = _PARALLEL) -> None:
+    def compute(self, name: str, begin: str, end: str, function: str, kind: str = PARALLEL) -> None:
         """A loop that calls a function and stores its results."""
         text, outputs = self.text, self.signature.outputs
         with _Elements(text, name, begin, end, kind) as i:
@@ -154,7 +154,7 @@ class _Row:
 
     def any_rare(self, begin: str, end: str) -> str:
         """A loop that finds out whether an element is a rare one; an i8 that tells."""
-        with _Elements(self.text, "rare", begin, end, _PARALLEL) as i:
+        with _Elements(self.text, "rare", begin, end, PARALLEL) as i:
             self.text.line("  %before = phi i8 [ 0, %rare_head ], [ %found, %rare_loop ]")
             arguments = _arguments(self.signature, self.inputs(i))
             self.text.line(f"  %found = or i8 %before, {self.text.value(f'call i8 @function.rare({arguments})')}")

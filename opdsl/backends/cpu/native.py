@@ -47,7 +47,7 @@ CONSTANTS = MappingProxyType(
         "ACROSS": 0,
         "ALONG": 1,
         "ORDERED": 2,
-        "FULL_SET": 32,
+        "FULL_SET": 128,
         "PIECES_FOR_EACH_THREAD": 4,
         "AUTHOR_LEAVES_GIL_FROM": 16_384,
         "LARGEST_POOL": LARGEST_POOL,

@@ -8,7 +8,8 @@
 
 %reduce_plan = type {
   %plan,  ;  what call.ll reads
-  ptr,    ;  1 fold: (set, first lane, element, lanes, lane stride, steps, step stride, index, its lane step, its step)
+  ptr,    ;  1 fold: (set, first lane, element, lanes, lane stride, steps, step stride, index, its lane step, its
+          ;    step, numbers)
   ptr,    ;  2 combine: (set, later set, lanes)
   ptr,    ;  3 reset: (set, lanes), to the accumulators of no elements
   ptr,    ;  4 collapse: (set, lanes), a power of two
@@ -176,8 +177,9 @@ end:
 }
 
 ; Fold one block into set 0. Returns how many elements each lane took, at most.
-define internal i64 @reduce_block(ptr %plan, ptr %set, ptr %input, i64 %block, i64 %width) {
+define internal i64 @reduce_block(ptr %frame, ptr %plan, ptr %set, ptr %input, i64 %block, i64 %width) {
 entry:
+  %numbers = getelementptr i64, ptr %frame, i64 4
   %fold_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 1
   %fold = load ptr, ptr %fold_field
   %collapse_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 4
@@ -213,7 +215,7 @@ across:
   %kept_strides = load ptr, ptr %kept_field
   %kept_stride = load i64, ptr %kept_strides
   call void %fold(ptr %set, i64 0, ptr %element, i64 %width, i64 %kept_stride, i64 %length, i64 %stride,
-                  i64 %index, i64 0, i64 1)
+                  i64 %index, i64 0, i64 1, ptr %numbers)
   ret i64 %length
 
 along:                                              ; lane k takes elements k, k + lanes ...
@@ -221,7 +223,7 @@ along:                                              ; lane k takes elements k, k
   %done = mul i64 %steps, %lanes
   %step_stride = mul i64 %lanes, %stride
   call void %fold(ptr %set, i64 0, ptr %element, i64 %lanes, i64 %stride, i64 %steps, i64 %step_stride,
-                  i64 %index, i64 1, i64 %lanes)
+                  i64 %index, i64 1, i64 %lanes, ptr %numbers)
   %rest = sub i64 %length, %done
   %no_rest = icmp eq i64 %rest, 0
   br i1 %no_rest, label %along_end, label %along_rest
@@ -229,7 +231,7 @@ along_rest:
   %rest_offset = mul i64 %done, %stride
   %rest_element = getelementptr i8, ptr %element, i64 %rest_offset
   %rest_index = add i64 %index, %done
-  call void %fold(ptr %set, i64 0, ptr %rest_element, i64 %rest, i64 %stride, i64 1, i64 0, i64 %rest_index, i64 1, i64 0)
+  call void %fold(ptr %set, i64 0, ptr %rest_element, i64 %rest, i64 %stride, i64 1, i64 0, i64 %rest_index, i64 1, i64 0, ptr %numbers)
   br label %along_end
 along_end:
   %taken = add i64 %steps, 1
@@ -240,14 +242,14 @@ ordered:                                            ; lane k takes the k-th part
   %parts = mul i64 %part, %lanes
   %part_stride = mul i64 %part, %stride
   call void %fold(ptr %set, i64 0, ptr %element, i64 %lanes, i64 %part_stride, i64 %part, i64 %stride,
-                  i64 %index, i64 %part, i64 1)
+                  i64 %index, i64 %part, i64 1, ptr %numbers)
   %over = sub i64 %length, %parts
   %last_lane = sub i64 %lanes, 1
   %over_offset = mul i64 %parts, %stride
   %over_element = getelementptr i8, ptr %element, i64 %over_offset
   %over_index = add i64 %index, %parts
   call void %fold(ptr %set, i64 %last_lane, ptr %over_element, i64 1, i64 0, i64 %over, i64 %stride,
-                  i64 %over_index, i64 0, i64 1)
+                  i64 %over_index, i64 0, i64 1, ptr %numbers)
   call void %collapse(ptr %set, i64 %lanes)
   ret i64 FULL_SET
 }
@@ -295,7 +297,7 @@ block:
   %more = icmp slt i64 %b, %after
   br i1 %more, label %block_one, label %gather
 block_one:
-  %taken = call i64 @reduce_block(ptr %plan, ptr %sets, ptr %input, i64 %b, i64 %width)
+  %taken = call i64 @reduce_block(ptr %frame, ptr %plan, ptr %sets, ptr %input, i64 %b, i64 %width)
   %in_set_1 = add i64 %in_set, %taken
   %b_1 = add i64 %b, 1
   %full = icmp sge i64 %in_set_1, FULL_SET

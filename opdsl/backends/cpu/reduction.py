@@ -74,7 +74,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
     """Compile (or find) the functions of a reduction for a call's dtypes, and plan its geometry.
 
     Args:
-        folding: the monoid. Its combine is taken to be commutative too, unless lift takes the index.
+        folding: the monoid.
         call: where the operands lie.
 
     Returns:
@@ -83,8 +83,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Kernel:
     """
     kept = _rows(call.kept, [call.input.strides, *(each.strides for each in call.outputs)])
     folded = _rows(call.reduced, [(call.input.strides or ())[len(call.kept) :]])
-    with_index = len(folding.lift.parameters) > 1
-    shape = _cut(kept, folded, call.input.dtype.itemsize, with_index)
+    shape = _cut(kept, folded, call.input.dtype.itemsize, folding.in_order)
     signature = _signature(folding, call, shape, (kept if shape.kind == CONSTANTS["ACROSS"] else folded).strides[0])
     code = fold_code(folding.lift, folding.combine, folding.finish, signature)
     count = math.prod(folded.sizes) * folded.length
@@ -101,8 +100,8 @@ def _rows(sizes: Sequence[int], strides: Sequence[tuple[int, ...] | None]) -> Ro
     return Rows(sizes[last], by_dimension[last], tuple(sizes[:last]), by_dimension[:last])
 
 
-def _cut(kept: Rows, folded: Rows, itemsize: int, with_index: bool) -> Shape:
-    kind = _kind(kept, folded, itemsize, with_index)
+def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
+    kind = _kind(kept, folded, itemsize, in_order)
     if kind == CONSTANTS["ACROSS"]:
         lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
     elif kind == CONSTANTS["ALONG"]:
@@ -121,8 +120,8 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, with_index: bool) -> Shape:
     return Shape(kind, lanes, block, row_blocks, blocks, chunks, chunk_blocks, tiles, row_tiles)
 
 
-def _kind(kept: Rows, folded: Rows, itemsize: int, with_index: bool) -> int:
-    along = CONSTANTS["ORDERED" if with_index else "ALONG"]
+def _kind(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> int:
+    along = CONSTANTS["ORDERED" if in_order else "ALONG"]
     if kept.length < _FEWEST_ACROSS:
         return along
     if kept.strides[0] == itemsize or folded.length < _FEWEST_ALONG:
@@ -138,19 +137,22 @@ def _chunks(tiles: int, blocks: int, elements: int) -> int:
 
 
 def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride: int) -> FoldSignature:
-    parameters = folding.lift.parameters
     results = zip(call.outputs, folding.finish.result_types, strict=True)
     accumulators = tuple(str(kind) for kind in folding.combine.result_types)
+    ordered, across = (shape.kind == CONSTANTS[kind] for kind in ("ORDERED", "ACROSS"))
+    contiguous = not ordered and lane_stride == call.input.dtype.itemsize
     return FoldSignature(
-        Operand(call.input.dtype.name, str(parameters[0][1])),
-        len(parameters) > 1,
+        Operand(call.input.dtype.name, str(folding.lift.parameters[0][1])),
+        folding.with_index,
         accumulators,
         folding.init,
         tuple(str(kind) for _, kind in folding.finish.parameters[len(accumulators) + 1 :]),
+        folding.lifted_numbers,
         tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
-        shape.lanes if shape.kind == CONSTANTS["ACROSS"] else _LANES_ALONG,
-        shape.kind == CONSTANTS["ORDERED"],
-        shape.kind != CONSTANTS["ORDERED"] and lane_stride == call.input.dtype.itemsize,
+        shape.lanes if across else _LANES_ALONG,
+        ordered,
+        contiguous,
+        contiguous and not across,
     )
 
 

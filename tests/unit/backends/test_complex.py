@@ -164,7 +164,12 @@ def test_complex_accumulators_beside_others() -> None:
 
     pair = ("complex128", "int64")
     fold = Folding(
-        (0, 0), graph_of(counted, *pair), graph_of(both, *pair, *pair), graph_of(value_and_count, *pair, "int64")
+        (0, 0),
+        graph_of(counted, *pair),
+        graph_of(both, *pair, *pair),
+        graph_of(value_and_count, *pair, "int64"),
+        with_index=True,
+        in_order=True,
     )
     x = numbers("complex128", 3, 500)
     values, positions = run(fold, x, (1,), complex128, int64)

@@ -71,6 +71,8 @@ def arg_folding(finish: Any = its_index) -> Folding:
         graph_of(with_index, *pair),
         graph_of(earlier_of_largest, *pair, *pair),
         graph_of(finish, *pair, "int64"),
+        with_index=True,
+        in_order=True,
     )
 
 

@@ -36,7 +36,8 @@ def reduction(folding, call):
         elements = elements.reshape((*call.kept, count))
         state = [numpy.broadcast_to(numpy.asarray(each), call.kept) for each in folding.init]
         for index in range(count):
-            lifted = _run(folding.lift, [elements[..., index], index])
+            further = [index] * folding.with_index + [numbers[at] for at in folding.lifted_numbers]
+            lifted = _run(folding.lift, [elements[..., index], *further])
             state = _run(folding.combine, [*state, *lifted])
         results = _run(folding.finish, [*state, count, *numbers])
         made = []

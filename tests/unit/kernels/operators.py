@@ -65,7 +65,7 @@ def reduction(text, combine, out=None, **options) -> Kernels:
     """A reduction."""
     schema = parse_schema(text)
     definition = ReductionDefinition(schema, schema.name.qualified)
-    definition.define(combine, **options)
+    definition.add(combine, **options)
     return kernels(definition, None, out)
 
 
