@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as numpy
 
 from opdsl.declare import Inplace, Library, Operator, Out, op
+from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel
 from opdsl.dispatch import (
     DispatchKey,
+    DispatchMode,
     DispatchTable,
     Operators,
     enable_grad,
+    exclude_keys,
     get_default_dtype,
+    include_keys,
     inference_mode,
     is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
+    record_calls,
     set_default_dtype,
+    set_grad_enabled,
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
 from opdsl.dispatch import registry as _registry
@@ -181,6 +188,7 @@ __all__ = [
     "DeviceIndex",
     "DispatchKey",
     "DispatchKeySet",
+    "DispatchMode",
     "DispatchTable",
     "Generator",
     "GraphModule",
@@ -213,25 +221,31 @@ __all__ = [
     "complex128",
     "contiguous_format",
     "enable_grad",
+    "exclude_keys",
+    "fallthrough_kernel",
     "float16",
     "float32",
     "float64",
     "from_dlpack",
     "from_numpy",
     "get_default_dtype",
+    "include_keys",
     "inference_mode",
     "int8",
     "int16",
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "op",
     "ops",
     "parse_schema",
     "preserve_format",
+    "record_calls",
     "registry",
     "set_default_dtype",
+    "set_grad_enabled",
     "strided",
     "uint8",
 ]

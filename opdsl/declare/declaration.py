@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from opdsl.declare.library import Library
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
+# A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
+# calls says what it writes.
+EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")
 META_KEY = DispatchKey("Meta")
 
 # What pointwise operators and reductions are compiled for; Meta runs its shape function alone.
@@ -133,7 +136,7 @@ class Declaration:
         for operator in self.operators.values():
             if operator is not main and self.operators.get("functional") is main:
                 derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name)
-                self.library.register(operator, key, derived)
+                self.library.register(operator, EXPLICIT_KEY if key is COMPOSITE_KEY else key, derived)
 
     def attach_view_kernel(self, keys: Iterable[str], function: object) -> None:
         """Register a function from a tensor's geometry to a view under dispatch keys.

@@ -9,11 +9,12 @@ from typing import Any
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.signature import caller_names
-from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Signature, bind, current
+from opdsl.dispatch import DispatchKey, DispatchTable, KeySet, Operator, Signature, bind, current
 from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
-from opdsl.errors import DispatchKeyError, KernelSignatureError, MissingKernelError
+from opdsl.errors import ArgumentError, DispatchKeyError, KernelSignatureError, MissingKernelError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
+from opdsl.schema import SchemaKind
 
 _REDUCTION_OPTIONS = (
     "init",
@@ -49,9 +50,7 @@ class Facets:
             MissingKernelError: the operator has no kernel for that key.
         """
         wanted = DispatchKey(key)
-        operators = self.declaration.operators
-        out = operators.get("out") if self.operator is operators.get("functional") else None
-        signature = Signature(self.operator, out)
+        signature = self._signature()
 
         def call(*given: object, **named: object) -> object:
             bound = bind(self.operator.schema.name.base, (signature,), given, named)
@@ -61,7 +60,7 @@ class Facets:
                 raise MissingKernelError(
                     f"{bound.operator.name}: no {key} kernel to call directly (have {have}). Register one for {key}."
                 )
-            return kernel(*bound.arguments)
+            return bound.operator.for_call(kernel, KeySet(wanted))(*bound.arguments)
 
         return call
 
@@ -69,14 +68,38 @@ class Facets:
         """The kernel that the operator has for a key now; see ``opdsl.get_kernel``."""
         return get_kernel(self.operator, dispatch_key)
 
+    def redispatch(self, keys: KeySet, *given: object, **named: object) -> object:
+        """Call the operator with a key set of the caller's, past the guards: what a kernel does that hands a call on.
+
+        Args:
+            keys: the key set; ``keys & DispatchKeySet.below(key)`` goes on beneath a key.
+            given, named: the arguments of a call.
+
+        Raises:
+            MissingKernelError: there is no kernel for these keys.
+        """
+        if not isinstance(keys, KeySet):
+            raise ArgumentError(
+                f"{self.operator.name}: redispatch takes a key set first, not {type(keys).__name__}. "
+                "Pass opdsl.DispatchKeySet(...) and then the arguments."
+            )
+        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
+        return bound.operator.find_in(keys)(*bound.arguments)
+
+    def _signature(self) -> Signature:
+        """The signature of the operator and of its ``out=`` variant."""
+        if self.operator.schema.kind is SchemaKind.out:
+            return Signature(None, self.operator)
+        operators = self.declaration.operators
+        return Signature(self.operator, operators.get("out") if self.operator is operators.get("functional") else None)
+
     def meta(self, *given: object, **named: object) -> object:
         """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
         if not given and named.keys() == {"reads_numbers"}:
             return partial(self._attach_meta, bool(named["reads_numbers"]))
         if len(given) == 1 and not named and isinstance(given[0], FunctionType):
             return self._attach_meta(True, given[0])
-        out = self.declaration.operators.get("out") if self.operator is self.declaration.main else None
-        bound = bind(self.operator.schema.name.base, (Signature(self.operator, out),), given, named)
+        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
         arguments = tuple(_on_meta(each) for each in bound.arguments)
         if not any(_holds_tensor(each) for each in arguments):
             arguments = _with_meta_device(bound.operator, arguments)
@@ -239,6 +262,7 @@ _METHODS = (
     "dispatch_table",
     "direct",
     "get_kernel",
+    "redispatch",
     "meta",
     "pointwise",
     "out_kernel",

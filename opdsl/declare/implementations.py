@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from types import FunctionType
 
 from opdsl.declare.signature import location
-from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
+from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.plain import PlainKernel
 from opdsl.schema import FunctionSchema
@@ -80,12 +81,33 @@ def wants_key_set(function: FunctionType) -> bool:
     return text.rpartition(".")[2] in ("DispatchKeySet", "KeySet")
 
 
-def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> PlainKernel:
+def boxed_kernel(function: object) -> Kernel:
+    """A function as the kernel of every operator.
+
+    Raises:
+        KernelSignatureError: its parameters are not those of a boxed call.
+    """
+    if isinstance(function, Fallthrough):
+        return function
+    checked = require_function(function, "fallback")
+    has_key_set = wants_key_set(checked)
+    names = parameter_names(checked)
+    if len(names) != 3 + has_key_set or checked.__code__.co_flags & _VARIABLE or checked.__code__.co_kwonlyargcount:
+        raise KernelSignatureError(
+            f"{location(checked)}: @fallback {checked.__name__}({', '.join(names)}) does not fit. "
+            f"Write: def {checked.__name__}(operator, args, kwargs), or with keys: DispatchKeySet before them."
+        )
+    return BoxedKernel(checked, wants_key_set=has_key_set)
+
+
+def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kernel:
     """A function as the kernel of an operator that was declared elsewhere.
 
     Raises:
         KernelSignatureError: its parameters are not the schema's.
     """
+    if isinstance(function, Fallthrough):
+        return function
     checked = with_separate_options(require_function(function, "impl"), operator.schema)
     schema, has_key_set = operator.schema, wants_key_set(checked)
     wanted = [each.python_name for each in schema.arguments]

@@ -289,6 +289,50 @@ class Library:
 
         return attach
 
+    def fallback(self, *keys: str) -> Callable[[F], F]:
+        """Register the decorated function as the kernel of every operator that has none of its own for a key.
+
+        Args:
+            keys: runtime dispatch keys.
+
+        Returns:
+            The decorator, which returns the function as it is. The function takes ``(operator, args, kwargs)``: the
+            overload that is called (``opdsl.ops.aten.add.Tensor``), and its arguments without those at their default;
+            if its first parameter is annotated ``DispatchKeySet``, the call's key set before them. It returns what the
+            operator's schema says. ``opdsl.fallthrough_kernel`` in its place hands calls on to the next key.
+
+        Raises:
+            DispatchKeyError: there is no such key, it is an alias key, or none is given.
+            KernelSignatureError: the function does not take these parameters.
+
+        >>> import opdsl
+        >>> x = opdsl.ones(2)
+        >>> with Library("example") as lib, opdsl.include_keys("TESTING_ONLY_GenericMode"):
+        ...     @lib.fallback("TESTING_ONLY_GenericMode")
+        ...     def log(keys: opdsl.DispatchKeySet, operator, args, kwargs):
+        ...         print(operator.schema.name)
+        ...         below = keys & opdsl.DispatchKeySet.below("TESTING_ONLY_GenericMode")
+        ...         return operator.redispatch(below, *args, **kwargs)
+        ...     y = (x + 1).exp()
+        add.Tensor
+        exp
+        """
+        parsed = [DispatchKey(each) for each in keys]
+        if not parsed:
+            raise DispatchKeyError('fallback() names no dispatch key. Write fallback("PrivateUse1").')
+
+        def attach(function: F) -> F:
+            from opdsl.declare.implementations import boxed_kernel
+
+            kernel = boxed_kernel(function)
+            with self._all_or_nothing():
+                for key in parsed:
+                    self.registry.register_fallback(key, kernel)
+                    self.undo(partial(self.registry.deregister_fallback, key, kernel))
+            return function
+
+        return attach
+
     def undo(self, action: Callable[[], object]) -> None:
         """Note what takes something back that was done for this library."""
         self._undo.append(action)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overloa
 
 if TYPE_CHECKING:
     from opdsl.dispatch import DispatchKey, DispatchTable
+    from opdsl.dispatch import KeySet as DispatchKeySet
     from opdsl.dispatch.safe_kernel import SafeKernel
     from opdsl.schema import FunctionSchema
 
@@ -50,6 +51,9 @@ class Operator(Protocol, Generic[P, R_co]):
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
         """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``."""
+
+    def redispatch(self, keys: DispatchKeySet, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the operator with a key set: what a kernel does that hands a call on to the keys beneath its own."""
 
     @overload
     def meta(self, function: F, /) -> F: ...

@@ -8,30 +8,38 @@ runtime.
 
 from __future__ import annotations
 
+from opdsl.dispatch.boxed import BoxedKernel, unbox
 from opdsl.dispatch.caller import Caller
 from opdsl.dispatch.facade import Facade
+from opdsl.dispatch.guards import (
+    enable_grad,
+    exclude_keys,
+    get_default_dtype,
+    include_keys,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_default_dtype,
+    set_grad_enabled,
+)
 from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.modes import DispatchMode
 from opdsl.dispatch.namespaces import Namespace, Operators
 from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.packet import Packet
+from opdsl.dispatch.recording import record_calls
 from opdsl.dispatch.registry import Registry, declared_into, declaring_into, registry
 from opdsl.dispatch.signature import Signature, bind
-from opdsl.dispatch.state import (
-    State,
-    current,
-    enable_grad,
-    get_default_dtype,
-    inference_mode,
-    is_grad_enabled,
-    no_grad,
-    set_default_dtype,
-)
+from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import FALLTHROUGH, DispatchTable, Entry, Reason
 
 __all__ = [
     "FALLTHROUGH",
+    "BoxedKernel",
     "Caller",
     "DispatchKey",
+    "DispatchMode",
     "DispatchTable",
     "Entry",
     "Facade",
@@ -50,10 +58,16 @@ __all__ = [
     "declared_into",
     "declaring_into",
     "enable_grad",
+    "exclude_keys",
     "get_default_dtype",
+    "include_keys",
     "inference_mode",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
+    "record_calls",
     "registry",
     "set_default_dtype",
+    "set_grad_enabled",
+    "unbox",
 ]

@@ -59,7 +59,7 @@ class BackendSelect:
         self.operator = operator
         self._keys = KeySet() if keys is None else keys
 
-    def with_key_set(self, keys: KeySet) -> BackendSelect:
+    def for_call(self, operator: Operator, keys: KeySet) -> BackendSelect:
         """The kernel for a call with that key set, which has the keys of tensors and guards."""
         return BackendSelect(self.operator, keys)
 

@@ -14,6 +14,7 @@ from types import FunctionType
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.operator import Operator
+from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.signature import Bound, Kind, Parameter, Signature, bind
 from opdsl.dispatch.state import State, current
 from opdsl.errors import ArgumentError, DTypeError, OpdslError
@@ -155,7 +156,7 @@ class Caller:
         generation = self.generation
         kernel = bound.operator.find(bound.arguments, state)
         try:
-            result = kernel(*bound.arguments)
+            result = (recorded(bound.operator, kernel) if state.recording else kernel)(*bound.arguments)
         except OpdslError as error:
             _name_operator(error, bound.operator.name)
             raise
@@ -179,6 +180,8 @@ class Caller:
         plan = make(bound.arguments)
         if plan is None:
             return
+        if path[0].recording:  # type: ignore[attr-defined]
+            plan = recorded(bound.operator, plan)
         plan = self._adapt(bound.operator, plan)
         with self.lock:
             if generation != self.generation:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import TYPE_CHECKING
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.backend_select import BACKEND_SELECT, BackendSelect, needs_backend_select
 from opdsl.dispatch.devices import OnDevice
-from opdsl.dispatch.keys import BACKENDS, DispatchKey, KeySet, backend_key_set
+from opdsl.dispatch.keys import BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.loading import wait_for_libraries
+from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
 from opdsl.schema import FunctionSchema, ListType
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.packet import Packet
 
 Kernel = Callable[..., object]
 
@@ -40,6 +46,7 @@ class Operator:
         "is_bound",
         "location",
         "name",
+        "packet",
         "packet_name",
         "properties",
         "registrations",
@@ -69,11 +76,18 @@ class Operator:
         self.location = location
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
+        # Set when it is defined.
+        self.packet: Packet
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
         if needs_backend_select(schema):
             self.registrations[BACKEND_SELECT] = [BackendSelect(self)]
         self.dynamic_names = tuple(each.python_name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
         self._entries: dict[DispatchKey, Entry] = {}
+
+    @property
+    def function(self) -> FunctionType:
+        """The function of this overload, ``opdsl.ops.aten.add.Tensor``."""
+        return self.packet.operator_function(self)
 
     def entry(self, key: DispatchKey) -> Entry:
         """The computed table's entry for a runtime key."""
@@ -122,23 +136,34 @@ class Operator:
         Raises:
             MissingKernelError: there is none, also when every library that another thread is loading is complete.
         """
-        found = self._highest(keys)
-        if found is None:
+        key, kernel = self._highest(keys)
+        if kernel is None:
             wait_for_libraries()
-            found = self._highest(keys)
-        if found is None:
+            key, kernel = self._highest(keys)
+        if kernel is None:
             raise MissingKernelError(self._missing(keys))
-        key, kernel = found
-        bound = with_key_set(kernel, keys)
+        bound = self.for_call(kernel, keys)
         return OnDevice(self, bound) if self._knows_devices(key) else bound
 
-    def _highest(self, keys: KeySet) -> tuple[DispatchKey, Kernel] | None:
-        """The key that a call with a key set reaches, and its kernel."""
+    def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:
+        """The kernel as a call with that key set runs it: one that serves every operator, or asks for the key set."""
+        make = getattr(kernel, "for_call", None)
+        return kernel if make is None else make(self, keys)
+
+    def is_composite(self, keys: KeySet) -> bool:
+        """Whether a call with that key set runs a body that calls other operators (CompositeImplicitAutograd)."""
+        key, _ = self._highest(keys)
+        if key is BACKEND_SELECT:
+            key = DispatchKey(BACKENDS[0])  # a body serves every device that a factory may be given
+        return self.entry(key).reason in (Reason.MATH, Reason.NESTED)
+
+    def _highest(self, keys: KeySet) -> tuple[DispatchKey, Kernel | None]:
+        """The highest key of a set that does not fall through, Undefined if all do; and its kernel."""
         for key in keys.reachable():
             kernel = self.entry(key).kernel
             if not isinstance(kernel, Fallthrough):
-                return None if kernel is None else (key, kernel)
-        return None
+                return key, kernel
+        return RUNTIME_KEYS[0], self.entry(RUNTIME_KEYS[0]).kernel
 
     def _knows_devices(self, key: DispatchKey) -> bool:
         """Whether a key's kernel is a backend's own, and that backend not the only one among a call's tensors.
@@ -161,7 +186,8 @@ class Operator:
 
     def call(self, arguments: tuple[object, ...], state: State) -> object:
         """Dispatch schema-ordered, converted arguments."""
-        return self.find(arguments, state)(*arguments)
+        kernel = self.find(arguments, state)
+        return (recorded(self, kernel) if state.recording else kernel)(*arguments)
 
     @property
     def returns_list(self) -> bool:
@@ -171,9 +197,3 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<operator {self.schema}>"
-
-
-def with_key_set(kernel: Kernel, keys: KeySet) -> Kernel:
-    """The kernel itself, or bound to the call's key set where it asks for that."""
-    bind = getattr(kernel, "with_key_set", None)
-    return kernel if bind is None else bind(keys)

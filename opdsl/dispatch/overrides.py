@@ -209,7 +209,7 @@ class Overrides:
     def kernel_beneath(self, operator: Operator, key: DispatchKey, keys: KeySet) -> Kernel:
         """The kernel that the overrides of a place stand before, for a call with a key set."""
         router = self._routers.get((operator.name, key))
-        return operator.find_in(keys) if router is None else router.with_key_set(keys).beneath()
+        return operator.find_in(keys) if router is None else router.for_call(operator, keys).beneath()
 
 
 def _require_key(operator: Operator, given: str | DispatchKey) -> DispatchKey:

@@ -118,6 +118,7 @@ class Packet:
 
     def add(self, operator: Operator) -> None:
         """Take an overload in."""
+        operator.packet = self
         self.overloads[operator.schema.name.overload] = operator
         self.change()
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.modes import mode_fallbacks
 from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.packet import Packet
-from opdsl.dispatch.table import default_fallbacks
+from opdsl.dispatch.table import default_fallbacks, require_row
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
 
 
@@ -44,7 +45,8 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, Packet] = {}
-        self.fallbacks: dict[DispatchKey, Kernel] = default_fallbacks()
+        self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **mode_fallbacks()}
+        self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
         self.lock = threading.RLock()
         self.watchers: list[Callable[[Operator], object]] = []
         self._implementations: dict[str, list[Implementation]] = {}
@@ -102,6 +104,35 @@ class Registry:
                 kernels.remove(kernel)
             if not kernels:
                 operator.registrations.pop(key, None)
+            self._changed(operator)
+
+    def register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
+        """Make a kernel the newest of those that serve every operator at a runtime key.
+
+        Raises:
+            DispatchKeyError: the key has no row in a computed table.
+        """
+        require_row(key)
+        with self.lock:
+            present = self.fallbacks.get(key)
+            stack = self._fallback_stacks.setdefault(key, [] if present is None else [present])
+            stack.append(kernel)
+            self._set_fallback(key, stack)
+
+    def deregister_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
+        """Take a fallback back; the one before it serves again."""
+        with self.lock:
+            stack = self._fallback_stacks.get(key, [])
+            if kernel in stack:
+                stack.remove(kernel)
+                self._set_fallback(key, stack)
+
+    def _set_fallback(self, key: DispatchKey, stack: list[Kernel]) -> None:
+        if stack:
+            self.fallbacks[key] = stack[-1]
+        else:
+            self.fallbacks.pop(key, None)
+        for operator in self:
             self._changed(operator)
 
     def implement(self, implementation: Implementation) -> None:

@@ -12,9 +12,10 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.dispatch.keys import DispatchKey, KeySet
-from opdsl.dispatch.operator import Kernel, Operator, with_key_set
+from opdsl.dispatch.operator import Kernel, Operator
+from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.table import compute
-from opdsl.errors import KernelError, KernelSignatureError, MissingKernelError
+from opdsl.errors import KernelSignatureError, MissingKernelError
 from opdsl.runtime import Tensor, bump_version
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Router:
         """The overrides have changed."""
         self._steps = None
 
-    def with_key_set(self, keys: KeySet) -> Router:
+    def for_call(self, operator: Operator, keys: KeySet) -> Router:
         """The router for a call with that key set."""
         bound = Router(self.operator, self.key, self.choose, self.lock)
         bound._origin, bound._steps, bound._keys = self, self.steps, keys
@@ -141,7 +142,7 @@ class Router:
                 f"{self.operator.name}: no override matches these arguments, and there is no {self.key} kernel beneath "
                 "them. Pass unconditional_override=True, or register a kernel."
             )
-        return with_key_set(kernel, self._keys)
+        return self.operator.for_call(kernel, self._keys)
 
     def __call__(self, *arguments: object) -> object:
         """The first override whose condition holds, otherwise the kernel beneath."""
@@ -158,24 +159,16 @@ class Router:
     def _finish(self, step: Step, result: object, arguments: tuple[object, ...]) -> object:
         """The result of an implementation, which need not return what it wrote, held against the schema."""
         schema = self.operator.schema
-        written = tuple(
-            value
-            for argument, value in zip(schema.arguments, arguments, strict=True)
-            if argument.alias is not None and argument.alias.write
-        )
-        for value in written:
+        for value in written_values(schema, arguments):
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Tensor):
                     bump_version(each)
-        if result is None and written and len(written) == len(schema.returns):
-            return written[0] if len(written) == 1 else written
-        if len(schema.returns) == 1 and str(schema.returns[0].type) == "Tensor" and not isinstance(result, Tensor):
+
+        def describe() -> str:
             name = getattr(step.implementation, "__qualname__", repr(step.implementation))
-            raise KernelError(
-                f"{self.operator.name}: the override {name} returned {type(result).__name__}, but the schema returns "
-                f"a Tensor: {schema}. Return that from the implementation."
-            )
-        return result
+            return f"{self.operator.name}: the override {name}"
+
+        return checked_result(schema, arguments, result, describe)
 
     def plan(self, arguments: tuple[object, ...]) -> Plan:
         """A function of what is dynamic: the conditions, each on every call, then the plan beneath."""

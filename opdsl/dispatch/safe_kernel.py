@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.dispatch.keys import DispatchKey, KeySet
-from opdsl.dispatch.operator import Operator, with_key_set
+from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.registry import registry
 from opdsl.dispatch.signature import bind, own_signature
 from opdsl.dispatch.table import Entry
@@ -51,7 +51,7 @@ class SafeKernel:
         kernel = self._entry.kernel
         assert kernel is not None, "there is a kernel, or get_kernel has raised"
         bound = bind(self.operator.schema.name.base, (own_signature(self.operator),), given, named)
-        return with_key_set(kernel, dispatch_keys)(*bound.arguments)
+        return self.operator.for_call(kernel, dispatch_keys)(*bound.arguments)
 
     __call__ = call_boxed
 

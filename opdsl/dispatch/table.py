@@ -177,8 +177,7 @@ def compute(
     Raises:
         DispatchKeyError: the key has no row: it is an alias key, or a functionality without its backend.
     """
-    if key.index < 0:
-        raise DispatchKeyError(_no_row(key))
+    require_row(key)
     direct = registrations.get(key)
     if direct:
         return Entry(direct[0], Reason.KERNEL, key)
@@ -191,6 +190,16 @@ def compute(
                 return Entry(kernels[0], rule.reason, rule.alias)
     fallback = fallbacks.get(key)
     return _MISSING if fallback is None else Entry(fallback, Reason.FALLBACK, key)
+
+
+def require_row(key: DispatchKey) -> None:
+    """Refuse an alias key, and a functionality without its backend.
+
+    Raises:
+        DispatchKeyError: no computed table has a row for the key.
+    """
+    if key.index < 0:
+        raise DispatchKeyError(_no_row(key))
 
 
 def _no_row(key: DispatchKey) -> str:
@@ -358,4 +367,5 @@ __all__ = [
     "ambiguous_autogradother",
     "compute",
     "default_fallbacks",
+    "require_row",
 ]

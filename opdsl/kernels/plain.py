@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FunctionType
 
-from opdsl.errors import KernelError
+from opdsl.dispatch.results import checked_result, written_values
 from opdsl.kernels.described import Described
 from opdsl.runtime import Tensor, bump_version
-from opdsl.schema import FunctionSchema, ListType
+from opdsl.schema import FunctionSchema
 
 Plan = Callable[..., object]
 
@@ -48,7 +48,7 @@ class PlainKernel(Described):
         keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         self._keywords = frozenset(keyword_only)
 
-    def with_key_set(self, keys: object) -> PlainKernel:
+    def for_call(self, operator: object, keys: object) -> PlainKernel:
         """The kernel for a call with that key set, which the function receives first if it asks for it."""
         if not self.wants_key_set:
             return self
@@ -74,47 +74,17 @@ class PlainKernel(Described):
         result = self.function(*self.key_set, *positional, **named)
         if self.bumps_version:
             self._bump(arguments)
-        return self._checked(result, arguments)
+        return checked_result(self.schema, arguments, result, self._describe)
 
     def _bump(self, arguments: tuple[object, ...]) -> None:
-        for argument, value in zip(self.schema.arguments, arguments, strict=True):
-            if argument.alias is not None and argument.alias.write:
-                for each in value if isinstance(value, tuple) else (value,):
-                    if isinstance(each, Tensor):
-                        bump_version(each)
+        for value in written_values(self.schema, arguments):
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Tensor):
+                    bump_version(each)
 
-    def _checked(self, result: object, arguments: tuple[object, ...]) -> object:
-        """The result as the schema has it; a kernel that writes its argument need not return it."""
-        returns = self.schema.returns
-        written = tuple(
-            value
-            for argument, value in zip(self.schema.arguments, arguments, strict=True)
-            if argument.alias is not None and argument.alias.write
-        )
-        returns_written = returns and all(each.alias is not None and each.alias.write for each in returns)
-        if result is None and returns_written and len(written) == len(returns):
-            return written[0] if len(written) == 1 else written
-        if not returns:
-            return self._expect(result is None, result, "nothing")
-        if len(returns) > 1:
-            fits = isinstance(result, tuple) and len(result) == len(returns)
-            return self._expect(fits, result, f"a tuple of {len(returns)}")
-        text = str(returns[0].type)
-        if text == "Tensor":
-            return self._expect(isinstance(result, Tensor), result, "a Tensor")
-        if isinstance(returns[0].type, ListType) and text.startswith("Tensor"):
-            fits = isinstance(result, (list, tuple)) and all(isinstance(each, Tensor) for each in result)
-            return self._expect(fits, result, "a list of Tensors")
-        return result
-
-    def _expect(self, fits: bool, result: object, wanted: str) -> object:
-        if fits:
-            return result
+    def _describe(self) -> str:
         code = self.function.__code__
-        raise KernelError(
-            f"{self.operator}: the kernel {self.function.__name__} ({code.co_filename}:{code.co_firstlineno}) returned "
-            f"{type(result).__name__}, but the schema returns {wanted}: {self.schema}. Return that from the kernel."
-        )
+        return f"{self.operator}: the kernel {self.function.__name__} ({code.co_filename}:{code.co_firstlineno})"
 
     @property
     def kind(self) -> str:

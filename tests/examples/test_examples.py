@@ -47,3 +47,23 @@ def test_torchgen_reads_the_quickstarts_yaml(quickstart):
     parsed = parse_native_yaml(str(folder / "quickstart.yaml"), str(tags))
     names = {str(each.func.name) for each in parsed.native_functions}
     assert {"affine", "smooth_relu", "smooth_relu_", "smooth_relu.out", "upsample_nearest1d.out"} <= names
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return run("trace.py").splitlines()
+
+
+def test_the_log_shows_the_composite_and_what_it_is_made_of(trace):
+    assert trace[1].startswith("   trace::attention(opdsl.float32[4, 8]")
+    assert [line.partition("(")[0].strip() for line in trace[3:6]] == ["aten::t", "aten::mm", "aten::div.Tensor"]
+
+
+def test_the_trace_is_a_program_that_runs_again(trace):
+    assert "   v4 = aten::mm(v0, v3)" in trace
+    assert "   run again on other inputs, it agrees" in trace
+
+
+def test_the_profile_counts_every_call(trace):
+    counts = {line.split()[0]: line.split()[1] for line in trace if " x " in line}
+    assert (counts["trace::attention"], counts["aten::mm"], counts["aten::t"]) == ("1000", "2000", "1000")

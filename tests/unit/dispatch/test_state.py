@@ -11,13 +11,8 @@ from weakref import ref
 
 import pytest
 
-from opdsl.dispatch.keys import KeySet
-from opdsl.dispatch.state import (
-    DEFAULT_STATE,
-    Guard,
-    State,
+from opdsl.dispatch.guards import (
     below_autograd,
-    current,
     enable_grad,
     exclude_keys,
     get_default_dtype,
@@ -28,8 +23,10 @@ from opdsl.dispatch.state import (
     no_grad,
     set_default_dtype,
     set_grad_enabled,
-    with_mode,
 )
+from opdsl.dispatch.keys import KeySet
+from opdsl.dispatch.modes import DispatchMode
+from opdsl.dispatch.state import DEFAULT_STATE, Guard, State, current
 from opdsl.errors import DispatchKeyError, DTypeError
 from opdsl.runtime.dtype import DType, float32, float64, int64
 
@@ -76,16 +73,17 @@ def test_opposite_guards_give_the_state_before() -> None:
 
 
 def test_states_are_not_kept_for_nothing() -> None:
-    with with_mode(object()):
+    with DispatchMode():
         state = ref(current.get())
     gc.collect()
     assert state() is None
 
 
-def test_modes_of_equal_value_are_different_states() -> None:
-    with with_mode([]):
+def test_two_modes_are_different_states() -> None:
+    one, two = DispatchMode(), DispatchMode()
+    with one:
         first = current.get()
-    with with_mode([]):
+    with two:
         assert current.get() is not first
 
 
@@ -98,13 +96,13 @@ def test_states_are_the_same_objects_in_all_threads() -> None:
 
 
 def test_many_threads_agree_on_a_new_state() -> None:
-    mode = object()
+    mode = DispatchMode()
     barrier = threading.Barrier(8)
     found: list[State] = []
 
     def enter() -> None:
         barrier.wait()
-        with with_mode(mode):
+        with mode:
             found.append(current.get())
 
     threads = [threading.Thread(target=enter) for _ in range(8)]
@@ -184,12 +182,12 @@ def test_guards_refuse_an_unknown_key_before_they_are_entered() -> None:
 
 
 def test_modes_stack() -> None:
-    with with_mode("outer"), with_mode("inner"):
-        assert current.get().modes == ("outer", "inner")
+    with DispatchMode() as outer, DispatchMode() as inner:
+        assert current.get().modes == (outer, inner)
 
 
 def test_a_mode_sees_every_call() -> None:
-    with with_mode("mode"):
+    with DispatchMode():
         assert not current.get().plans
 
 

@@ -1,0 +1,186 @@
+"""Modes in one sitting: log a computation, trace it into a program that runs again, and profile it.
+
+Run it with ``python examples/trace.py``. A mode intercepts every operator of its thread or task; nothing of what is
+traced knows of it, and code outside of modes pays nothing for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+import opdsl
+from opdsl import DispatchMode, Library, Tensor
+
+lib = Library("trace")
+
+
+@lib.op
+def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """A composite: exponential weights of the products of queries and keys, normalised, times the values."""
+    weights = (query @ key.t() / query.shape[1] ** 0.5).exp()
+    result: Tensor = weights / weights.sum(1, keepdim=True) @ value
+    return result
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# 1. Logging. Before decomposition a mode sees what the program calls, after it what the bodies of composites call.
+
+
+class Log(DispatchMode):
+    """Prints each call, and how many calls it is within."""
+
+    def __init__(self, *, before_decomposition: bool) -> None:
+        self.before_decomposition = before_decomposition
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """See ``DispatchMode``."""
+        result = operator(*args, **kwargs)
+        given = [*map(text, args), *(f"{name}={text(value)}" for name, value in kwargs.items())]
+        print(f"   {operator.schema.name.qualified}({', '.join(given)}) -> {text(result)}")
+        return result
+
+
+def text(value: object) -> str:
+    """A tensor as dtype and shape, anything else as it is."""
+    return f"{value.dtype}{list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# 2. Tracing. Every result gets a number; an argument that is such a result, or an input, is noted by that number.
+
+
+class Reference(NamedTuple):
+    """The value of a number: an input or the result of a step, or one of the several results of a step."""
+
+    number: int
+    place: int | None = None
+
+    def __repr__(self) -> str:
+        return f"v{self.number}" if self.place is None else f"v{self.number}[{self.place}]"
+
+
+class Step(NamedTuple):
+    """One call of a traced program."""
+
+    operator: Any
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+
+    def __str__(self) -> str:
+        given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
+        return f"{self.operator.schema.name.qualified}({', '.join(given)})"
+
+
+class Trace(DispatchMode):
+    """Notes each call; the program that results runs again on other inputs.
+
+    Args:
+        inputs: the tensors that the program takes. All others that it meets are its constants.
+    """
+
+    def __init__(self, *inputs: Tensor) -> None:
+        self.inputs = len(inputs)
+        self.steps: list[Step] = []
+        self.known: dict[int, Reference] = {}
+        self.held: list[object] = []  # so that the identity of each stays its own
+        for number, each in enumerate(inputs):
+            self.name(each, Reference(number))
+
+    def name(self, tensor: object, reference: Reference) -> None:
+        """Note what a tensor is called from now on; that is its newest name where an operator returns its argument."""
+        self.known[id(tensor)] = reference
+        self.held.append(tensor)
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """See ``DispatchMode``."""
+        result = operator(*args, **kwargs)
+        number = self.inputs + len(self.steps)
+        noted = {name: self.note(value) for name, value in kwargs.items()}
+        self.steps.append(Step(operator, tuple(map(self.note, args)), noted))
+        if isinstance(result, (list, tuple)):
+            for place, each in enumerate(result):
+                self.name(each, Reference(number, place))
+        else:
+            self.name(result, Reference(number))
+        return result
+
+    def note(self, value: object) -> object:
+        """An argument with its tensors as references; a tensor that has no name is a constant."""
+        if isinstance(value, tuple):
+            return tuple(map(self.note, value))
+        return self.known.get(id(value), value) if isinstance(value, Tensor) else value
+
+    def run(self, *inputs: Tensor) -> Any:
+        """The result of the last step, for other inputs."""
+        values: list[Any] = list(inputs)
+
+        def meant(value: object) -> Any:
+            if isinstance(value, Reference):
+                return values[value.number] if value.place is None else values[value.number][value.place]
+            return tuple(map(meant, value)) if isinstance(value, tuple) else value
+
+        for step in self.steps:
+            named = {name: meant(value) for name, value in step.kwargs.items()}
+            values += [step.operator(*map(meant, step.args), **named)]
+        return values[-1]
+
+    def __str__(self) -> str:
+        lines = [f"v{number + self.inputs} = {step}" for number, step in enumerate(self.steps)]
+        return "\n".join([f"inputs: {', '.join(f'v{number}' for number in range(self.inputs))}", *lines])
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# 3. Profiling. A recorder is told of each call when it is over; calls keep their plans, so times are true.
+
+
+class Profile:
+    """Counts and adds up the time of each operator."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = defaultdict(int)
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def __call__(self, operator: Any, geometries: tuple[Any, ...], seconds: float) -> None:
+        """Take one call in."""
+        name = operator.schema.name.qualified
+        self.counts[name] += 1
+        self.seconds[name] += seconds
+
+    def __str__(self) -> str:
+        slowest = sorted(self.seconds, key=lambda name: -self.seconds[name])
+        rows = [(name, self.counts[name], self.seconds[name] / self.counts[name] * 1e6) for name in slowest]
+        return "\n".join(f"   {name:20s} {count:5d} x {microseconds:8.2f} us" for name, count, microseconds in rows)
+
+
+def main() -> None:
+    """Log, trace, replay, profile."""
+    query, key, value = (opdsl.full((4, 8), number) for number in (0.1, 0.2, 0.3))
+
+    print("1. What the program calls")
+    with Log(before_decomposition=True):
+        attention(query, key, value)
+    print("   and what that is made of")
+    with Log(before_decomposition=False):
+        attention(query, key, value)
+
+    print("\n2. Traced")
+    with Trace(query, key, value) as trace:
+        attention(query, key, value)
+    for line in str(trace).splitlines():
+        print(f"   {line}")
+    others = [opdsl.tensor([[float(place * number % 5) for place in range(8)] for number in range(4)]) for _ in "qkv"]
+    again, expected = trace.run(*others), attention(*others)
+    assert again.tolist() == expected.tolist()
+    print("   run again on other inputs, it agrees")
+
+    print("\n3. Profiled, 1,000 calls; a composite's time holds that of what it calls")
+    profile = Profile()
+    with opdsl.record_calls(profile):
+        for _ in range(1000):
+            attention(query, key, value)
+    print(profile)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The guards: grad mode, inference mode, keys that every call's key set gets or loses; and the default dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, overload
+
+from opdsl.dispatch.keys import AUTOGRAD_KEYS, DispatchKey, KeySet
+from opdsl.dispatch.state import Guard, State, change_for_good, current
+from opdsl.errors import DTypeError
+from opdsl.runtime.dtype import DType
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _without_grad(state: State) -> State:
+    return state.change(grad_mode=False)
+
+
+def _with_grad(state: State) -> State:
+    return state.change(grad_mode=True)
+
+
+@overload
+def no_grad() -> Guard: ...
+@overload
+def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
+def no_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
+    """Autograd records nothing: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
+
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
+    guard = Guard(_without_grad, keep=True)
+    return guard if function is None else guard(function)
+
+
+@overload
+def enable_grad() -> Guard: ...
+@overload
+def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
+def enable_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
+    """Autograd records, also within ``no_grad``: ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``."""
+    guard = Guard(_with_grad, keep=True)
+    return guard if function is None else guard(function)
+
+
+def set_grad_enabled(mode: bool) -> Guard:
+    """``enable_grad()`` or ``no_grad()``, as the argument says; unlike PyTorch's, without effect until entered."""
+    return Guard(_with_grad if mode else _without_grad, keep=True)
+
+
+_ADINPLACE_OR_VIEW = KeySet("ADInplaceOrView")
+
+
+def _inference(state: State) -> State:
+    return state.change(
+        include=state.include - _ADINPLACE_OR_VIEW,
+        exclude=state.exclude | AUTOGRAD_KEYS,
+        grad_mode=False,
+        inference_mode=True,
+    )
+
+
+def _no_inference(state: State) -> State:
+    return state.change(
+        include=state.include | _ADINPLACE_OR_VIEW,
+        exclude=state.exclude - AUTOGRAD_KEYS,
+        grad_mode=True,
+        inference_mode=False,
+    )
+
+
+@overload
+def inference_mode(mode: bool = True) -> Guard: ...
+@overload
+def inference_mode(mode: Callable[P, R]) -> Callable[P, R]: ...
+def inference_mode(mode: bool | Callable[P, R] = True) -> Guard | Callable[P, R]:
+    """Autograd and view tracking are off altogether (c10's InferenceMode guard); ``False`` turns them on again."""
+    if callable(mode):
+        return Guard(_inference, keep=True)(mode)
+    return Guard(_inference if mode else _no_inference, keep=True)
+
+
+def include_keys(*keys: DispatchKey | str) -> Guard:
+    """Every call's key set gets these keys.
+
+    Raises:
+        DispatchKeyError: one is no key, or an alias key.
+    """
+    added = KeySet(*keys)
+    return Guard(lambda state: state.change(include=state.include | added))
+
+
+def exclude_keys(*keys: DispatchKey | str) -> Guard:
+    """Every call's key set loses these keys; a functionality (``"AutogradFunctionality"``) stands for all backends.
+
+    Raises:
+        DispatchKeyError: one is no key, or an alias key.
+    """
+    added = KeySet(*keys)
+    return Guard(lambda state: state.change(exclude=state.exclude | added))
+
+
+def below_autograd() -> Guard:
+    """Calls go below autograd: what autograd's own kernels call within (c10's AutoDispatchBelowADInplaceOrView)."""
+    return Guard(_below_autograd, keep=True)
+
+
+def _below_autograd(state: State) -> State:
+    return state.change(exclude=state.exclude | AUTOGRAD_KEYS | _ADINPLACE_OR_VIEW)
+
+
+# ---------------------------------------------------------------------------------------------------------------- reads
+
+
+def is_grad_enabled() -> bool:
+    """Whether autograd records."""
+    return current.get().grad_mode
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether ``inference_mode`` is on."""
+    return current.get().inference_mode
+
+
+def get_default_dtype() -> DType:
+    """The dtype of floating-point results that no argument decides; float32 unless it was set."""
+    return current.get().default_dtype
+
+
+def set_default_dtype(dtype: DType) -> None:
+    """Set the default dtype of this thread or task, until it is set again.
+
+    Args:
+        dtype: a real floating-point dtype.
+
+    Raises:
+        DTypeError: it is not one.
+    """
+    if not isinstance(dtype, DType) or not dtype.is_floating_point:
+        raise DTypeError(f"the default dtype must be a floating-point dtype such as opdsl.float64 (got {dtype!r}).")
+    change_for_good(default_dtype=dtype)
+
+
+__all__ = [
+    "below_autograd",
+    "enable_grad",
+    "exclude_keys",
+    "get_default_dtype",
+    "include_keys",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_default_dtype",
+    "set_grad_enabled",
+]

@@ -1,0 +1,65 @@
+"""What a Python function returned, held against the schema of the operator that it answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from opdsl.errors import KernelError
+from opdsl.runtime import Tensor
+from opdsl.schema import FunctionSchema, ListType
+
+
+def written_values(schema: FunctionSchema, arguments: Sequence[object]) -> tuple[object, ...]:
+    """Those of the schema-ordered arguments that the operator writes."""
+    return tuple(
+        value
+        for argument, value in zip(schema.arguments, arguments, strict=True)
+        if argument.alias is not None and argument.alias.write
+    )
+
+
+def checked_result(
+    schema: FunctionSchema, arguments: Sequence[object], result: object, describe: Callable[[], str]
+) -> object:
+    """The result as the schema has it; a function that writes its argument need not return it.
+
+    Args:
+        schema: the operator's.
+        arguments: of the call, in the schema's order.
+        result: what was returned.
+        describe: says who returned it, for the message: ``"mylib::f: the kernel f_cpu (file.py:3)"``.
+
+    Raises:
+        KernelError: it is not what the schema returns.
+    """
+    returns = schema.returns
+    if result is None and returns and all(each.alias is not None and each.alias.write for each in returns):
+        written = written_values(schema, arguments)
+        if len(written) == len(returns):
+            return written[0] if len(written) == 1 else written
+    fits, wanted = _fits(schema, result)
+    if fits:
+        return result
+    raise KernelError(
+        f"{describe()} returned {type(result).__name__}, but the schema returns {wanted}: {schema}. "
+        "Return that from it."
+    )
+
+
+def _fits(schema: FunctionSchema, result: object) -> tuple[bool, str]:
+    """Whether a result is what the schema returns, and what that is."""
+    returns = schema.returns
+    if not returns:
+        return result is None, "nothing"
+    if len(returns) > 1:
+        return isinstance(result, tuple) and len(result) == len(returns), f"a tuple of {len(returns)}"
+    text = str(returns[0].type)
+    if text == "Tensor":
+        return isinstance(result, Tensor), "a Tensor"
+    if isinstance(returns[0].type, ListType) and text.startswith("Tensor"):
+        fits = isinstance(result, (list, tuple)) and all(isinstance(each, Tensor) for each in result)
+        return fits, "a list of Tensors"
+    return True, text
+
+
+__all__ = ["checked_result", "written_values"]
