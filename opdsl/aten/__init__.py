@@ -20,6 +20,10 @@ from opdsl.runtime.tensor import prepare
 
 TOPICS = (
     "views",
+    "transpositions",
+    "slicing",
+    "splitting",
+    "complex_views",
     "factories",
     "copying",
     "indexing",

@@ -6,7 +6,7 @@ from typing import Any
 
 from opdsl.aten.factories import full
 from opdsl.aten.indexing import nonzero
-from opdsl.aten.views import unbind
+from opdsl.aten.splitting import unbind
 from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError

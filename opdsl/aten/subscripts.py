@@ -7,10 +7,12 @@ from types import EllipsisType
 
 from opdsl.aten.copying import copy_tensor_
 from opdsl.aten.factories import full
-from opdsl.aten.views import select, slice_tensor, unbind, unsqueeze
+from opdsl.aten.slicing import select, slice_tensor
+from opdsl.aten.splitting import unbind
+from opdsl.aten.views import alias, unsqueeze
 from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
 from opdsl.errors import ArgumentError, DimensionError, OptionError
-from opdsl.runtime import Tensor, install_method, make_view, view_of
+from opdsl.runtime import Tensor, install_method
 
 Index = int | slice | None | EllipsisType
 
@@ -67,11 +69,6 @@ def get_item(self: Tensor, index: object) -> Tensor:
         dim += 1
     # A subscript is always a new tensor: x[...] is not x.
     return alias(seen) if seen is self else seen
-
-
-def alias(tensor: Tensor) -> Tensor:
-    """A view of everything."""
-    return make_view(tensor, *view_of(tensor))
 
 
 def _bound(value: object) -> int | None:

@@ -1,80 +1,64 @@
-"""Operators whose results share their argument's memory."""
+"""Views of all elements: other shapes of the same memory."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from opdsl.declare import op
-from opdsl.errors import DimensionError
-from opdsl.runtime import DType, MemoryFormat, Tensor, make_view, view_of, views, wrap_dimension
+from opdsl.errors import ShapeError
+from opdsl.kernels import check
+from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.runtime import (
+    DType,
+    MemoryFormat,
+    Tensor,
+    become,
+    infer_size,
+    make_view,
+    storage_size,
+    view_of,
+    views,
+    wrap_dimension,
+)
 from opdsl.runtime.geometry import Geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
-# -------------------------------------------------------------------------------------------------------- t, transpose
+# -------------------------------------------------------------------------------------------------------------- alias
 
 
-@op("aten::t", variants="function, method", device_check="NoCheck", device_guard=False)
-def t(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
-    """The transpose of a matrix; vectors and numbers stay as they are."""
+@op("aten::alias", variants="method, function", tags="core")
+def alias(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything."""
     ...
 
 
-@t.view_kernel("CompositeExplicitAutograd")
-def t_view(self):
-    return views.t(self)
+@alias.view_kernel("CompositeExplicitAutograd")
+def alias_view(self):
+    return self
 
 
-@op("aten::t_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
-def t_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
-    """Transposes a matrix by changing its strides."""
+@op("aten::detach", variants="function, method")
+def detach(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """A view of everything that autograd does not follow."""
     ...
 
 
-@t_.kernel("CompositeExplicitAutograd")
-def t_inplace_kernel(self):
-    return become(self, views.t(view_of(self)))
+@detach.view_kernel("CompositeExplicitAutograd")
+def detach_view(self):
+    return self
 
 
-@op("aten::transpose.int", variants="function, method", device_check="NoCheck", device_guard=False)
-def transpose(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
-    """Two dimensions change places."""
+@op("aten::lift_fresh")
+def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
     ...
 
 
-@transpose.view_kernel("CompositeExplicitAutograd")
-def transpose_view(self, dim0, dim1):
-    return views.transpose(self, dim0, dim1)
-
-
-@op("aten::transpose_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
-def transpose_(self: Tensor[Alias("a", write=True)], dim0: int, dim1: int) -> Tensor[Alias("a", write=True)]:
-    """Two dimensions change places, by changing the strides."""
-    ...
-
-
-@transpose_.kernel("CompositeExplicitAutograd")
-def transpose_inplace_kernel(self, dim0, dim1):
-    return become(self, views.transpose(view_of(self), dim0, dim1))
-
-
-def become(tensor: Tensor, view: views.View) -> Tensor:
-    """Make a tensor show its memory in another way."""
-    shown = make_view(tensor, *view)
-    tensor.array = shown.array
-    tensor.geometry = tensor.geometry.replace(shape=view.shape, strides=view.strides)
-    return tensor
-
-
-@op("aten::permute", variants="function, method", tags="core")
-def permute(self: Tensor[Alias("a")], dims: list[int]) -> Tensor[Alias("a")]:
-    """The dimensions in another order."""
-    ...
-
-
-@permute.view_kernel("CompositeExplicitAutograd")
-def permute_view(self, dims):
-    return views.permute(self, dims)
+@lift_fresh.kernel("CompositeExplicitAutograd")
+def lift_fresh_kernel(self):
+    return self
 
 
 # ------------------------------------------------------------------------------------------------------- view, reshape
@@ -116,54 +100,120 @@ def reshaped(form: Geometry, shape: tuple[int, ...]) -> tuple[tuple[int, ...], b
     return wanted, seen is not None
 
 
-# ----------------------------------------------------------------------------------------- parts and added dimensions
+@op("aten::_unsafe_view", autogen="_unsafe_view.out")
+def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
+    """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    ...
+
+
+@_unsafe_view.kernel("CompositeExplicitAutograd")
+def unsafe_view_kernel(self, size):
+    return self.view(size)
+
+
+@op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)
+def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """The shape of another tensor, where strides can show it."""
+    return self.view(other.shape)
+
+
+@op("aten::reshape_as", variants="method", device_check="NoCheck", device_guard=False)
+def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+    return self.reshape(other.shape)
+
+
+@op("aten::ravel", variants="function, method")
+def ravel(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+    """One dimension: a view of a contiguous tensor, a copy of others."""
+    return self.contiguous().view((-1,))
+
+
+@op("aten::flatten.using_ints", variants="function, method")
+def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> Tensor[Alias("a")]:
+    """The dimensions from one to another as one."""
+    first, last = wrap_dimension(start_dim, self.ndim), wrap_dimension(end_dim, self.ndim)
+    check(first <= last, "flatten() has invalid args: start_dim cannot come after end_dim")
+    if self.ndim == 0:
+        return self.reshape((1,))
+    if first == last:
+        return self
+    shape = self.shape
+    return self.reshape((*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@op("aten::unflatten.int", variants="function, method")
+def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor[Alias("a")]:
+    """One dimension as several."""
+    place = wrap_dimension(dim, self.ndim)
+    check(len(sizes) > 0, "unflatten: sizes must be non-empty")
+    shape = self.shape
+    size = shape[place] if shape else 1
+    try:
+        parts = infer_size(sizes, size)
+    except ShapeError:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {place} ({size}) in the "
+            "input tensor"
+        ) from None
+    return self.view((*shape[:place], *parts, *shape[place + 1 :]))
+
+
+# --------------------------------------------------------------------------------------------------------- as_strided
 
 
 @op(
-    "aten::slice.Tensor",
+    "aten::as_strided",
     variants="function, method",
     tags="core",
     device_check="NoCheck",
     device_guard=False,
-    is_bound=False,
 )
-def slice_tensor(
-    self: Tensor[Alias("a")], dim: int = 0, start: SymInt | None = None, end: SymInt | None = None, step: SymInt = 1
+def as_strided(
+    self: Tensor[Alias("a")], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
 ) -> Tensor[Alias("a")]:
-    """The positions ``start:end:step`` of a dimension."""
+    """Any shape, strides and offset inside the storage."""
     ...
 
 
-@slice_tensor.view_kernel("CompositeExplicitAutograd")
-def slice_view(self, dim, start, end, step):
-    return views.slice(self, dim, start, end, step)
+@as_strided.kernel("CPU", "CUDA", "Meta")
+def as_strided_kernel(self, size, stride, storage_offset):
+    return make_view(self, *strided_view(self, size, stride, storage_offset))
+
+
+def strided_view(
+    tensor: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None
+) -> views.View:
+    """What ``as_strided`` shows of a tensor.
+
+    Raises:
+        ShapeError: it does not lie in the storage.
+    """
+    offset = tensor.storage_offset() if storage_offset is None else storage_offset
+    return views.as_strided(size, stride, offset, storage_size(tensor), tensor.itemsize)
 
 
 @op(
-    "aten::narrow",
+    "aten::as_strided_",
     variants="function, method",
+    tags="inplace_view",
     device_check="NoCheck",
     device_guard=False,
+    use_const_ref_for_mutable_tensors=True,
 )
-def narrow(self: Tensor[Alias("a")], dim: int, start: SymInt, length: SymInt) -> Tensor[Alias("a")]:
-    """``length`` positions of a dimension, beginning with ``start``."""
+def as_strided_(
+    self: Tensor[Alias("a", write=True)], size: list[SymInt], stride: list[SymInt], storage_offset: SymInt | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Any shape, strides and offset inside the storage, given to the tensor itself."""
     ...
 
 
-@narrow.view_kernel("CompositeImplicitAutograd")
-def narrow_view(self, dim, start, length):
-    return views.narrow(self, dim, start, length)
+@as_strided_.kernel("CompositeExplicitAutogradNonFunctional")
+def as_strided_inplace_kernel(self, size, stride, storage_offset):
+    return become(self, strided_view(self, size, stride, storage_offset))
 
 
-@op("aten::select.int", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
-def select(self: Tensor[Alias("a")], dim: int, index: SymInt) -> Tensor[Alias("a")]:
-    """One position of a dimension, which disappears."""
-    ...
-
-
-@select.view_kernel("CompositeExplicitAutograd")
-def select_view(self, dim, index):
-    return views.select(self, dim, index)
+# -------------------------------------------------------------------------------------------------- added dimensions
 
 
 @op("aten::expand", variants="method", tags="core", device_check="NoCheck", device_guard=False)
@@ -175,6 +225,25 @@ def expand(self: Tensor[Alias("a")], size: list[SymInt], *, implicit: bool = Fal
 @expand.view_kernel("CompositeExplicitAutograd")
 def expand_view(self, size, implicit):
     return views.expand(self, size)
+
+
+@op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
+def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
+    """``expand`` to the shape of another tensor."""
+    return self.expand(other.shape)
+
+
+@op("aten::broadcast_to", variants="function, method")
+def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
+    """``expand``, by NumPy's name."""
+    return self.expand(size)
+
+
+@op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False)
+def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
+    """Every tensor expanded to the shape to which all of them broadcast."""
+    shape = broadcast_all(each.shape for each in tensors)
+    return [each.expand(shape) for each in tensors]
 
 
 @op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)
@@ -221,15 +290,45 @@ def squeeze_dims_view(self, dim):
     return views.squeeze(self, dim)
 
 
-@op("aten::unbind.int", variants="function, method")
-def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Alias("a")]]:
-    """Every position of a dimension as a tensor of its own."""
+@op("aten::squeeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Drops the dimensions of size 1."""
     ...
 
 
-@unbind.kernel("CompositeExplicitAutograd")
-def unbind_kernel(self, dim):
-    if self.ndim == 0:
-        raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
-    size = self.shape[wrap_dimension(dim, self.ndim)]
-    return [self.select(dim, index) for index in range(size)]
+@squeeze_.kernel("CompositeExplicitAutograd")
+def squeeze_inplace_kernel(self):
+    return become(self, views.squeeze(view_of(self)))
+
+
+@squeeze_.overload("dim", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_dim_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
+    """Drops a dimension, if its size is 1."""
+    ...
+
+
+@squeeze_dim_.kernel("CompositeExplicitAutograd")
+def squeeze_dim_inplace_kernel(self, dim):
+    return become(self, views.squeeze(view_of(self), dim))
+
+
+@squeeze_.overload("dims", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def squeeze_dims_(self: Tensor[Alias("a", write=True)], dim: list[int]) -> Tensor[Alias("a", write=True)]:
+    """Drops those of the dimensions whose size is 1."""
+    ...
+
+
+@squeeze_dims_.kernel("CompositeExplicitAutograd")
+def squeeze_dims_inplace_kernel(self, dim):
+    return become(self, views.squeeze(view_of(self), dim))
+
+
+@op("aten::unsqueeze_", variants="method", tags="inplace_view", device_check="NoCheck", device_guard=False)
+def unsqueeze_(self: Tensor[Alias("a", write=True)], dim: int) -> Tensor[Alias("a", write=True)]:
+    """Takes in a dimension of size 1."""
+    ...
+
+
+@unsqueeze_.kernel("CompositeExplicitAutograd")
+def unsqueeze_inplace_kernel(self, dim):
+    return become(self, views.unsqueeze(view_of(self), dim))

@@ -27,7 +27,7 @@ _EMPTY_BODIES = frozenset({_declaration.__code__.co_code, _documented.__code__.c
 def is_declaration(function: FunctionType) -> bool:
     """Whether the body is ``...``, a docstring, or both: nothing to run."""
     code = function.__code__
-    return code.co_code in _EMPTY_BODIES and not code.co_names
+    return code.co_code in _EMPTY_BODIES and not code.co_names and None in code.co_consts
 
 
 def location(function: FunctionType) -> str:

@@ -17,8 +17,8 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.tensor import Tensor, bump_version
-from opdsl.runtime.viewing import make_view
-from opdsl.runtime.views import required_storage
+from opdsl.runtime.viewing import become, make_view, storage_size
+from opdsl.runtime.views import View, required_storage
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
@@ -64,28 +64,38 @@ def new_tensor(form: Geometry) -> Tensor:
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
 
 
-def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
+def resize(
+    tensor: Tensor,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
+    copy: Callable[[Tensor, Tensor], object] | None = None,
+) -> None:
     """Gives a tensor another shape, in place. It keeps its memory where that is large enough, as in PyTorch.
 
-    Otherwise it gets memory of its own. PyTorch would enlarge what it shares with others, which keep theirs here, or
-    write over what lies behind it.
+    Otherwise it gets memory of its own. PyTorch would enlarge what it shares with others, which keep theirs here.
 
     Args:
-        tensor: its elements have no defined order afterwards.
+        tensor: of any shape.
         shape, strides: the new ones; contiguous strides by default.
+        copy: writes its second argument into its first, so that new memory begins with what the old one held; without
+            it the elements are undefined then.
     """
     form = tensor.geometry
     strides = contiguous_strides(shape) if strides is None else strides
-    if required_storage(shape, strides) <= required_storage(form.shape, form.strides):
-        kept = make_view(tensor, shape, strides)
-        tensor.array = kept.array
-        tensor.geometry = form.replace(shape=shape, strides=strides)
+    offset = tensor.storage_offset()
+    needed = required_storage(shape, strides, offset)
+    held = storage_size(tensor) // form.dtype.itemsize
+    if needed <= held:
+        become(tensor, View(shape, strides, offset))
         return
     made = new_tensor(form.replace(shape=shape, strides=strides, is_view=False))
+    if copy is not None:
+        kept = (held - offset,)
+        copy(make_view(made, kept, (1,)), make_view(tensor, kept, (1,)))
     tensor._base = None
     tensor.geometry = made.geometry
     if hasattr(made, "array"):
-        tensor.array = made.array
+        tensor.array = tensor._memory = made.array
 
 
 class Target(NamedTuple):

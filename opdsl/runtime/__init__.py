@@ -77,7 +77,7 @@ from opdsl.runtime.tensor import (
     wrap,
 )
 from opdsl.runtime.values import host_array
-from opdsl.runtime.viewing import make_view, storage_size, view_of, view_plan
+from opdsl.runtime.viewing import become, make_view, storage_size, view_of, view_plan
 from opdsl.runtime.views import View, infer_size
 
 __all__ = [
@@ -97,6 +97,7 @@ __all__ = [
     "Tensor",
     "View",
     "backends",
+    "become",
     "before_first_tensor",
     "bfloat16",
     "bool_",

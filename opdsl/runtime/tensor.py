@@ -45,10 +45,11 @@ class Tensor:
     geometry: dtype, device, shape, strides and flags.
     _version: how often the memory has been written; of a view it does not count, see ``version_of``.
     _base: the tensor that owns the memory of a view, None for one that owns its own.
+    _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
     autograd: what ``opdsl.autograd`` keeps; absent until it does.
     """
 
-    __slots__ = ("__weakref__", "_base", "_version", "array", "autograd", "geometry")
+    __slots__ = ("__weakref__", "_base", "_memory", "_version", "array", "autograd", "geometry")
 
     __schema_type__: ClassVar[str] = "Tensor"
 
@@ -60,6 +61,7 @@ class Tensor:
     geometry: Geometry
     _version: int
     _base: Tensor | None
+    _memory: Any
     autograd: Any
 
     # Until the operator library installs real ones: __len__ with __getitem__ would make every tensor iterable.
@@ -246,7 +248,7 @@ class Tensor:
         """How many elements lie in its memory before its first one."""
         if self.geometry.device.type == "meta":
             return getattr(self, "array", _NO_OFFSET).offset
-        if self._base is None:
+        if self._base is None and not hasattr(self, "_memory"):
             return 0
         return (values.address(self) - values.storage_begin(self)) // self.geometry.dtype.itemsize
 
@@ -471,12 +473,12 @@ _ABSENT = object()
 _INSTALLED: dict[str, object] = {}
 
 
-def install_method(name: str, function: Callable[..., object], *, replace: bool = False) -> None:
+def install_method(name: str, function: Callable[..., object] | property, *, replace: bool = False) -> None:
     """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
 
     Args:
         name: the method's name.
-        function: receives the tensor first.
+        function: receives the tensor first; or a property, which needs no call.
         replace: whether an installed or built-in method of that name gives way.
 
     Raises:
@@ -520,6 +522,10 @@ class LateMethod:
         if Tensor.__dict__.get(self.name) is self:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
         return getattr(owner if instance is None else instance, self.name)
+
+    def __set__(self, instance: Tensor, value: object) -> None:
+        self.load(self.name)
+        setattr(instance, self.name, value)
 
 
 def install_late_methods(names: Iterable[str], load: Callable[[str], None]) -> None:

@@ -37,21 +37,31 @@ def owner_of(array: _Array) -> _Array:
         array = base
 
 
-def storage_begin(view: Tensor) -> int:
-    """The address of the memory that a view lies in.
+def memory_of(root: Tensor) -> _Array:
+    """All memory of a CPU tensor that owns it."""
+    found: _Array = getattr(root, "_memory", root.array)
+    return found
+
+
+def storage_begin(tensor: Tensor) -> int:
+    """The address of the memory that a tensor lies in.
 
     That is its base's, unless the base was given other memory (an ``out=`` that was resized) after the view was made.
     """
-    assert view._base is not None, "a view has a base"
-    begin = address(view._base)
-    if view.geometry.device.type != "cpu":
+    root = tensor if tensor._base is None else tensor._base
+    if tensor.geometry.device.type != "cpu":
+        return address(root)
+    memory = memory_of(root)
+    begin: int = memory.__array_interface__["data"][0]
+    if begin <= address(tensor) <= begin + extent(memory):
         return begin
-    form = view._base.geometry
-    end = begin + required_storage(form.shape, form.strides) * form.dtype.itemsize
-    if begin <= address(view) <= end:
-        return begin
-    first: int = owner_of(view.array).__array_interface__["data"][0]
+    first: int = owner_of(tensor.array).__array_interface__["data"][0]
     return first
+
+
+def extent(array: _Array) -> int:
+    """How many bytes an array reaches over."""
+    return required_storage(array.shape, array.strides) - 1 + array.itemsize if array.size else 0
 
 
 def host_array(tensor: Tensor) -> _Array:

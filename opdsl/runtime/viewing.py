@@ -20,8 +20,10 @@ _Array = numpy.ndarray[Any, Any]
 
 def storage_size(tensor: Tensor) -> int:
     """Bytes of the memory that the tensor and its views share."""
-    root = storage_root(tensor).geometry
-    return required_storage(root.shape, root.strides) * root.dtype.itemsize
+    root = storage_root(tensor)
+    if tensor.geometry.device.type == "cpu":
+        return values.extent(_memory_of(tensor.array, root))
+    return required_storage(root.geometry.shape, root.geometry.strides) * root.geometry.dtype.itemsize
 
 
 def view_of(tensor: Tensor) -> View:
@@ -63,7 +65,7 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     made._base = storage_root(tensor)
     if form.device.type == "cpu":
         steps = tuple(stride * dtype.itemsize for stride in strides)
-        made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, made._base.array)
+        made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, made._base)
     elif form.device.type == "meta":
         before = tensor.storage_offset() * form.dtype.itemsize
         made.array = MetaArray((before + offset) // dtype.itemsize)
@@ -73,13 +75,27 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     return made
 
 
+def become(tensor: Tensor, view: View) -> Tensor:
+    """Make a tensor show its memory in another way.
+
+    Raises:
+        KernelError: the view would leave the storage.
+    """
+    shown = make_view(tensor, *view)
+    if tensor.is_cpu and tensor._base is None and not hasattr(tensor, "_memory"):
+        tensor._memory = tensor.array
+    tensor.array = shown.array
+    tensor.geometry = tensor.geometry.replace(shape=view.shape, strides=view.strides)
+    return tensor
+
+
 def view_geometry(form: Geometry, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> Geometry:
     """The geometry of a view: a view that does not require gradients, otherwise like what is viewed."""
     return form.replace(dtype=dtype, shape=shape, strides=strides, is_view=True, requires_grad=False)
 
 
 def view_array(
-    array: _Array, shape: Sizes, strides: Sizes, offset: int, dtype: numpy.dtype[Any], root: _Array | None = None
+    array: _Array, shape: Sizes, strides: Sizes, offset: int, dtype: numpy.dtype[Any], root: Tensor | None = None
 ) -> _Array:
     """An array over the memory of another one.
 
@@ -88,12 +104,13 @@ def view_array(
         shape: of the result.
         strides, offset: in bytes; the offset may be negative.
         dtype: of the result.
-        root: the array that owns the memory, for a view that leaves ``array``.
+        root: the tensor that owns the memory, for a view that leaves ``array``.
 
     Raises:
         KernelError: the result would leave the memory of ``root``.
     """
-    if offset >= 0 and array.flags.c_contiguous:
+    # NumPy lets an array of no elements pass for a few bytes.
+    if offset >= 0 and array.size and array.flags.c_contiguous:
         try:
             return numpy.ndarray(shape, dtype, array, offset, strides)
         except (ValueError, TypeError):
@@ -104,26 +121,26 @@ def view_array(
     return numpy.asarray(_Interface(array, address, shape, strides, dtype))
 
 
-def _memory_of(array: _Array, root: _Array | None) -> _Array:
-    """The array whose memory a view of ``array`` must not leave: the root, unless that was given other memory."""
+def _memory_of(array: _Array, root: Tensor | None) -> _Array:
+    """The array whose memory a view of ``array`` must not leave: the root's, unless that was given other memory."""
     if root is None:
         return array
-    begin = root.__array_interface__["data"][0]
+    memory = values.memory_of(root)
+    begin = memory.__array_interface__["data"][0]
     address = array.__array_interface__["data"][0]
-    end = begin + required_storage(root.shape, root.strides) - 1 + root.itemsize if root.size else begin
-    return root if begin <= address <= end else values.owner_of(array)
+    return memory if begin <= address <= begin + values.extent(memory) else values.owner_of(array)
 
 
-def _require_inside(address: int, shape: Sizes, strides: Sizes, itemsize: int, root: _Array) -> None:
+def _require_inside(address: int, shape: Sizes, strides: Sizes, itemsize: int, memory: _Array) -> None:
     if 0 in shape:
         return
-    begin = root.__array_interface__["data"][0]
-    end = begin + required_storage(root.shape, root.strides) - 1 + root.itemsize if root.size else begin
+    begin = memory.__array_interface__["data"][0]
+    size = values.extent(memory)
     last = address + required_storage(shape, strides) - 1 + itemsize
-    if address < begin or last > end:
+    if address < begin or last > begin + size:
         raise KernelError(
             f"a view of shape {shape} and strides {strides} (bytes) at byte {address - begin} leaves its storage of "
-            f"{end - begin} bytes"
+            f"{size} bytes"
         )
 
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from opdsl.dispatch import Operator, State, registry
 from opdsl.errors import DeclarationError
 from opdsl.kernels.plain import PlainKernel
+from opdsl.runtime import Tensor
 from opdsl.testing.sample import Sample
 
-# Tags of operators whose results' shapes depend on elements.
+# Tags of operators whose results' shapes depend on elements, and operators that PyTorch does not tag.
 _DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
+_UNTAGGED = frozenset(("aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"))
 
 
 class Subject:
@@ -37,9 +39,10 @@ class Subject:
 
     @property
     def method(self) -> str:
-        """The name of its Tensor method; empty where it has none."""
+        """The name of its Tensor method; empty where it has none, or a property in its place."""
+        name = self.operator.schema.name.base
         is_method = "method" in str(self.operator.properties.get("variants", "")) and self.operator.is_bound
-        return self.operator.schema.name.base if is_method else ""
+        return name if is_method and not isinstance(getattr(Tensor, name), property) else ""
 
     @property
     def is_composite(self) -> bool:
@@ -51,7 +54,7 @@ class Subject:
     @property
     def is_dynamic(self) -> bool:
         """Whether its result's shape depends on elements, so that there is none without a kernel."""
-        return bool(_DYNAMIC.intersection(self.operator.tags))
+        return bool(_DYNAMIC.intersection(self.operator.tags)) or self.operator.name in _UNTAGGED
 
 
 def operator_of(function: object) -> Operator:

@@ -26,12 +26,12 @@ LEFT_OUT: dict[str, str] = {
     "to": "only one overload is declared",
     "nonzero": "as_tuple= and out= are not declared",
     "empty": "its values are arbitrary",
-    "squeeze": "squeeze_ is not declared",
-    "unsqueeze": "unsqueeze_ is not declared",
+    "nn.functional.unfold": "it is im2col; our unfold is a view",
 }
 
 # Where op_db calls a Python function whose parameters are not the schema's: how ours is called for that.
 ADAPTED: dict[str, Callable[..., Any]] = {
+    "broadcast_tensors": lambda *tensors: opdsl.broadcast_tensors(tensors),
     # op_db puts `self` first.
     "where": lambda self, condition, other, **named: opdsl.where(condition, self, other, **named),
 }
@@ -73,7 +73,7 @@ def our_name(info: Any) -> str:
 
 def _ours(info: Any) -> Callable[..., Any] | None:
     name = our_name(info)
-    if name in LEFT_OUT:
+    if name in LEFT_OUT or info.name in LEFT_OUT:
         return None
     if name in ADAPTED:
         return ADAPTED[name] if f"aten::{name}" in opdsl.registry.packets else None
@@ -157,7 +157,8 @@ def _again(found: Any) -> Any:
 def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Tensor) -> list[str]:
     if not isinstance(expected, torch.Tensor) or expected.numel() == 0:
         return []
-    wanted = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    same = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    wanted = same and expected.is_conj() == other.is_conj()  # there is no conjugate bit: ours has computed
     shared = share_storage(found, argument)
     return [] if wanted == shared else [f"shares memory: {shared} for {wanted}"]
 

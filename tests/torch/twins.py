@@ -10,7 +10,7 @@ import torch
 
 import opdsl
 from opdsl.errors import OpdslError
-from opdsl.runtime import make_view, to_dtype, wrap
+from opdsl.runtime import View, become, make_view, to_dtype, wrap
 
 DTYPES = (
     torch.bool,
@@ -88,11 +88,8 @@ def _owner(tensor: torch.Tensor) -> opdsl.Tensor:
     storage = tensor.untyped_storage()
     # Cloned, since a storage that NumPy has seen cannot be resized any more.
     buffer = torch.empty(0, dtype=torch.uint8).set_(storage).clone().numpy()
-    steps = [stride * dtype.itemsize for stride in tensor.stride()]
-    offset = tensor.storage_offset() * dtype.itemsize
-    if tensor.numel() == 0:  # an empty tensor may point beyond its storage, which NumPy does not allow
-        buffer, offset = numpy.empty(1, numpy.uint8)[:0], 0
-    return wrap(numpy.ndarray(tuple(tensor.shape), dtype.numpy, buffer, offset, steps), dtype)
+    elements = buffer[: buffer.size // dtype.itemsize * dtype.itemsize].view(dtype.numpy)
+    return become(wrap(elements, dtype), View(tuple(tensor.shape), tensor.stride(), tensor.storage_offset()))
 
 
 _OPTIONS: dict[type, Callable[[Any], Any]] = {

@@ -23,6 +23,8 @@ def check(subject: Subject) -> Iterator[str]:
                 yield f"{sample}: {error}"
             return
         except OpdslError as error:
+            if subject.is_dynamic:
+                return
             yield f"{sample}: meta raises {type(error).__name__}: {error}"
             continue
         yield from (f"{sample}: {each}" for each in _differences(list(tensors_in(shown)), list(tensors_in(result))))
