@@ -168,9 +168,25 @@ def test_resizing_keeps_memory_that_is_large_enough():
 def test_resizing_takes_new_memory_otherwise():
     base = ours(torch.arange(6.0))
     view = make_view(base, (2,), (1,))
-    resize(view, (2, 2))
+    resize(view, (7,))
     fill_(view, 7)
     assert (view.geometry.is_view, view._base, base.tolist()) == (False, None, [0, 1, 2, 3, 4, 5])
+
+
+def test_a_view_grows_inside_of_its_storage():
+    base, expected = ours(torch.arange(6.0)), torch.arange(6.0)
+    view, wanted = make_view(base, (2,), (1,), 1), expected[1:3]
+    resize(view, (2, 2))
+    wanted.resize_(2, 2).fill_(7)
+    fill_(view, 7)
+    assert (view._base, base.tolist()) == (base, expected.tolist())
+
+
+def test_a_tensor_that_shrank_grows_again_into_its_memory():
+    tensor = ours(torch.arange(6.0))
+    resize(tensor, (2,))
+    resize(tensor, (2, 3))
+    assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_views_outlive_the_resizing_of_their_base():
