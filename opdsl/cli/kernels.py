@@ -7,6 +7,8 @@ from types import FunctionType
 from typing import NamedTuple
 
 from opdsl.dispatch import DispatchKey, Operator
+from opdsl.dispatch.backend_select import BackendSelect
+from opdsl.kernels.common import CommonKernel
 from opdsl.kernels.described import Described
 
 
@@ -34,6 +36,15 @@ def describe(kernel: object) -> Description:
 def registered_keys(operator: Operator) -> list[DispatchKey]:
     """The keys that an operator has kernels for: runtime keys in the order of the table, then alias keys."""
     return sorted(operator.registrations, key=lambda key: (key.is_alias, key.index))
+
+
+def own_keys(operator: Operator) -> list[DispatchKey]:
+    """The keys for which somebody has written a kernel; others have one that serves every operator of their kind."""
+    return [
+        key
+        for key in registered_keys(operator)
+        if not isinstance(operator.registrations[key][0], BackendSelect | CommonKernel)
+    ]
 
 
 def shorten(place: str) -> str:

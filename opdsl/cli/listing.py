@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import click
 
-from opdsl.cli.kernels import registered_keys
+from opdsl.cli.kernels import own_keys
 from opdsl.cli.modules import module_option
 from opdsl.cli.operators import close_names, load, namespace_of, require_namespaces
 from opdsl.cli.output import Row, is_decorated, print_rows
@@ -53,7 +53,7 @@ def matches(name: str, pattern: str) -> bool:
 
 def row(operator: Operator) -> Row:
     """The cells of an operator's line. In a pipe none has blanks inside, so that the line can be cut at them."""
-    keys = map(str, registered_keys(operator))
+    keys = map(str, own_keys(operator))
     return operator.name, operator.schema.kind.value, _joined(keys), _joined(operator.tags)
 
 

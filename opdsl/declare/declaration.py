@@ -12,6 +12,7 @@ from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
+from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
 
@@ -187,6 +188,7 @@ class Declaration:
             return
         self.definition = StructuredDefinition(self.main.schema, meta, self.name)
         self._register_structured(META_KEY)
+        self._register_common()
 
     def _check_with(self, definition: PointwiseDefinition | ReductionDefinition, meta: FunctionType) -> None:
         definition.check = meta
@@ -233,6 +235,7 @@ class Declaration:
         self._infer_entry()
         for key in COMPILED_KEYS:
             self._register_structured(key)
+        self._register_common()
 
     def _infer_tag(self, tag: str) -> None:
         """Tag the operators for which the declaration names no tags."""
@@ -277,6 +280,7 @@ class Declaration:
         self._infer_tag("reduction")
         for key in COMPILED_KEYS:
             self._register_structured(key)
+        self._register_common()
 
     def attach_out_kernel(self, keys: Iterable[str], function: object, *, compiled: bool) -> None:
         """Take a kernel that fills outputs, for one backend.
@@ -318,6 +322,17 @@ class Declaration:
         assert self.definition is not None, "a definition is made before it is registered"
         for variant, operator in self.operators.items():
             self.library.register(operator, key, self.definition.kernel(variant, operator, str(key)))
+
+    def _register_common(self) -> None:
+        """Register what serves backends that have a kernel of the ``out=`` operator alone."""
+        out = self.operators.get("out")
+        if out is None:
+            return
+        assert self.definition is not None, "a definition is made before it is registered"
+        definition = FilledByOut(self.definition, out)
+        for variant, operator in self.operators.items():
+            key = COMMON if operator is out else NON_FUNCTIONAL
+            self.library.register(operator, key, CommonKernel(definition, variant, operator))
 
     def _require_free(self, what: str, function: FunctionType) -> None:
         """A second of the same is a mistake."""

@@ -29,6 +29,7 @@ from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_
 
 # Dispatched by torchgen itself for structured operators, so their entries do not name it (INV-50).
 _META = "Meta"
+_NON_FUNCTIONAL = "CompositeExplicitAutogradNonFunctional"
 
 
 def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[NativeFunction]:
@@ -184,7 +185,7 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
         generated = UFUNC_KEYS if operator.properties.get("ufunc_inner_loop") else ()
         keys = [key for key in keys if key != _META and key not in generated]
     elif declaration.definition is not None:
-        keys = [key for key in keys if key != _META]
+        keys = [key for key in keys if key not in (_META, _NON_FUNCTIONAL)]
     if not keys or keys == [COMPOSITE_IMPLICIT]:
         return None
     return (DispatchEntry(tuple(keys), Kernel(kernel_name(operator.schema.name))),)

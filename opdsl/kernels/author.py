@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, cast
 
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.outputs import Promise, array_of, tensor_over
+from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
 from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.structured import (
@@ -24,7 +24,7 @@ from opdsl.kernels.structured import (
     tensors_in,
     views_among,
 )
-from opdsl.runtime.device import Device, backends, cpu
+from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
@@ -154,11 +154,15 @@ class StructuredDefinition(Definition):
     ) -> Bound:
         """See ``Definition.bind``."""
         kernel = self._kernel(key)
-        values = (*arguments, *prepared.state)
+        values = self._handed(arguments, prepared)
         compute = _compute(kernel, values, outputs)
         if allocate:
             compute = _allocating(compute, outputs, compiled=kernel.compiled)
         return Bound(compute, tuple(map(kernel.handed, values)), kernel.handed)
+
+    def _handed(self, arguments: Arguments, prepared: Prepared) -> Arguments:
+        """What an out-kernel gets before the outputs."""
+        return (*arguments, *prepared.state)
 
     def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)
@@ -181,7 +185,7 @@ class StructuredDefinition(Definition):
         geometries = [each.geometry for each in outputs or prepared.promises]
         runs = geometries[0].device.type != "meta"
         kernel = self._kernel(call.key) if runs else _NO_KERNEL
-        values = (*arguments, *prepared.state)
+        values = self._handed(arguments, prepared)
         constants: list[object] = []
         expressions, guards = self._expressions(kernel, values, constants)
         array = ".array" if kernel.compiled else ""
@@ -226,7 +230,7 @@ class StructuredDefinition(Definition):
 
 def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[Geometry]) -> Compiled:
     """The kernel for these types, its faults as errors of ours."""
-    if not kernel.compiled:
+    if not kernel.compiled or not has_compiler(outputs[0].device.type):
         return _guarded(kernel.function)
     call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
     return compiler_for(outputs[0].device.type).author(kernel.function, call)
@@ -267,8 +271,7 @@ _NO_KERNEL = OutKernel(_nothing, compiled=True)
 def _allocating(compute: Compiled, geometries: Sequence[Geometry], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
 
-    memory = backends.memory(geometries[0].device)
-    makers = [memory.maker(each.shape, each.strides, each.dtype, each.device) for each in geometries]
+    makers = [maker_for(each) for each in geometries]
     make, form = makers[0], geometries[0]
 
     def allocating_tensor(*values: Any) -> Any:

@@ -39,6 +39,12 @@ class Compiler(Protocol):
 
 
 @cache
+def has_compiler(device_type: str) -> bool:
+    """Whether a backend compiles; one that does not runs what its authors write, and copies through the host."""
+    return backends.has(device_type, "compiler")
+
+
+@cache
 def compiler_for(device_type: str) -> Compiler:
     """The compiler of a backend, imported on first use.
 

@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
@@ -62,6 +63,14 @@ def tensor_over(array: Any, form: Geometry) -> Tensor:
 def new_tensor(form: Geometry) -> Tensor:
     """A tensor of a geometry that is no view, its elements undefined."""
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
+
+
+def maker_for(form: Geometry) -> Callable[[], Any]:
+    """Makes the array of a new tensor of that geometry, again and again."""
+    memory = backends.memory(form.device)
+    make = getattr(memory, "maker", None) or partial(partial, memory.empty)
+    made: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
+    return made
 
 
 def resize(

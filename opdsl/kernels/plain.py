@@ -59,7 +59,18 @@ class PlainKernel(Described):
         return bound
 
     def __call__(self, *arguments: object) -> object:
-        """Run the function and hold its result against the schema.
+        """Run the function, hold its result against the schema, and count what it writes.
+
+        Raises:
+            KernelError: the result is not what the schema says.
+        """
+        result = self.run(*arguments)
+        if self.bumps_version:
+            self._bump(arguments)
+        return result
+
+    def run(self, *arguments: object) -> object:
+        """Run the function for one that counts versions itself.
 
         Raises:
             KernelError: the result is not what the schema says.
@@ -72,8 +83,6 @@ class PlainKernel(Described):
             else:
                 positional.append(value)
         result = self.function(*self.key_set, *positional, **named)
-        if self.bumps_version:
-            self._bump(arguments)
         return checked_result(self.schema, arguments, result, self._describe)
 
     def _bump(self, arguments: tuple[object, ...]) -> None:

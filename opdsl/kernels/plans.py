@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opdsl.kernels.calls import PlanCall, PlanOperand
-from opdsl.kernels.compiler import compiler_for
+from opdsl.kernels.compiler import compiler_for, has_compiler
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
 
@@ -60,7 +60,7 @@ def make_plan(
         constants: what ``plan_constants[i]`` in the source's expressions means.
     """
     call = None if compute is None else _native_call(source, geometries, constants)
-    if call is not None:
+    if call is not None and has_compiler(call.result.device.type):
         native = getattr(compiler_for(call.result.device.type), "plan", None)
         if native is not None:
             made: Plan = native(compute, call, slow)

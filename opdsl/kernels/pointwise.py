@@ -85,8 +85,6 @@ class PointwiseDefinition(Definition):
 
     __slots__ = ("check", "check_reads_numbers", "formulas")
 
-    may_resize_inputs = False
-
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
@@ -172,6 +170,11 @@ class PointwiseDefinition(Definition):
     def kind(self) -> str:
         """See ``Definition.kind``."""
         return "pointwise"
+
+    @property
+    def may_resize_inputs(self) -> bool:
+        """See ``Definition.may_resize_inputs``."""
+        return False
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

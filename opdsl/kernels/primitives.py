@@ -5,17 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy
+
 from opdsl.errors import DTypeError, ShapeError
 from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name, precision_of
 from opdsl.kernels.numbers import Number, to_element
-from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor
+from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
 from opdsl.kernels.strides import dense_strides
 from opdsl.kernels.tensor_iterator import pointwise_call
-from opdsl.runtime.device import MemoryFormat, backends, meta
+from opdsl.runtime.device import MemoryFormat, backends, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
-from opdsl.runtime.geometry import Geometry, geometry, strides_for
+from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
 from opdsl.runtime.tensor import Tensor, bump_version
 from opdsl.runtime.viewing import make_view
 
@@ -138,6 +140,9 @@ def copy_elements(target: Tensor, source: Tensor) -> None:
     """``copy_`` without checks and without counting a version."""
     if target.device is meta or target.geometry.numel == 0:
         return
+    if not has_compiler(target.device.type):
+        _copy_without_compiler(target, source)
+        return
     if source.device is not target.device:
         source = _on_device_of(target, source)
     if target.dtype is source.dtype:
@@ -152,13 +157,30 @@ def copy_elements(target: Tensor, source: Tensor) -> None:
 
 
 def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
+    """The elements of a tensor on the device of another, through the host."""
+    host = _on_host(source)
+    if target.device is cpu:
+        return host
+    array = backends.memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device)
+    return tensor_over(array, geometry(source.dtype, target.device, source.shape))
+
+
+def _on_host(source: Tensor) -> Tensor:
+    """The elements of a tensor as a CPU tensor; the tensor itself if it is one."""
+    if source.device is cpu:
+        return source
     host = backends.memory(source.device).to_host(array_of(source))
-    moved = Tensor()
-    moved.array = backends.memory(target.device).from_host(host, target.device)
-    moved._version = 0
-    moved._base = None
-    moved.geometry = source.geometry.replace(device=target.device, is_view=False)
-    return moved
+    return tensor_over(host, geometry_of(host, source.dtype))
+
+
+def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
+    """A copy into the memory of a backend that compiles nothing: converted and broadcast on the host if need be."""
+    same = source.device is target.device and source.dtype is target.dtype and source.shape == target.shape
+    if not same:
+        host = new_tensor(geometry(target.dtype, cpu, target.shape))
+        copy_elements(host, _on_host(source))
+        source = _on_device_of(target, host)
+    backends.memory(target.device).copy(array_of(source), array_of(target))
 
 
 def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
@@ -202,6 +224,11 @@ def _copy_loop(target: Geometry, source: Geometry) -> Compiled:
 
 
 def _fill(target: Tensor, number: Any) -> None:
+    if not has_compiler(target.device.type):
+        host = new_tensor(geometry(target.dtype, cpu, target.shape))
+        _fill(host, number)
+        copy_elements(target, host)
+        return
     if target.dtype.is_complex:
         for part, value in enumerate((number.real, number.imag)):
             _fill(_part(target, part), value)

@@ -66,12 +66,9 @@ class Definition:
     name: of the operator, for messages.
     parameters: the arguments that are no outputs.
     results: how many outputs there are.
-    may_resize_inputs: whether an output that is resized may be an input, too.
     """
 
     __slots__ = ("name", "parameters", "results", "schema")
-
-    may_resize_inputs = True
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema
@@ -93,6 +90,11 @@ class Definition:
     def kind(self) -> str:
         """What kind of kernels it makes, in a word."""
         raise NotImplementedError
+
+    @property
+    def may_resize_inputs(self) -> bool:
+        """Whether an output that is resized may be an input, too."""
+        return True
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """The author's functions in the kernel of a backend."""

@@ -216,6 +216,26 @@ class BackendTable:
                 "Use device='cpu'; `opdsl doctor` shows which backends there are."
             ) from error
 
+    def has(self, device_type: str, part: str) -> bool:
+        """Whether a backend has a part; see ``entry`` for errors."""
+        import importlib.util
+
+        module = self.module_of(device_type)
+        try:
+            return importlib.util.find_spec(f"{module}.{part}") is not None
+        except ModuleNotFoundError:  # the package itself is not there, or is a single module
+            return False
+
+    def is_fused(self, key: str) -> bool:
+        """Whether the kernels of a backend, by the component of its dispatch keys, make and check outputs themselves.
+
+        Its package says so: ``FUSED = True``. For others the kernels at Common do it.
+        """
+        import importlib
+
+        packages = [entry.module for entry in tuple(self._entries.values()) if entry.key == key]
+        return any(getattr(importlib.import_module(each), "FUSED", False) for each in packages)
+
     def _from_entry_points(self, device_type: str) -> BackendEntry | None:
         import importlib.metadata
 

@@ -27,7 +27,7 @@ class Memory(Protocol):
     def maker(
         self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
     ) -> Callable[[], Any]:
-        """What ``empty`` does, as a function for plans that repeat it."""
+        """What ``empty`` does, as a function for plans that repeat it; a backend may leave that to ``empty``."""
 
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""

@@ -69,7 +69,11 @@ def test_properties_of_the_entry_are_shown(run: Run) -> None:
 
 def test_kernels_are_named_with_their_functions(run: Run, my_ops: Path) -> None:
     kernels = part(run("show", "upsample", "--module", "my_ops.py"), "registered kernels")
-    assert kernels == ["CPU   structured upsample_cpu   my_ops.py:37", "Meta  structured upsample_meta  my_ops.py:32"]
+    assert [row.split() for row in kernels[:2]] == [
+        ["CPU", "structured", "upsample_cpu", "my_ops.py:37"],
+        ["Meta", "structured", "upsample_meta", "my_ops.py:32"],
+    ]
+    assert kernels[2].split()[0] == "CompositeExplicitAutogradNonFunctional"
 
 
 def test_a_derived_kernel_is_told_apart(run: Run) -> None:
@@ -82,8 +86,8 @@ def test_the_computed_table_says_why(run: Run) -> None:
     assert rows[0].split() == ["CPU", "function", "contiguous", "math", "kernel", "of", "CompositeImplicitAutograd"]
 
 
-def test_the_computed_table_shows_what_is_missing(run: Run, my_ops: Path) -> None:
-    rows = part(run("show", "upsample", "--module", "my_ops.py"), "computed table")
+def test_the_computed_table_shows_what_is_missing(run: Run) -> None:
+    rows = part(run("show", "mm.out"), "computed table")
     assert ["CUDA", "-", "missing"] in [row.split() for row in rows]
 
 
@@ -96,7 +100,7 @@ def test_all_keys_agree_with_the_dispatch_table(run: Run) -> None:
     operator = registry.operator("add.Tensor")
     table = DispatchTable.of(operator.registrations, operator.fallbacks)
     rows = part(run("show", "add.Tensor", "--all-keys"), "computed table")
-    wrong = [row for row in rows if not row.rstrip().endswith(table[row.split()[0]].reason.value)]
+    wrong = [row for row in rows if f"  {table[row.split()[0]].reason.value}" not in row]
     assert wrong == []
 
 

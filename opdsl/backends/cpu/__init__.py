@@ -5,3 +5,6 @@ the call entry and the worker pool), ``storage`` and ``loops`` (LLVM IR), ``buil
 function), ``pointwise``, ``reduction``, ``author`` (what the layers above call), ``memory``.
 May import: numpy, llvmlite (in ``engine``), numba (in ``author``, only to compile), and lower layers.
 """
+
+FUSED = True
+"""Its kernels check and make their outputs themselves, so that Common has nothing to do for it."""

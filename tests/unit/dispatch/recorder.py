@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -17,13 +17,24 @@ events: list[str] = []
 
 
 def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> numpy.ndarray[Any, Any]:
-    return numpy.zeros(shape, dtype.numpy)
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    steps = [each * dtype.itemsize for each in strides]
+    return numpy.ndarray(shape, dtype.numpy, numpy.zeros(max(extent, 1), dtype.numpy), strides=steps)
 
 
-def maker(
-    shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
-) -> Callable[[], numpy.ndarray[Any, Any]]:
-    return lambda: empty(shape, strides, dtype, device)
+def view(
+    array: numpy.ndarray[Any, Any], shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType
+) -> numpy.ndarray[Any, Any]:
+    steps = [each * dtype.itemsize for each in strides]
+    return numpy.ndarray(shape, dtype.numpy, array, offset * dtype.itemsize, steps)
+
+
+def address(array: numpy.ndarray[Any, Any]) -> int:
+    return array.ctypes.data
+
+
+def copy(source: numpy.ndarray[Any, Any], target: numpy.ndarray[Any, Any]) -> None:
+    target[...] = source
 
 
 def to_host(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
@@ -46,7 +57,7 @@ def guard(device: Device) -> Iterator[None]:
 def install() -> None:
     """Make the device type ``recorder`` known."""
     package, memory = ModuleType("opdsl_recorder"), ModuleType("opdsl_recorder.memory")
-    for part in (empty, maker, to_host, from_host, guard):
+    for part in (empty, view, address, copy, to_host, from_host, guard):
         setattr(memory, part.__name__, part)
     sys.modules["opdsl_recorder"], sys.modules["opdsl_recorder.memory"] = package, memory
     backends.register("recorder", "opdsl_recorder", "PrivateUse1")
