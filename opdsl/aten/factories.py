@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
+from opdsl.errors import OptionError
 from opdsl.kernels import check, fill_, new_tensor, resize
 from opdsl.kernels.numbers import to_element
 from opdsl.runtime import (
@@ -47,6 +48,7 @@ def empty(
 @empty.kernel("CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
 def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
+    require_strided(layout)
     strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
     return new_tensor(geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides))
 
@@ -59,6 +61,16 @@ def check_size(size: Sequence[int]) -> None:
     """
     negative = next((each for each in size if each < 0), 0)
     check(negative == 0, f"Trying to create tensor with negative dimension {negative}: {list(size)}")
+
+
+def require_strided(layout: Layout | None) -> None:
+    """That a layout is strided: there are no sparse tensors.
+
+    Raises:
+        OptionError: it is another one.
+    """
+    if layout not in (None, Layout.strided):
+        raise OptionError(f"the layout {layout} is not supported; opdsl has strided tensors only. Leave layout= out")
 
 
 def give_size(out: Tensor, size: tuple[int, ...]) -> None:
@@ -194,3 +206,24 @@ def ones_out_kernel(size, out):
     check_size(size)
     give_size(out, tuple(size))
     return fill_(out, 1)
+
+
+# ------------------------------------------------------------------------------------------------------ scalar_tensor
+
+
+@op("aten::scalar_tensor", tags="core", autogen="scalar_tensor.out")
+def scalar_tensor(
+    s: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A number as a zero-dim tensor, of the default dtype if none is given."""
+    ...
+
+
+@scalar_tensor.kernel("CompositeExplicitAutograd")
+def scalar_tensor_kernel(s, dtype, layout, device, pin_memory):
+    return fill_(empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), s)

@@ -72,6 +72,9 @@ def _slots(signatures: Sequence[Signature]) -> list[Slot]:
     names: set[str] = set()
     for place in range(longest):
         here = [each.parameters[place] for each in signatures if place < each.maximum]
+        # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
+        later = {each.name for one in signatures for each in one.parameters[place + 1 : one.maximum]}
+        here.sort(key=lambda each: each.name in later or each.name in names)
         # Overloads that name this place otherwise share it; their names are keyword-only in the union.
         slots.append(Slot(here, everywhere=len(here) == len(signatures), keyword_only=False))
         names.add(slots[-1].name)
@@ -182,7 +185,7 @@ class Caller:
             return
         if path[0].recording:  # type: ignore[attr-defined]
             plan = recorded(bound.operator, plan)
-        plan = self._adapt(bound.operator, plan)
+        plan = self._adapt(bound.operator, plan, call[1])
         with self.lock:
             if generation != self.generation:
                 return
@@ -220,12 +223,18 @@ class Caller:
         except (AttributeError, TypeError):
             return None
 
-    def _adapt(self, operator: Operator, plan: Plan) -> Plan:
-        """The plan with this caller's parameters: it is handed what is dynamic here, it takes what is dynamic there."""
+    def _adapt(self, operator: Operator, plan: Plan, named: Collection[str]) -> Plan:
+        """The plan with this caller's parameters: it is handed what is dynamic here, it takes what is dynamic there.
+
+        Args:
+            named: what the call gives by name, and not at the parameter's place.
+        """
         handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
         signature = next(each for each in self.signatures if operator in (each.operator, each.out))
         places = dict(zip((each.name for each in signature.parameters[: signature.maximum]), self.slots, strict=False))
-        names = [places[each].name if each in places else each for each in operator.dynamic_names]
+        names = [
+            places[each].name if each in places and each not in named else each for each in operator.dynamic_names
+        ]
         # What is left out is the overload's own default, where the union of the overloads has none.
         open_slots = {slot.name for slot in self.slots if slot.default is MISSING and not slot.required}
         defaults = {

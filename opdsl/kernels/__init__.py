@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from opdsl.kernels.author import StructuredDefinition
     from opdsl.kernels.checks import check
     from opdsl.kernels.dtypes import OutputCast
+    from opdsl.kernels.indexed import fill_by_index
     from opdsl.kernels.meta import MetaContext
     from opdsl.kernels.outputs import new_tensor, resize, resize_output
     from opdsl.kernels.pointwise import PointwiseDefinition
     from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
+    from opdsl.kernels.random import fill_random_
     from opdsl.kernels.reduction import ReductionDefinition, sum_to
     from opdsl.kernels.structured import Definition, StructuredKernel
 
@@ -35,6 +37,8 @@ __all__ = [
     "clone",
     "copy_",
     "fill_",
+    "fill_by_index",
+    "fill_random_",
     "new_tensor",
     "resize",
     "resize_output",
@@ -56,6 +60,8 @@ _MODULES = {
     "clone": "primitives",
     "copy_": "primitives",
     "fill_": "primitives",
+    "fill_by_index": "indexed",
+    "fill_random_": "random",
     "new_tensor": "outputs",
     "resize": "outputs",
     "resize_output": "outputs",

@@ -148,7 +148,7 @@ def copy_elements(target: Tensor, source: Tensor) -> None:
     if target.dtype is source.dtype:
         _run_copy(_bits(target), _bits(source))
     elif target.dtype.is_complex and source.dtype.is_complex:
-        _run_copy(_pairs(target), _pairs(source))
+        _run_copy(real_and_imaginary(target), real_and_imaginary(source))
     elif target.dtype.is_complex:
         _run_copy(_part(target, 0), source)
         _fill(_part(target, 1), 0.0)
@@ -196,7 +196,8 @@ def _bits(tensor: Tensor) -> Tensor:
     return _view(tensor, int64, (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
 
 
-def _pairs(tensor: Tensor) -> Tensor:
+def real_and_imaginary(tensor: Tensor) -> Tensor:
+    """A view of a complex tensor's parts, in a last dimension of its own."""
     return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
 
 

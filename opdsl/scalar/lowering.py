@@ -52,17 +52,19 @@ def split_rare(graph: TypedGraph) -> tuple[TypedGraph, TypedGraph] | None:
         return None
     builder = GraphBuilder()
     positions: list[int] = []
-    condition = builder.constant(False, ScalarType.BOOL)
+    condition: int | None = None  # no constant to begin with: parameters come first in a graph
     for node in graph.nodes:
         arguments = tuple(positions[at] for at in node.arguments)
         if node.op in ("parameter", "constant"):
             positions.append(builder.add(node))
         elif node.op == "rare":
-            condition = builder.node("bitwise_or", (condition, arguments[0]), ScalarType.BOOL)
+            met = arguments[0]
+            condition = met if condition is None else builder.node("bitwise_or", (condition, met), ScalarType.BOOL)
             positions.append(arguments[2])
         else:
             positions.append(builder.node(node.op, arguments, node.type))
     fast = builder.finish("fast", (positions[at] for at in graph.results))
+    assert condition is not None, "there is a node that is rare"
     return fast, builder.finish("rare", [condition])
 
 

@@ -106,12 +106,6 @@ class Bools(_SizedList):
     elements = BoolList
 
 
-class Generator:
-    """A source of random numbers."""
-
-    __schema_type__: ClassVar[str] = "Generator"
-
-
 class QScheme:
     """A scheme of quantisation."""
 

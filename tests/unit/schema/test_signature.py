@@ -19,12 +19,12 @@ from opdsl.schema import (
     parse_schema,
     type_of,
 )
+from opdsl.runtime import Generator
 from opdsl.schema.vocabulary import (
     Bools,
     DeviceIndex,
     DimVector,
     Floats,
-    Generator,
     GraphModule,
     IntList,
     Ints,

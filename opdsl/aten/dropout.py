@@ -1,0 +1,226 @@
+"""Dropout, and samples of given probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from opdsl.aten.arithmetic import add, mul
+from opdsl.aten.factories import empty, give_size, zeros
+from opdsl.aten.likes import empty_like, ones_like
+from opdsl.aten.random import rand
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Generator, Tensor, bool_, float64, host_array, int64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+DROPPING: dict[str, Any] = {"tags": ("nondeterministic_seeded", "maybe_aliasing_or_mutating")}
+DROPPING_IN_PLACE: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+
+# ------------------------------------------------------------------------------------------------------------ dropout
+
+
+def _noise(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
+    """1 for what stays, 0 for what is dropped: of each element, or of each feature of each sample."""
+    if not by_feature:
+        return empty_like(input).bernoulli_(1 - p)
+    check(input.ndim >= 2, "Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input.shape[:2], *(1 for _ in input.shape[2:]))
+    return empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p)
+
+
+def _leaves(input: Tensor, p: float, train: bool) -> bool:
+    """Whether nothing is dropped.
+
+    Raises:
+        ShapeError: ``p`` is no probability.
+    """
+    check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p}")
+    return p == 0 or not train or input.numel() == 0
+
+
+def _factors(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
+    """What elements are multiplied by, so that their mean stays."""
+    if p == 1:
+        return zeros([], dtype=input.dtype, device=input.device)
+    return _noise(input, p, by_feature=by_feature).div_(1 - p)
+
+
+# Dropped elements are set to the limit of SELU, the negative of this (``_dropout_impl`` in ATen/native/Dropout.cpp).
+_ALPHA = 1.7580993408473766
+
+
+def _alpha_factors(input: Tensor, p: float, *, by_feature: bool) -> tuple[Tensor, Tensor | None]:
+    """What elements are multiplied by, and what is added then, so that mean and variance stay."""
+    if p == 1:
+        return zeros([], dtype=input.dtype, device=input.device), None
+    noise = _noise(input, p, by_feature=by_feature)
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = add(noise, -1).mul_(_ALPHA * scale).add_(_ALPHA * scale * p)
+    return noise.mul_(scale), shift
+
+
+@op("aten::dropout", **DROPPING)
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
+    return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=False))
+
+
+@op("aten::dropout_", **DROPPING_IN_PLACE)
+def dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
+    """``dropout`` in place."""
+    return self if _leaves(self, p, train) else self.mul_(_factors(self, p, by_feature=False))
+
+
+@op("aten::feature_dropout", **DROPPING)
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``dropout`` of whole features, the second dimension."""
+    return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=True))
+
+
+@op("aten::feature_dropout_", **DROPPING_IN_PLACE)
+def feature_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
+    """``feature_dropout`` in place."""
+    return self if _leaves(self, p, train) else self.mul_(_factors(self, p, by_feature=True))
+
+
+def _alpha(input: Tensor, p: float, *, by_feature: bool) -> Tensor:
+    factors, shift = _alpha_factors(input, p, by_feature=by_feature)
+    scaled = mul(input, factors)
+    return scaled if shift is None else scaled.add_(shift)
+
+
+def _alpha_(self: Tensor, p: float, *, by_feature: bool) -> Tensor:
+    factors, shift = _alpha_factors(self, p, by_feature=by_feature)
+    scaled = self.mul_(factors)
+    return scaled if shift is None else scaled.add_(shift)
+
+
+@op("aten::alpha_dropout", **DROPPING)
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
+    return input if _leaves(input, p, train) else _alpha(input, p, by_feature=False)
+
+
+@op("aten::alpha_dropout_", **DROPPING_IN_PLACE)
+def alpha_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Tensor[Alias("a", write=True)]:
+    """``alpha_dropout`` in place."""
+    return self if _leaves(self, p, train) else _alpha_(self, p, by_feature=False)
+
+
+@op("aten::feature_alpha_dropout", **DROPPING)
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``alpha_dropout`` of whole features, the second dimension."""
+    return input if _leaves(input, p, train) else _alpha(input, p, by_feature=True)
+
+
+@op("aten::feature_alpha_dropout_", **DROPPING_IN_PLACE)
+def feature_alpha_dropout_(
+    self: Tensor[Alias("a", write=True)], p: float, train: bool
+) -> Tensor[Alias("a", write=True)]:
+    """``feature_alpha_dropout`` in place."""
+    return self if _leaves(self, p, train) else _alpha_(self, p, by_feature=True)
+
+
+@op("aten::native_dropout", tags=("nondeterministic_seeded", "core"), autogen="native_dropout.out")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """``dropout`` and the mask of what stays."""
+    ...
+
+
+@native_dropout.kernel("CPU", "CUDA")
+def native_dropout_kernel(input, p, train):
+    if input.numel() == 0:
+        return input, empty_like(input, dtype=bool_)
+    if train is False:
+        return input.clone(), ones_like(input, dtype=bool_)
+    mask = empty_like(input, dtype=bool_).bernoulli_(1 - p)
+    return mul(input, mask).mul_(0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+@op("aten::native_dropout_backward", tags="pointwise", autogen="native_dropout_backward.out")
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient of ``native_dropout``."""
+    ...
+
+
+@native_dropout_backward.kernel("CPU", "CUDA")
+def native_dropout_backward_kernel(grad_output, mask, scale):
+    return mul(grad_output, mul(mask, scale))
+
+
+# -------------------------------------------------------------------------------------------------------- multinomial
+
+
+@op("aten::multinomial", variants="method, function", tags="nondeterministic_seeded")
+def multinomial(
+    self: Tensor, num_samples: SymInt, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
+    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    ...
+
+
+@multinomial.kernel("CPU")
+def multinomial_kernel(self, num_samples, replacement, generator):
+    return multinomial_out_kernel(self, num_samples, replacement, generator, empty(0, dtype=int64))
+
+
+@multinomial.overload("out", tags="nondeterministic_seeded")
+def multinomial_out(
+    self: Tensor,
+    num_samples: SymInt,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``multinomial`` into a given tensor."""
+    ...
+
+
+@multinomial_out.kernel("CPU")
+def multinomial_out_kernel(self, num_samples, replacement, generator, out):
+    if out.dtype is not int64:
+        raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
+    check(0 < self.ndim <= 2, "prob_dist must be 1 or 2 dim")
+    check(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    check(
+        replacement or num_samples <= self.shape[-1],
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
+    if not self.dtype.is_floating_point:
+        raise DTypeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.scalar_type}")
+    weights = host_array(self).astype(numpy.float64).reshape(-1, self.shape[-1])
+    check(
+        bool(numpy.isfinite(weights).all() and (weights >= 0).all()),
+        "probability tensor contains either `inf`, `nan` or element < 0",
+    )
+    check(bool((weights.sum(axis=1) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
+    found = (
+        _with_replacement(weights, num_samples, generator) if replacement else _without(weights, num_samples, generator)
+    )
+    give_size(out, (*self.shape[:-1], num_samples))
+    made = empty(found.shape, dtype=int64)
+    made.array[...] = found
+    return out.copy_(made.view(out.shape))
+
+
+def _with_replacement(weights: Any, count: int, generator: Generator | None) -> Any:
+    """Where uniform numbers fall among the cumulated weights."""
+    sums = numpy.cumsum(weights, axis=1)
+    points = rand((len(weights), count), dtype=float64, generator=generator).array * sums[:, -1:]
+    found = [numpy.searchsorted(row, at, side="right") for row, at in zip(sums, points, strict=True)]
+    # A product that is rounded up to the sum would fall behind the last index of weight.
+    last = [numpy.flatnonzero(row)[-1] for row in weights]
+    return numpy.minimum(numpy.array(found, dtype=numpy.int64).reshape(-1, count), numpy.array(last)[:, None])
+
+
+def _without(weights: Any, count: int, generator: Generator | None) -> Any:
+    """The first arrivals of exponential clocks whose rates are the weights (P. Efraimidis and P. Spirakis, 2006)."""
+    clocks = empty(weights.shape, dtype=float64).exponential_(generator=generator).array
+    with numpy.errstate(divide="ignore"):
+        return numpy.argsort(clocks / weights, axis=1)[:, :count]

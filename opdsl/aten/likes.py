@@ -1,0 +1,267 @@
+"""Operators that make a tensor in the form of another, or of its kind."""
+
+from __future__ import annotations
+
+from opdsl.aten.factories import check_size, empty, full, require_strided
+from opdsl.declare import op
+from opdsl.kernels import check, fill_, new_tensor
+from opdsl.kernels.strides import dense_strides, strides_in_order
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, strides_for
+from opdsl.runtime.geometry import geometry
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+# ----------------------------------------------------------------------------------------------------- given strides
+
+
+@op("aten::empty_strided", tags="core", autogen="empty_strided.out")
+def empty_strided(
+    size: list[SymInt],
+    stride: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of given strides, in elements, whose elements are not set."""
+    ...
+
+
+@empty_strided.kernel("CPU", "CUDA", "Meta")
+def empty_strided_kernel(size, stride, dtype, layout, device, pin_memory):
+    check(
+        len(size) == len(stride),
+        f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
+    )
+    check_size(size)
+    negative = [each for each in stride if each < 0]
+    check(not negative, "as_strided: Negative strides are not supported at the moment, got strides", got=list(stride))
+    made = empty(0, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return new_tensor(geometry(made.dtype, made.device, tuple(size), tuple(stride)))
+
+
+@op("aten::empty_permuted", autogen="empty_permuted.out")
+def empty_permuted(
+    size: list[SymInt],
+    physical_layout: list[int],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
+    ...
+
+
+@empty_permuted.kernel("CompositeExplicitAutograd")
+def empty_permuted_kernel(size, physical_layout, dtype, layout, device, pin_memory):
+    count = len(size)
+    check(
+        len(physical_layout) == count,
+        "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+        f"{count} is not equal to len(physical_layout) = {len(physical_layout)}",
+    )
+    for place, dim in enumerate(physical_layout):
+        check(
+            0 <= dim < count,
+            f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {place})",
+        )
+    check(len(set(physical_layout)) == count, "Duplicate dim not allowed")
+    check_size(size)
+    strides = strides_in_order([max(each, 1) for each in size], tuple(reversed(physical_layout)))
+    return empty_strided(size, strides, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+# ----------------------------------------------------------------------------------------------------- in the form of
+
+
+@op("aten::empty_like", device_check="NoCheck", device_guard=False, autogen="empty_like.out")
+def empty_like(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
+    ...
+
+
+@empty_like.kernel("CompositeExplicitAutograd")
+def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    require_strided(layout)
+    if memory_format in (None, MemoryFormat.preserve_format):
+        strides = dense_strides(self.geometry)
+    else:
+        strides = strides_for(self.shape, memory_format)
+    return new_tensor(geometry(dtype or self.dtype, device or self.device, self.shape, strides))
+
+
+@op("aten::full_like", tags="core", autogen="full_like.out")
+def full_like(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor in the form of another with every element the same."""
+    ...
+
+
+@full_like.kernel("CompositeExplicitAutograd")
+def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
+    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
+
+
+@op("aten::zeros_like", autogen="zeros_like.out")
+def zeros_like(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor of zeros in the form of another."""
+    ...
+
+
+@zeros_like.kernel("CompositeExplicitAutograd")
+def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
+
+
+@op("aten::ones_like", autogen="ones_like.out")
+def ones_like(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor of ones in the form of another."""
+    ...
+
+
+@ones_like.kernel("CompositeExplicitAutograd")
+def ones_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 1)
+
+
+# ----------------------------------------------------------------------------------------------------- of the kind of
+
+
+@op("aten::new_empty", variants="method", autogen="new_empty.out")
+def new_empty(
+    self: Tensor,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    ...
+
+
+@new_empty.kernel("CompositeExplicitAutograd")
+def new_empty_kernel(self, size, dtype, layout, device, pin_memory):
+    return empty(size, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory)
+
+
+@op("aten::new_empty_strided", variants="method", autogen="new_empty_strided.out")
+def new_empty_strided(
+    self: Tensor,
+    size: list[SymInt],
+    stride: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    ...
+
+
+@new_empty_strided.kernel("CompositeExplicitAutogradNonFunctional")
+def new_empty_strided_kernel(self, size, stride, dtype, layout, device, pin_memory):
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory
+    )
+
+
+@op("aten::new_full", variants="method", autogen="new_full.out")
+def new_full(
+    self: Tensor,
+    size: list[SymInt],
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of the dtype and device of another, of a size, with every element the same."""
+    ...
+
+
+@new_full.kernel("CompositeExplicitAutograd")
+def new_full_kernel(self, size, fill_value, dtype, layout, device, pin_memory):
+    return full(
+        size,
+        fill_value,
+        dtype=dtype or self.dtype,
+        layout=layout,
+        device=device or self.device,
+        pin_memory=pin_memory,
+    )
+
+
+@op("aten::new_zeros", variants="method", autogen="new_zeros.out")
+def new_zeros(
+    self: Tensor,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of zeros of the dtype and device of another, of a size."""
+    ...
+
+
+@new_zeros.kernel("CompositeExplicitAutograd")
+def new_zeros_kernel(self, size, dtype, layout, device, pin_memory):
+    return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 0)
+
+
+@op("aten::new_ones", variants="method", autogen="new_ones.out")
+def new_ones(
+    self: Tensor,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A tensor of ones of the dtype and device of another, of a size."""
+    ...
+
+
+@new_ones.kernel("CompositeExplicitAutograd")
+def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
+    return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 1)

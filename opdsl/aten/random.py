@@ -1,0 +1,580 @@
+"""Random numbers of continuous distributions, and coin tosses."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from opdsl.aten.comparison import ge, le
+from opdsl.aten.factories import empty, give_size
+from opdsl.aten.likes import empty_like
+from opdsl.aten.reductions import sum_all
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_random_, resize_output
+from opdsl.kernels import random as distributions
+from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.numbers import LARGEST
+from opdsl.runtime import (
+    Device,
+    DType,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    bool_,
+)
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name, SymInt
+
+# What the entries that fill a tensor say alike.
+FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded", "device_check": "NoCheck"}
+
+# ----------------------------------------------------------------------------------------------- uniform, normal, ...
+
+
+@op("aten::uniform_", autogen="uniform, uniform.out", **FILL)
+def uniform_(
+    self: Tensor[Alias("a", write=True)],
+    from_: Annotated[float, Name("from")] = 0,
+    to: float = 1,
+    *,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    ...
+
+
+@uniform_.kernel("CPU", "CUDA", "Meta")
+def uniform_kernel(self, from_, to, generator):
+    real = self.dtype.to_real()
+    digits = distributions.digits_of(real, "check_uniform_bounds")
+    largest = LARGEST.get(real.name, math.inf)
+    name = c_name(real)
+    check(-largest <= from_ <= largest, f"from is out of bounds for {name}")
+    check(-largest <= to <= largest, f"to is out of bounds for {name}")
+    check(from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    check(
+        to - from_ <= largest,
+        f"uniform_ expects to-from <= std::numeric_limits<{real.scalar_type}>::max(), but found to={to} and "
+        f"from={from_} which result in to-from to exceed the limit",
+    )
+    return fill_random_(self, distributions.uniform, (float(from_), float(to), 2.0**digits), generator)
+
+
+@op("aten::normal_", autogen="normal.out", **FILL)
+def normal_(
+    self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+    ...
+
+
+@normal_.kernel("CPU", "CUDA", "Meta")
+def normal_kernel(self, mean, std, generator):
+    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
+    if self.dtype.is_complex:
+        std /= math.sqrt(2)
+    return fill_random_(self, distributions.normal, (float(mean), float(std)), generator)
+
+
+@op("aten::log_normal_", autogen="log_normal, log_normal.out", **FILL)
+def log_normal_(
+    self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers whose logarithm is normally distributed."""
+    ...
+
+
+@log_normal_.kernel("CPU", "CUDA")
+def log_normal_kernel(self, mean, std, generator):
+    check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+    distributions.digits_of(self.dtype, "log_normal_cpu")
+    return fill_random_(self, distributions.log_normal, (float(mean), float(std)), generator)
+
+
+@op("aten::exponential_", autogen="exponential, exponential.out", **FILL)
+def exponential_(
+    self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    ...
+
+
+@exponential_.kernel("CPU", "CUDA")
+def exponential_kernel(self, lambd, generator):
+    require_continuous(self, "Exponential", self.dtype.scalar_type)
+    check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return fill_random_(self, distributions.exponential, (float(lambd),), generator)
+
+
+def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
+    """That a tensor is real and floating point.
+
+    Raises:
+        DTypeError: it is not.
+    """
+    if not tensor.dtype.is_floating_point:
+        raise DTypeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {dtype}"
+        )
+
+
+@op("aten::cauchy_", autogen="cauchy, cauchy.out", **FILL)
+def cauchy_(
+    self: Tensor[Alias("a", write=True)], median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with Cauchy distributed numbers."""
+    ...
+
+
+@cauchy_.kernel("CPU", "CUDA")
+def cauchy_kernel(self, median, sigma, generator):
+    check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    require_continuous(self, "Cauchy", c_name(self.dtype))
+    return fill_random_(self, distributions.cauchy, (float(median), float(sigma)), generator)
+
+
+@op("aten::geometric_", autogen="geometric, geometric.out", **FILL)
+def geometric_(
+    self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    ...
+
+
+@geometric_.kernel("CPU", "CUDA")
+def geometric_kernel(self, p, generator):
+    check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    if self.dtype.is_complex or self.dtype is bool_:
+        raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
+    return fill_random_(self, distributions.geometric, (float(p),), generator)
+
+
+# -------------------------------------------------------------------------------------------------------- rand, randn
+
+
+@op("aten::rand", tags=("core", "nondeterministic_seeded"))
+def rand(
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Numbers from [0, 1)."""
+    ...
+
+
+@rand.kernel("CompositeExplicitAutograd")
+def rand_kernel(size, dtype, layout, device, pin_memory):
+    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).uniform_()
+
+
+@rand.overload("generator", tags="nondeterministic_seeded")
+def rand_generator(
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Numbers from [0, 1), of a given generator."""
+    ...
+
+
+@rand_generator.kernel("CompositeExplicitAutograd")
+def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.uniform_(generator=generator)
+
+
+@rand.overload("out", tags="nondeterministic_seeded")
+def rand_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with numbers from [0, 1)."""
+    ...
+
+
+@rand_out.kernel("CompositeExplicitAutograd")
+def rand_out_kernel(size, out):
+    give_size(out, tuple(size))
+    return out.uniform_()
+
+
+@rand.overload("generator_out", tags="nondeterministic_seeded")
+def rand_generator_out(
+    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
+    give_size(out, tuple(size))
+    return out.uniform_(generator=generator)
+
+
+@op("aten::rand_like", tags="nondeterministic_seeded", autogen="rand_like.out")
+def rand_like(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Numbers from [0, 1), in the form of a tensor."""
+    ...
+
+
+@rand_like.kernel("CompositeExplicitAutograd")
+def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
+
+
+def _empty_like(self, dtype, layout, device, pin_memory, memory_format):
+    return empty_like(
+        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
+    )
+
+
+@rand_like.overload("generator", tags="nondeterministic_seeded", autogen="rand_like.generator_out")
+def rand_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Numbers from [0, 1), of a given generator, in the form of a tensor."""
+    ...
+
+
+@rand_like_generator.kernel("CompositeExplicitAutograd")
+def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
+    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return made.uniform_(generator=generator)
+
+
+@op("aten::randn", tags=("core", "nondeterministic_seeded"))
+def randn(
+    size: list[SymInt],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Normally distributed numbers."""
+    ...
+
+
+@randn.kernel("CompositeExplicitAutograd")
+def randn_kernel(size, dtype, layout, device, pin_memory):
+    return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).normal_()
+
+
+@randn.overload("generator", tags="nondeterministic_seeded")
+def randn_generator(
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Normally distributed numbers, of a given generator."""
+    ...
+
+
+@randn_generator.kernel("CompositeExplicitAutograd")
+def randn_generator_kernel(size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.normal_(generator=generator)
+
+
+@randn.overload("out", tags="nondeterministic_seeded")
+def randn_out(size: list[SymInt], *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers."""
+    give_size(out, tuple(size))
+    return out.normal_()
+
+
+@randn.overload("generator_out", tags="nondeterministic_seeded")
+def randn_generator_out(
+    size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
+    give_size(out, tuple(size))
+    return out.normal_(generator=generator)
+
+
+@op("aten::randn_like", tags="nondeterministic_seeded", autogen="randn_like.out")
+def randn_like(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Normally distributed numbers, in the form of a tensor."""
+    ...
+
+
+@randn_like.kernel("CompositeExplicitAutograd")
+def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
+    return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
+
+
+@randn_like.overload("generator", tags="nondeterministic_seeded", autogen="randn_like.generator_out")
+def randn_like_generator(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Normally distributed numbers, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randn_like_generator.kernel("CompositeExplicitAutograd")
+def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
+    made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    return made.normal_(generator=generator)
+
+
+# ------------------------------------------------------------------------------------------------------------- normal
+
+# What the entries of `normal` say alike.
+NORMAL: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+
+
+def _check_deviations(std: Tensor) -> None:
+    if std.dtype.is_complex:
+        raise DTypeError("normal expects standard deviation to be non-complex")
+    check(_all_hold(ge(std, 0)), "normal expects all elements of std >= 0.0")
+
+
+def _all_hold(mask: Tensor) -> bool:
+    return mask.device.type == "meta" or sum_all(mask).item() == mask.numel()
+
+
+@op("aten::normal.Tensor_float", **NORMAL)
+def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers around the elements of a tensor."""
+    ...
+
+
+@normal.kernel("CPU", "CUDA", "Meta")
+def normal_mean_kernel(mean, std, generator):
+    return normal_mean_out_kernel(mean, std, generator, empty(mean.shape, dtype=mean.dtype, device=mean.device))
+
+
+@normal.overload("Tensor_float_out", **NORMAL)
+def normal_mean_out(
+    mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers around the elements of a tensor."""
+    ...
+
+
+@normal_mean_out.kernel("CPU", "CUDA", "Meta")
+def normal_mean_out_kernel(mean, std, generator, out):
+    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    resize_output(out, mean.shape)
+    return out.normal_(0, std, generator=generator).add_(mean)
+
+
+@normal.overload("float_Tensor", **NORMAL)
+def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    ...
+
+
+@normal_std.kernel("CPU", "CUDA", "Meta")
+def normal_std_kernel(mean, std, generator):
+    _check_deviations(std)
+    return normal_std_out_kernel(mean, std, generator, empty(std.shape, dtype=std.dtype, device=std.device))
+
+
+@normal.overload("float_Tensor_out", **NORMAL)
+def normal_std_out(
+    mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations."""
+    ...
+
+
+@normal_std_out.kernel("CPU", "CUDA", "Meta")
+def normal_std_out_kernel(mean, std, generator, out):
+    _check_deviations(std)
+    resize_output(out, std.shape)
+    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+
+
+@normal.overload("Tensor_Tensor", **NORMAL)
+def normal_mean_std(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with means and standard deviations of their own."""
+    ...
+
+
+@normal_mean_std.kernel("CPU", "CUDA", "Meta")
+def normal_mean_std_kernel(mean, std, generator):
+    _check_deviations(std)
+    made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
+    return normal_mean_std_out_kernel(mean, std, generator, made)
+
+
+@normal.overload("Tensor_Tensor_out", **NORMAL)
+def normal_mean_std_out(
+    mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers with means and standard deviations of their own."""
+    ...
+
+
+@normal_mean_std_out.kernel("CPU", "CUDA", "Meta")
+def normal_mean_std_out_kernel(mean, std, generator, out):
+    _check_deviations(std)
+    resize_output(out, broadcast(mean.shape, std.shape))
+    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+
+
+@normal.overload("float_float", **NORMAL)
+def normal_numbers(
+    mean: float,
+    std: float,
+    size: list[SymInt],
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Normally distributed numbers of a size."""
+    ...
+
+
+@normal_numbers.kernel("CompositeExplicitAutograd")
+def normal_numbers_kernel(mean, std, size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.normal_(mean, std, generator=generator)
+
+
+@normal.overload("float_float_out", **NORMAL)
+def normal_numbers_out(
+    mean: float,
+    std: float,
+    size: list[SymInt],
+    *,
+    generator: Generator | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers."""
+    ...
+
+
+@normal_numbers_out.kernel("CompositeExplicitAutograd")
+def normal_numbers_out_kernel(mean, std, size, generator, out):
+    give_size(out, tuple(size))
+    return out.normal_(mean, std, generator=generator)
+
+
+@op("aten::normal_functional", tags="nondeterministic_seeded", device_check="NoCheck")
+def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers, in the form of a tensor."""
+    ...
+
+
+@normal_functional.kernel("CompositeExplicitAutograd")
+def normal_functional_kernel(self, mean, std, generator):
+    return empty_like(self).normal_(mean, std, generator=generator)
+
+
+# ---------------------------------------------------------------------------------------------------------- bernoulli
+
+COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
+
+
+@op("aten::bernoulli_.Tensor", variants="method", autogen="bernoulli.Tensor, bernoulli.Tensor_out", **COIN)
+def bernoulli_(
+    self: Tensor[Alias("a", write=True)], p: Tensor, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    ...
+
+
+@bernoulli_.kernel("CPU", "CUDA")
+def bernoulli_tensor_kernel(self, p, generator):
+    refused = self if self.dtype.is_complex else p
+    if self.dtype.is_complex or not p.dtype.is_floating_point:
+        raise UnsupportedDTypeError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{refused.dtype.scalar_type}'")
+    given = p.expand(self.shape)
+    check(_all_hold(ge(p, 0)) and _all_hold(le(p, 1)), "Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return fill_random_(self, distributions.bernoulli, (given,), generator)
+
+
+@bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out", **COIN)
+def bernoulli_float_(
+    self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    ...
+
+
+@bernoulli_float_.kernel("CPU", "CUDA")
+def bernoulli_float_kernel(self, p, generator):
+    check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if self.dtype.is_complex:
+        raise UnsupportedDTypeError(f"\"bernoulli_scalar_cpu_\" not implemented for '{self.dtype.scalar_type}'")
+    return fill_random_(self, distributions.bernoulli, (float(p),), generator)
+
+
+@op("aten::bernoulli", variants="function, method", **COIN)
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    ...
+
+
+@bernoulli.kernel("CompositeExplicitAutograd")
+def bernoulli_kernel(self, generator):
+    return empty_like(self).bernoulli_(self, generator=generator)
+
+
+@bernoulli.overload("out", **COIN)
+def bernoulli_out(
+    self: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``bernoulli`` into a given tensor."""
+    ...
+
+
+@bernoulli_out.kernel("CPU", "CUDA")
+def bernoulli_out_kernel(self, generator, out):
+    give_size(out, self.shape)
+    return out.bernoulli_(self, generator=generator)
+
+
+@bernoulli.overload("p", variants="function, method", **COIN)
+def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    ...
+
+
+@bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")
+def bernoulli_p_kernel(self, p, generator):
+    return empty_like(self).bernoulli_(p, generator=generator)

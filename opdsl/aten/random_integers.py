@@ -1,0 +1,480 @@
+"""Random integers and permutations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy
+
+from opdsl.aten.factories import check_size, empty, give_size
+from opdsl.aten.likes import empty_like
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_random_
+from opdsl.kernels import random as distributions
+from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.numbers import BOUNDS, LARGEST, convert
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, bump_version, int64
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Name, SymInt
+
+SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+
+# ------------------------------------------------------------------------------------------------------------ random_
+
+FILL: dict[str, Any] = {"variants": "method", "device_check": "NoCheck", **SEEDED}
+_LARGEST = (1 << 63) - 1
+
+
+@op("aten::random_", autogen="random, random.out", **FILL)
+def random_(
+    self: Tensor[Alias("a", write=True)], *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+    ...
+
+
+@random_.kernel("CPU", "CUDA", "Meta")
+def random_kernel(self, generator):
+    return fill_integers(self, 0, highest(self.dtype), generator)
+
+
+@random_.overload("from", autogen="random.from, random.from_out", **FILL)
+def random_from_(
+    self: Tensor[Alias("a", write=True)],
+    from_: Annotated[int, Name("from")],
+    to: int | None,
+    *,
+    generator: Generator | None = None,
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+    ...
+
+
+@random_from_.kernel("CPU", "CUDA", "Meta")
+def random_from_kernel(self, from_, to, generator):
+    if to is not None:
+        check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
+        return fill_integers(self, from_, to - 1, generator)
+    last = highest(self.dtype)
+    check(from_ <= last, f"random_ expects 'from' to be less than or equal to 'to_inc', but got {from_} > {last}")
+    return fill_integers(self, from_, last, generator)
+
+
+@random_.overload("to", autogen="random.to, random.to_out", **FILL)
+def random_to_(
+    self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
+) -> Tensor[Alias("a", write=True)]:
+    """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    ...
+
+
+@random_to_.kernel("CPU", "CUDA", "Meta")
+def random_to_kernel(self, to, generator):
+    return random_from_kernel(self, 0, to, generator)
+
+
+def highest(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds all.
+
+    Raises:
+        UnsupportedDTypeError: it is complex.
+    """
+    if dtype.is_complex:
+        raise UnsupportedDTypeError(f"\"random_kernel_cpu\" not implemented for '{dtype.scalar_type}'")
+    if dtype is bool_:
+        return 1
+    return int(BOUNDS[dtype.name][1]) if dtype.name in BOUNDS else 1 << distributions.DIGITS[dtype]
+
+
+def fill_integers(target: Tensor, low: int, last: int, generator: Generator | None) -> Tensor:
+    """Fills a tensor with integers from ``low`` to ``last``.
+
+    Raises:
+        DTypeError: the dtype is complex.
+        ShapeError: it does not hold the integers.
+    """
+    dtype = target.dtype
+    if dtype.is_complex:
+        raise DTypeError("check_random_bounds handles only integral, floating-point and boolean types")
+    least, most = (0, 1) if dtype is bool_ else BOUNDS.get(dtype.name, (-_LARGEST - 1, _LARGEST))
+    if dtype.name in LARGEST:
+        least, most = -LARGEST[dtype.name], LARGEST[dtype.name]
+    check(least <= low <= most, f"from is out of bounds for {c_name(dtype)}")
+    check(least <= last <= most, f"to - 1 is out of bounds for {c_name(dtype)}")
+    count = last - low + 1
+    if count <= _LARGEST:
+        return fill_random_(target, distributions.integer, (low, count), generator)
+    signed = (count + (1 << 63)) % (1 << 64) - (1 << 63)
+    return fill_random_(target, distributions.wide_integer, (low, signed), generator)
+
+
+# ------------------------------------------------------------------------------------------------------------ randint
+
+
+@op("aten::randint", **SEEDED)
+def randint(
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``."""
+    ...
+
+
+@randint.kernel("CompositeExplicitAutograd")
+def randint_kernel(high, size, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(0, high, size, None, dtype, layout, device, pin_memory)
+
+
+@randint.overload("generator", **SEEDED)
+def randint_generator(
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``, of a given generator."""
+    ...
+
+
+@randint_generator.kernel("CompositeExplicitAutograd")
+def randint_generator_kernel(high, size, generator, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(0, high, size, generator, dtype, layout, device, pin_memory)
+
+
+@randint.overload("low", **SEEDED)
+def randint_low(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``."""
+    ...
+
+
+@randint_low.kernel("CompositeExplicitAutograd")
+def randint_low_kernel(low, high, size, dtype, layout, device, pin_memory):
+    return randint_low_generator_kernel(low, high, size, None, dtype, layout, device, pin_memory)
+
+
+@randint.overload("low_generator", **SEEDED)
+def randint_low_generator(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
+    ...
+
+
+@randint_low_generator.kernel("CompositeExplicitAutograd")
+def randint_low_generator_kernel(low, high, size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return random_from_(made, low, high, generator=generator)
+
+
+@randint.overload("out", **SEEDED)
+def randint_out(
+    high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` into a given tensor."""
+    ...
+
+
+@randint_out.kernel("CompositeExplicitAutograd")
+def randint_out_kernel(high, size, out):
+    return randint_low_generator_out_kernel(0, high, size, None, out)
+
+
+@randint.overload("generator_out", **SEEDED)
+def randint_generator_out(
+    high: SymInt, size: list[SymInt], *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` of a given generator into a given tensor."""
+    ...
+
+
+@randint_generator_out.kernel("CompositeExplicitAutograd")
+def randint_generator_out_kernel(high, size, generator, out):
+    return randint_low_generator_out_kernel(0, high, size, generator, out)
+
+
+@randint.overload("low_out", **SEEDED)
+def randint_low_out(
+    low: SymInt, high: SymInt, size: list[SymInt], *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` from ``low`` into a given tensor."""
+    ...
+
+
+@randint_low_out.kernel("CompositeExplicitAutograd")
+def randint_low_out_kernel(low, high, size, out):
+    return randint_low_generator_out_kernel(low, high, size, None, out)
+
+
+@randint.overload("low_generator_out", **SEEDED)
+def randint_low_generator_out(
+    low: SymInt,
+    high: SymInt,
+    size: list[SymInt],
+    *,
+    generator: Generator | None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``randint`` from ``low``, of a given generator, into a given tensor."""
+    ...
+
+
+@randint_low_generator_out.kernel("CompositeExplicitAutograd")
+def randint_low_generator_out_kernel(low, high, size, generator, out):
+    check_size(size)
+    give_size(out, tuple(size))
+    return random_from_(out, low, high, generator=generator)
+
+
+# ------------------------------------------------------------------------------------------------------- randint_like
+
+
+@op("aten::randint_like", autogen="randint_like.out", **SEEDED)
+def randint_like(
+    self: Tensor,
+    high: SymInt,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
+    ...
+
+
+@randint_like.kernel("CompositeExplicitAutograd")
+def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+def integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
+    made = empty_like(
+        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
+    )
+    return random_from_(made, low, high, generator=generator)
+
+
+@randint_like.overload("generator", autogen="randint_like.generator_out", **SEEDED)
+def randint_like_generator(
+    self: Tensor,
+    high: SymInt,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randint_like_generator.kernel("CompositeExplicitAutograd")
+def randint_like_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+@randint_like.overload("Tensor", autogen="randint_like.Tensor_out", **SEEDED)
+def randint_like_tensor(
+    self: Tensor,
+    high: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """``randint_like`` up to the element of a zero-dim tensor."""
+    ...
+
+
+@randint_like_tensor.kernel("CompositeExplicitAutograd")
+def randint_like_tensor_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, int_of(high), None, dtype, layout, device, pin_memory, memory_format)
+
+
+def int_of(high: Tensor) -> int:
+    """The element of a CPU tensor that has one.
+
+    Raises:
+        ShapeError: it has another number of elements, or is on another device.
+    """
+    fits = high.numel() == 1 and high.device.type == "cpu"
+    check(fits, "high must be a scalar tensor and on CPU")
+    made: int = convert(high.item(), int64)
+    return made
+
+
+@randint_like.overload("Tensor_generator", autogen="randint_like.Tensor_generator_out", **SEEDED)
+def randint_like_tensor_generator(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    ...
+
+
+@randint_like_tensor_generator.kernel("CompositeExplicitAutograd")
+def randint_like_tensor_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, 0, int_of(high), generator, dtype, layout, device, pin_memory, memory_format)
+
+
+@randint_like.overload("low_dtype", autogen="randint_like.low_dtype_out", **SEEDED)
+def randint_like_low(
+    self: Tensor,
+    low: SymInt,
+    high: SymInt,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    ...
+
+
+@randint_like_low.kernel("CompositeExplicitAutograd")
+def randint_like_low_kernel(self, low, high, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, low, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+@randint_like.overload("low_generator_dtype", autogen="randint_like.low_generator_dtype_out", **SEEDED)
+def randint_like_low_generator(
+    self: Tensor,
+    low: SymInt,
+    high: SymInt,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    ...
+
+
+@randint_like_low_generator.kernel("CompositeExplicitAutograd")
+def randint_like_low_generator_kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
+    return integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+# ----------------------------------------------------------------------------------------------------------- randperm
+
+
+@op("aten::randperm", tags=("core", "nondeterministic_seeded"))
+def randperm(
+    n: SymInt,
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The integers below ``n`` in a random order, every order being as likely as the others."""
+    ...
+
+
+@randperm.kernel("CompositeExplicitAutograd")
+def randperm_kernel(n, dtype, layout, device, pin_memory):
+    return randperm_generator_kernel(n, None, dtype, layout, device, pin_memory)
+
+
+@randperm.overload("generator", **SEEDED)
+def randperm_generator(
+    n: SymInt,
+    *,
+    generator: Generator | None,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The integers below ``n`` in a random order of a given generator."""
+    ...
+
+
+@randperm_generator.kernel("CompositeExplicitAutograd")
+def randperm_generator_kernel(n, generator, dtype, layout, device, pin_memory):
+    made = empty([n], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return randperm_generator_out(n, generator=generator, out=made)
+
+
+@randperm.overload("out", **SEEDED)
+def randperm_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``randperm`` into a given tensor."""
+    ...
+
+
+@randperm_out.kernel("CompositeExplicitAutograd")
+def randperm_out_kernel(n, out):
+    return randperm_generator_out(n, generator=None, out=out)
+
+
+@randperm.overload("generator_out", **SEEDED)
+def randperm_generator_out(
+    n: SymInt, *, generator: Generator | None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``randperm`` of a given generator into a given tensor."""
+    ...
+
+
+@randperm_generator_out.kernel("CPU")
+def randperm_generator_out_kernel(n, generator, out):
+    dtype = out.dtype
+    check(n >= 0, f"n must be non-negative, got{n}")
+    if dtype.is_complex or dtype is bool_:
+        raise UnsupportedDTypeError(f"\"randperm\" not implemented for '{dtype.scalar_type}'")
+    if n > 0:
+        convert(n, dtype)
+    if dtype.is_floating_point:
+        limit = (1 << distributions.DIGITS[dtype]) + 1
+        check(n <= limit, f"n cannot be greater than {limit} for {dtype.scalar_type} type.")
+    give_size(out, (n,))
+    # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
+    keys = random_(empty([n], dtype=int64), generator=generator)
+    order = empty([n], dtype=int64)
+    order.array[...] = numpy.argsort(keys.array)
+    out.copy_(order)
+    bump_version(out)
+    return out

@@ -1,0 +1,557 @@
+"""Operators that make sequences: of equal steps, of equal ratios, and the unit matrix."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from opdsl.aten.factories import check_size, empty, give_size
+from opdsl.declare import op
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_, fill_by_index
+from opdsl.kernels.numbers import convert
+from opdsl.runtime import (
+    Device,
+    DType,
+    Layout,
+    Tensor,
+    bool_,
+    bump_version,
+    complex64,
+    complex128,
+    float64,
+    int64,
+    make_view,
+)
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import Scalar, SymInt
+
+# ------------------------------------------------------------------------------------------------------------- arange
+
+
+@op("aten::arange.start_step", tags="core", cpp_no_default_args=["step"])
+def arange(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar = 1,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    ...
+
+
+@arange.kernel("CompositeExplicitAutograd")
+def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
+    are_integers = all(isinstance(each, int) for each in (start, end, step))
+    chosen = dtype or (int64 if are_integers else get_default_dtype())
+    made = empty(0, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    return arange_start_out(start, end, step, out=made)
+
+
+@arange.overload("start")
+def arange_start(
+    start: Scalar,
+    end: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Numbers from ``start`` up to, but not including, ``end``."""
+    ...
+
+
+@arange_start.kernel("CompositeExplicitAutograd")
+def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
+    return arange_kernel(start, end, 1, dtype, layout, device, pin_memory)
+
+
+@arange.overload("")
+def arange_end(
+    end: Scalar,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """Numbers from 0 up to, but not including, ``end``."""
+    ...
+
+
+@arange_end.kernel("CompositeExplicitAutograd")
+def arange_end_kernel(end, dtype, layout, device, pin_memory):
+    return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
+
+
+@arange.overload("out")
+def arange_out(end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
+    ...
+
+
+@arange_out.kernel("CompositeExplicitAutograd")
+def arange_out_kernel(end, out):
+    return arange_start_out(0, end, 1, out=out)
+
+
+@arange.overload("start_out", cpp_no_default_args=["step"])
+def arange_start_out(
+    start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+    ...
+
+
+def arange_element(row, column, start, step):
+    return start + step * (row + column)
+
+
+@arange_start_out.kernel("CPU", "CUDA", "Meta")
+def arange_start_out_kernel(start, end, step, out):
+    require_range(out.dtype, "arange_cpu")
+    for each in (start, end, step):
+        convert(each, float64)
+    dtype = int64 if not out.dtype.is_floating_point else float64
+    first, last, stride = (convert(each, dtype) for each in (start, end, step))
+    check(step != 0, "step must be nonzero")
+    check(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
+    check(end >= start if step > 0 else end <= start, "upper bound and lower bound inconsistent with step sign")
+    count = arange_count(first, last, stride) if out.dtype is int64 else math.ceil((end - start) / step)
+    check(0 <= count < 1 << 63, "invalid size, possible overflow?")
+    if out.numel() != count:
+        if out.numel():
+            warnings.warn(
+                f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+                f"match the computed number of elements {count}. Note that this may occur as a result of rounding "
+                f"error. The out tensor will be resized to a tensor of shape ({count},).",
+                UserWarning,
+                stacklevel=2,
+            )
+        give_size(out, (count,))
+    return fill_by_index(out, arange_element, (first, stride))
+
+
+def arange_count(start: int, end: int, step: int) -> int:
+    """How many steps of int64 there are.
+
+    Raises:
+        OptionError: ``step`` has become 0.
+        ShapeError: int64 does not hold a number that is needed on the way.
+    """
+    if step == 0:
+        raise OptionError("step must be nonzero")
+    span = end - start + step - (1 if step > 0 else -1)
+    check(-(1 << 63) <= span < 1 << 63, "invalid size, possible overflow?")
+    return abs(span) // abs(step)
+
+
+def require_range(dtype: DType, name: str, *, also_complex: bool = False) -> None:
+    """That numbers of a dtype form ranges: bools do not, complex numbers have no order.
+
+    Raises:
+        UnsupportedDTypeError: they do not.
+    """
+    if dtype is bool_ or (dtype.is_complex and not also_complex):
+        raise UnsupportedDTypeError(f"\"{name}\" not implemented for '{dtype.scalar_type}'")
+
+
+# ------------------------------------------------------------------------------------------------- linspace, logspace
+
+
+def inferred_dtype(start: complex, end: complex, dtype: DType | None, name: str) -> DType | None:
+    """The dtype of a range whose ends may be complex.
+
+    Raises:
+        DTypeError: a real one is asked for between complex ends.
+    """
+    if not (isinstance(start, complex) or isinstance(end, complex)):
+        return dtype
+    inferred = complex128 if get_default_dtype() is float64 else complex64
+    if dtype is not None and not dtype.is_complex:
+        raise DTypeError(
+            f"{name}: inferred dtype {inferred.scalar_type} can't be safely cast to passed dtype {dtype.scalar_type}"
+        )
+    return dtype or inferred
+
+
+def number_of(value: Tensor | complex, name: str, which: str) -> complex:
+    """The number of a zero-dim tensor.
+
+    Raises:
+        ShapeError: it has dimensions.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    check(
+        value.ndim == 0,
+        f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.ndim} dimension(s).",
+    )
+    made: complex = value.item()
+    return made
+
+
+def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: int, base: float | None = None) -> Tensor:
+    """Writes numbers at equal distances, or with a base its powers of them, into ``out``."""
+    name = "linspace" if base is None else "logspace"
+    first, last = number_of(start, name, "start"), number_of(end, name, "end")
+    check(steps >= 0, "number of steps must be non-negative")
+    if out.numel() != steps:
+        give_size(out, (steps,))
+    if steps == 1 and base is None:
+        return fill_(out, first)
+    if steps == 0:
+        bump_version(out)
+        return out
+    require_range(out.dtype, f"{name}_cpu", also_complex=True)
+    begin, finish = (convert(each, out.dtype) for each in (first, last))
+    if not out.dtype.is_complex and base is None and not out.dtype.is_floating_point:
+        begin, finish = float(begin), float(finish)
+    if steps == 1:
+        finish = begin
+    step = (finish - begin) / max(steps - 1, 1)
+    given = (begin, finish, step, steps)
+    if base is None:
+        return fill_by_index(out, linspace_element, given)
+    kind = complex if out.dtype.is_complex else float
+    return fill_by_index(out, logspace_element, (kind(begin), kind(finish), kind(step), steps, kind(base)))
+
+
+def linspace_element(row, column, start, end, step, steps):
+    # Each half is counted from its own end, so that both ends are met exactly.
+    index = row + column
+    return start + step * index if index < steps // 2 else end - step * (steps - index - 1)
+
+
+def logspace_element(row, column, start, end, step, steps, base):
+    return base ** linspace_element(row, column, start, end, step, steps)
+
+
+@op("aten::linspace")
+def linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    ...
+
+
+@linspace.kernel("CompositeExplicitAutograd")
+def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
+    first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
+    chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
+    check(steps >= 0, "number of steps must be non-negative")
+    return space(empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), first, last, steps)
+
+
+@linspace.overload("Tensor_Tensor", category_override="factory")
+def linspace_tensors(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``linspace`` between zero-dim tensors."""
+    ...
+
+
+linspace_tensors.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("Tensor_Scalar", category_override="factory")
+def linspace_from_tensor(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``linspace`` from a zero-dim tensor."""
+    ...
+
+
+linspace_from_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("Scalar_Tensor", category_override="factory")
+def linspace_to_tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``linspace`` to a zero-dim tensor."""
+    ...
+
+
+linspace_to_tensor.kernel("CompositeExplicitAutograd")(linspace_kernel)
+
+
+@linspace.overload("out")
+def linspace_out(
+    start: Scalar, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` into a given tensor."""
+    ...
+
+
+@linspace_out.kernel("CPU", "CUDA", "Meta")
+def linspace_out_kernel(start, end, steps, out):
+    return space(out, start, end, steps)
+
+
+OUT: dict[str, Any] = {"category_override": "factory"}
+
+
+@linspace.overload("Tensor_Tensor_out", **OUT)
+def linspace_tensors_out(
+    start: Tensor, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` between zero-dim tensors into a given tensor."""
+    ...
+
+
+linspace_tensors_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@linspace.overload("Tensor_Scalar_out", **OUT)
+def linspace_from_tensor_out(
+    start: Tensor, end: Scalar, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` from a zero-dim tensor into a given tensor."""
+    ...
+
+
+linspace_from_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@linspace.overload("Scalar_Tensor_out", **OUT)
+def linspace_to_tensor_out(
+    start: Scalar, end: Tensor, steps: int, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``linspace`` to a zero-dim tensor into a given tensor."""
+    ...
+
+
+linspace_to_tensor_out.kernel("CompositeExplicitAutograd")(linspace_out_kernel)
+
+
+@op("aten::logspace")
+def logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``base`` to the powers of ``linspace``."""
+    ...
+
+
+@logspace.kernel("CompositeExplicitAutograd")
+def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
+    first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
+    chosen = inferred_dtype(first, last, dtype, "torch.logspace()")
+    check(steps >= 0, "number of steps must be non-negative")
+    made = empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    return space(made, first, last, steps, base)
+
+
+@logspace.overload("Tensor_Tensor", category_override="factory")
+def logspace_tensors(
+    start: Tensor,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``logspace`` between zero-dim tensors."""
+    ...
+
+
+logspace_tensors.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("Tensor_Scalar", category_override="factory")
+def logspace_from_tensor(
+    start: Tensor,
+    end: Scalar,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``logspace`` from a zero-dim tensor."""
+    ...
+
+
+logspace_from_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("Scalar_Tensor", category_override="factory")
+def logspace_to_tensor(
+    start: Scalar,
+    end: Tensor,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``logspace`` to a zero-dim tensor."""
+    ...
+
+
+logspace_to_tensor.kernel("CompositeExplicitAutograd")(logspace_kernel)
+
+
+@logspace.overload("out")
+def logspace_out(
+    start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` into a given tensor."""
+    ...
+
+
+@logspace_out.kernel("CPU", "CUDA", "Meta")
+def logspace_out_kernel(start, end, steps, base, out):
+    return space(out, start, end, steps, base)
+
+
+@logspace.overload("Tensor_Tensor_out", **OUT)
+def logspace_tensors_out(
+    start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` between zero-dim tensors into a given tensor."""
+    ...
+
+
+logspace_tensors_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
+
+
+@logspace.overload("Tensor_Scalar_out", **OUT)
+def logspace_from_tensor_out(
+    start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` from a zero-dim tensor into a given tensor."""
+    ...
+
+
+logspace_from_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
+
+
+@logspace.overload("Scalar_Tensor_out", **OUT)
+def logspace_to_tensor_out(
+    start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``logspace`` to a zero-dim tensor into a given tensor."""
+    ...
+
+
+logspace_to_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
+
+# ---------------------------------------------------------------------------------------------------------------- eye
+
+
+@op("aten::eye")
+def eye(
+    n: SymInt,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The unit matrix."""
+    ...
+
+
+@eye.kernel("CompositeExplicitAutograd")
+def eye_kernel(n, dtype, layout, device, pin_memory):
+    return eye_rows_kernel(n, n, dtype, layout, device, pin_memory)
+
+
+@eye.overload("m")
+def eye_rows(
+    n: SymInt,
+    m: SymInt,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
+    ...
+
+
+@eye_rows.kernel("CompositeExplicitAutograd")
+def eye_rows_kernel(n, m, dtype, layout, device, pin_memory):
+    made = empty(0, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return eye_rows_out(n, m, out=made)
+
+
+@eye.overload("out")
+def eye_out(n: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """The unit matrix into a given tensor."""
+    ...
+
+
+@eye_out.kernel("CPU", "CUDA", "Meta")
+def eye_out_kernel(n, out):
+    return eye_rows_out_kernel(n, n, out)
+
+
+@eye.overload("m_out")
+def eye_rows_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``eye`` into a given tensor."""
+    ...
+
+
+@eye_rows_out.kernel("CPU", "CUDA", "Meta")
+def eye_rows_out_kernel(n, m, out):
+    check(n >= 0, f"n must be greater or equal to 0, got {n}")
+    check(m >= 0, f"m must be greater or equal to 0, got {m}")
+    check_size((n, m))
+    give_size(out, (n, m))
+    fill_(out, 0)
+    if out.device.type != "meta":
+        fill_(make_view(out, (min(n, m),), (sum(out.stride()),)), 1)
+    return out

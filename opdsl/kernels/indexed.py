@@ -1,0 +1,117 @@
+"""Tensors whose elements are functions of their index: ranges, random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy
+
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.outputs import array_of, check_written, new_tensor
+from opdsl.kernels.primitives import copy_elements
+from opdsl.kernels.tensor_iterator import pointwise_call
+from opdsl.runtime.device import meta
+from opdsl.runtime.dtype import DType, bool_, complex128, float64, int64
+from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.viewing import make_view
+
+_WIDTH = 1 << 12
+_WORD = 1 << 64
+_COLUMNS = numpy.arange(_WIDTH, dtype=numpy.int64)
+_NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex: complex128}
+
+
+def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int = 0) -> Tensor:
+    """Writes a function of its index into every element of a tensor.
+
+    Args:
+        target: of any shape and strides. Indices count its elements in row-major order.
+        function: a scalar function, called with two int64 whose sum is the index, then with ``given``.
+        given: numbers, which it gets as int64, float64, complex128 or bool, and tensors of the target's shape, of which
+            it gets the element.
+        first: the index of the first element; indices wrap at 64 bits.
+
+    Returns:
+        ``target``.
+
+    Raises:
+        OverlapError: elements of the target share memory.
+    """
+    check_written(target, [each for each in given if isinstance(each, Tensor)], [])
+    if target.device is not meta and target.geometry.numel:
+        _fill(target, function, given, first)
+    bump_version(target)
+    return target
+
+
+def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
+    dense = target if target.is_contiguous() else _dense_like(target)
+    flat = _flat(dense)
+    values = [_flat(each) if isinstance(each, Tensor) else each for each in given]
+    count = flat.geometry.numel
+    # As many whole rows as there are, then the rest: no array of all indices is needed.
+    whole, rest = divmod(count, _WIDTH)
+    for part in ((0, whole, _WIDTH), (whole * _WIDTH, 1, rest)):
+        if part[1] and part[2]:
+            _fill_rows(flat, function, values, part, first)
+    if dense is not target:
+        copy_elements(target, dense)
+
+
+def _dense_like(tensor: Tensor) -> Tensor:
+    form = tensor.geometry
+    return new_tensor(geometry(form.dtype, form.device, form.shape, contiguous_strides(form.shape)))
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    """The elements in one dimension, in row-major order."""
+    if not tensor.is_contiguous():
+        dense = _dense_like(tensor)
+        copy_elements(dense, tensor)
+        tensor = dense
+    return make_view(tensor, (tensor.geometry.numel,), (1,))
+
+
+def _fill_rows(
+    flat: Tensor, function: Callable[..., Any], given: Sequence[Any], part: tuple[int, int, int], first: int
+) -> None:
+    start, rows, columns = part
+    beginnings = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64((first + start) % _WORD)
+    target = _rows(flat, part)
+    values = [_rows(each, part) if isinstance(each, Tensor) else each for each in given]
+    forms = tuple(each.geometry if isinstance(each, Tensor) else type(each) for each in values)
+    arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
+    index = beginnings.view(numpy.int64)[:, None], _COLUMNS[None, :columns]
+    _loop(function, target.geometry, forms)(*index, *arrays, array_of(target))
+
+
+def _rows(flat: Tensor, part: tuple[int, int, int]) -> Tensor:
+    start, rows, columns = part
+    return make_view(flat, (rows, columns), (columns, 1), flat.storage_offset() + start)
+
+
+@lru_cache(maxsize=512)
+def _loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+    scalar = _read(function)
+    rows, columns = target.shape
+    inputs = (
+        geometry(int64, target.device, (rows, 1), (1, 1)),
+        geometry(int64, target.device, (1, columns), (columns, 1)),
+        *(each if isinstance(each, Geometry) else _NUMBERS[each] for each in given),
+    )
+    dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
+    types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
+    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float="float64")
+    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))
+
+
+@lru_cache(maxsize=64)
+def _read(function: FunctionType) -> Any:
+    from opdsl.scalar import read
+
+    return read(function)

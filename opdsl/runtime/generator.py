@@ -1,0 +1,185 @@
+"""Generators: where random numbers come from, as a seed and a place in the sequence that the seed begins."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, ClassVar
+
+from opdsl.errors import ConversionError, DeviceError, OptionError
+from opdsl.runtime.device import Device, cpu
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+DEFAULT_SEED = 67280421310721
+"""The seed of default generators until ``manual_seed`` is called (``c10::detail::getNonDeterministicRandom`` aside)."""
+
+_WORD = 1 << 64
+
+
+class Generator:
+    """A source of random numbers: a seed, and how many blocks of its sequence have been used.
+
+    The numbers are a function of seed and place alone (Philox4x32-10), so they depend neither on the number of threads
+    nor on the layout of the tensor that they fill. Safe under concurrent callers, who get different numbers.
+
+    Args:
+        device: where the tensors live that it fills.
+
+    >>> import opdsl
+    >>> generator = opdsl.Generator().manual_seed(3)
+    >>> first = opdsl.rand(2, generator=generator)
+    >>> opdsl.rand(2, generator=generator.manual_seed(3)).tolist() == first.tolist()
+    True
+    """
+
+    __schema_type__: ClassVar[str] = "Generator"
+    __slots__ = ("_lock", "_place", "_seed", "device")
+
+    def __init__(self, device: Device | str = "cpu") -> None:
+        self.device = Device(device) if isinstance(device, str) else device
+        self._seed = DEFAULT_SEED
+        self._place = 0
+        self._lock = threading.Lock()
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin the sequence of a seed.
+
+        Args:
+            seed: from -2**63 to 2**64 - 1; a negative one stands for its two's complement.
+
+        Returns:
+            The generator itself.
+
+        Raises:
+            ConversionError: it is no int.
+            OptionError: it does not fit 64 bits.
+        """
+        if not isinstance(seed, int):
+            raise ConversionError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -_WORD // 2 <= seed < _WORD:
+            raise OptionError(f"Overflow when unpacking long long: a seed has at most 64 bits (got {seed})")
+        with self._lock:
+            self._seed, self._place = seed % _WORD, 0
+        return self
+
+    def seed(self) -> int:
+        """Begin the sequence of a seed that the operating system chooses; returns it."""
+        chosen = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(chosen)
+        return chosen
+
+    def initial_seed(self) -> int:
+        """The seed of the sequence."""
+        return self._seed
+
+    def advance(self, count: int) -> tuple[int, int]:
+        """Take ``count`` blocks of the sequence: the seed, and the place of the first block; both below 2**64."""
+        with self._lock:
+            place = self._place
+            self._place = (place + count) % _WORD
+            return self._seed, place
+
+    def get_state(self) -> Tensor:
+        """The state: a uint8 tensor of 16 bytes, the seed and the place."""
+        import numpy
+
+        from opdsl.runtime.interchange import from_numpy
+
+        with self._lock:
+            words = numpy.array([self._seed, self._place], dtype="<u8")
+        return from_numpy(words.view(numpy.uint8))
+
+    def set_state(self, state: Tensor) -> Generator:
+        """Go back to what ``get_state`` has given.
+
+        Raises:
+            ConversionError: it is no such tensor.
+        """
+        content = bytes(getattr(state, "tolist", list)()) if _is_state(state) else b""
+        if len(content) != 16:
+            raise ConversionError("set_state expected what get_state gives, a contiguous uint8 tensor of 16 bytes")
+        with self._lock:
+            self._seed, self._place = int.from_bytes(content[:8], "little"), int.from_bytes(content[8:], "little")
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator of its own that goes on from the same place."""
+        made = Generator(self.device)
+        with self._lock:
+            made._seed, made._place = self._seed, self._place
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Generator on {self.device}, seed {self._seed}, {self._place} blocks used>"
+
+
+def _is_state(state: object) -> bool:
+    from opdsl.runtime.dtype import uint8
+    from opdsl.runtime.tensor import Tensor
+
+    return isinstance(state, Tensor) and state.dtype is uint8 and state.device is cpu and state.ndim == 1
+
+
+_defaults: dict[str, Generator] = {}
+_defaults_lock = threading.Lock()
+
+
+def default_generator(device: Device = cpu) -> Generator:
+    """The generator that is used where none is given; there is one for each type of device."""
+    with _defaults_lock:
+        found = _defaults.get(device.type)
+        if found is None:
+            found = _defaults[device.type] = Generator(device)
+        return found
+
+
+def generator_for(device: Device, given: Generator | None) -> Generator:
+    """The generator of a call: the one that is given, or the default one of the device.
+
+    Raises:
+        DeviceError: it is for another type of device.
+    """
+    if given is None:
+        return default_generator(device)
+    if given.device.type != device.type:
+        raise DeviceError(
+            f"Expected a '{device.type}' device type for generator but found '{given.device.type}'. "
+            f'Make one with Generator("{device.type}").'
+        )
+    return given
+
+
+def manual_seed(seed: int) -> Generator:
+    """Begin the sequence of a seed in the default generator of every device; returns that of the CPU.
+
+    Raises:
+        ConversionError, OptionError: as ``Generator.manual_seed``.
+    """
+    made = default_generator().manual_seed(seed)
+    with _defaults_lock:
+        others = [each for each in _defaults.values() if each is not made]
+    for each in others:
+        each.manual_seed(seed)
+    return made
+
+
+def initial_seed() -> int:
+    """The seed of the CPU's default generator."""
+    return default_generator().initial_seed()
+
+
+def seed() -> int:
+    """Begin a sequence that the operating system chooses in the CPU's default generator; returns the seed."""
+    return default_generator().seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the CPU's default generator."""
+    return default_generator().get_state()
+
+
+def set_rng_state(state: Tensor) -> None:
+    """Put the CPU's default generator into a state that ``get_rng_state`` has given."""
+    default_generator().set_state(state)
