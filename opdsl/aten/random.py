@@ -235,7 +235,7 @@ def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
 
 
-def _empty_like(self, dtype, layout, device, pin_memory, memory_format):
+def _empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return empty_like(
         self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
     )
@@ -394,7 +394,6 @@ def normal_mean_out(
 @normal_mean_out.kernel("CPU", "CUDA", "Meta")
 def normal_mean_out_kernel(mean, std, generator, out):
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-    resize_output(out, mean.shape)
     return out.normal_(0, std, generator=generator).add_(mean)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import numpy
@@ -97,9 +98,8 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
     dtype = target.dtype
     if dtype.is_complex:
         raise DTypeError("check_random_bounds handles only integral, floating-point and boolean types")
-    least, most = (0, 1) if dtype is bool_ else BOUNDS.get(dtype.name, (-_LARGEST - 1, _LARGEST))
-    if dtype.name in LARGEST:
-        least, most = -LARGEST[dtype.name], LARGEST[dtype.name]
+    largest: float = LARGEST.get(dtype.name, math.inf)
+    least, most = (0, 1) if dtype is bool_ else BOUNDS.get(dtype.name, (-largest, largest))
     check(least <= low <= most, f"from is out of bounds for {c_name(dtype)}")
     check(least <= last <= most, f"to - 1 is out of bounds for {c_name(dtype)}")
     count = last - low + 1
@@ -275,7 +275,17 @@ def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_fo
     return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
 
 
-def integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
+def integers_like(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+) -> Tensor:
     made = empty_like(
         self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
     )

@@ -6,7 +6,9 @@ import math
 import warnings
 from typing import Any
 
-from opdsl.aten.factories import check_size, empty, give_size
+from opdsl.aten.arithmetic import add, div, mul, sub
+from opdsl.aten.comparison import where
+from opdsl.aten.factories import check_size, empty, give_size, scalar_tensor
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
@@ -17,14 +19,18 @@ from opdsl.runtime import (
     DType,
     Layout,
     Tensor,
+    bfloat16,
     bool_,
     bump_version,
     complex64,
     complex128,
+    float16,
+    float32,
     float64,
     int64,
     make_view,
 )
+from opdsl.scalar.intrinsics import fma
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
@@ -110,21 +116,22 @@ def arange_start_out(
     ...
 
 
-def arange_element(row, column, start, step):
+def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
     return start + step * (row + column)
 
 
 @arange_start_out.kernel("CPU", "CUDA", "Meta")
 def arange_start_out_kernel(start, end, step, out):
     require_range(out.dtype, "arange_cpu")
-    for each in (start, end, step):
-        convert(each, float64)
+    begin, finish = (convert(each, float64) for each in (start, end))
+    stepping = convert(step, float64)
     dtype = int64 if not out.dtype.is_floating_point else float64
     first, last, stride = (convert(each, dtype) for each in (start, end, step))
     check(step != 0, "step must be nonzero")
-    check(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
-    check(end >= start if step > 0 else end <= start, "upper bound and lower bound inconsistent with step sign")
-    count = arange_count(first, last, stride) if out.dtype is int64 else math.ceil((end - start) / step)
+    check(math.isfinite(begin) and math.isfinite(finish), f"unsupported range: {start} -> {end}")
+    agree = finish >= begin if stepping > 0 else finish <= begin
+    check(agree, "upper bound and lower bound inconsistent with step sign")
+    count = arange_count(first, last, stride) if out.dtype is int64 else math.ceil((finish - begin) / stepping)
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")
     if out.numel() != count:
         if out.numel():
@@ -212,26 +219,45 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
         return out
     require_range(out.dtype, f"{name}_cpu", also_complex=True)
     begin, finish = (convert(each, out.dtype) for each in (first, last))
-    if not out.dtype.is_complex and base is None and not out.dtype.is_floating_point:
-        begin, finish = float(begin), float(finish)
     if steps == 1:
         finish = begin
+    if base is None and out.dtype in (float16, bfloat16):
+        return out.copy_(_halves_of_line(begin, finish, steps, out.dtype, out.device).view(out.shape))
+    if not out.dtype.is_complex and (base is not None or not out.dtype.is_floating_point):
+        begin, finish = float(begin), float(finish)
     step = (finish - begin) / max(steps - 1, 1)
-    given = (begin, finish, step, steps)
+    if out.dtype is float32 and base is None:
+        step = scalar_tensor(step, dtype=float32).item()
     if base is None:
-        return fill_by_index(out, linspace_element, given)
+        complete = linspace_complex if out.dtype.is_complex else linspace_element
+        return fill_by_index(out, complete, (begin, finish, step, steps))
     kind = complex if out.dtype.is_complex else float
     return fill_by_index(out, logspace_element, (kind(begin), kind(finish), kind(step), steps, kind(base)))
 
 
-def linspace_element(row, column, start, end, step, steps):
+def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: Device) -> Tensor:
+    """``linspace`` in 16 bits, which PyTorch rounds after every operation."""
+    first, last, count = (scalar_tensor(each, dtype=dtype, device=device) for each in (start, end, max(steps - 1, 1)))
+    step = div(sub(last, first), count)
+    index = arange(0, steps, device=device)
+    forward = add(mul(index.to(dtype), step), first)
+    backward = sub(last, mul(sub(steps - 1, index).to(dtype), step))
+    return where(index < steps // 2, forward, backward)
+
+
+def linspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any) -> Any:
     # Each half is counted from its own end, so that both ends are met exactly.
+    index = row + column
+    return fma(step, index, start) if index < steps // 2 else fma(-step, steps - index - 1, end)
+
+
+def linspace_complex(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any) -> Any:
     index = row + column
     return start + step * index if index < steps // 2 else end - step * (steps - index - 1)
 
 
-def logspace_element(row, column, start, end, step, steps, base):
-    return base ** linspace_element(row, column, start, end, step, steps)
+def logspace_element(row: Any, column: Any, start: Any, end: Any, step: Any, steps: Any, base: Any) -> Any:
+    return base ** linspace_complex(row, column, start, end, step, steps)
 
 
 @op("aten::linspace")

@@ -232,9 +232,7 @@ class Caller:
         handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
         signature = next(each for each in self.signatures if operator in (each.operator, each.out))
         places = dict(zip((each.name for each in signature.parameters[: signature.maximum]), self.slots, strict=False))
-        names = [
-            places[each].name if each in places and each not in named else each for each in operator.dynamic_names
-        ]
+        names = [places[each].name if each in places and each not in named else each for each in operator.dynamic_names]
         # What is left out is the overload's own default, where the union of the overloads has none.
         open_slots = {slot.name for slot in self.slots if slot.default is MISSING and not slot.required}
         defaults = {

@@ -27,7 +27,7 @@ _MASK = 0xFFFFFFFF
 _ROUNDS = 10
 
 
-def philox(a, b, c, d, k, m):  # type: ignore[no-untyped-def]
+def philox(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
     """A block of four random words of 32 bits: of the counter (a, b, c, d) and the key (k, m), words of 32 bits."""
     for _ in range(_ROUNDS):
         one = a * 0xD2511F53
@@ -37,17 +37,17 @@ def philox(a, b, c, d, k, m):  # type: ignore[no-untyped-def]
     return a, b, c, d
 
 
-def block(place, seed):  # type: ignore[no-untyped-def]
+def block(place: Any, seed: Any) -> Any:
     """The block at a place of a seed's sequence; both are taken as 64 bits."""
     return philox(place & _MASK, (place >> 32) & _MASK, 0, 0, seed & _MASK, (seed >> 32) & _MASK)
 
 
-def unit(high, low):  # type: ignore[no-untyped-def]
+def unit(high: Any, low: Any) -> Any:
     """A number from [0, 1), a multiple of 2**-53, of two words."""
     return float((high << 21) ^ (low >> 11)) * 2.0**-53
 
 
-def inner(high, low):  # type: ignore[no-untyped-def]
+def inner(high: Any, low: Any) -> Any:
     """A number from (0, 1), an odd multiple of 2**-53, of two words."""
     return (float((high << 20) ^ (low >> 12)) + 0.5) * 2.0**-52
 
@@ -56,58 +56,62 @@ def inner(high, low):  # type: ignore[no-untyped-def]
 # Each takes a place in two parts and the seed, then its numbers.
 
 
-def uniform(row, column, seed, low, high, digits):  # type: ignore[no-untyped-def]
+def uniform(row: Any, column: Any, seed: Any, low: Any, high: Any, digits: Any) -> Any:
     """Between ``low`` and ``high``; ``digits``: 2 to the number of binary digits that the result's dtype has."""
     a, b, _, _ = block(row + column, seed)
     return low + (high - low) * (math.floor(unit(a, b) * digits) / digits)
 
 
-def normal(row, column, seed, mean, std):  # type: ignore[no-untyped-def]
+def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
     """G. Box and M. Muller, A note on the generation of random normal deviates (1958)."""
     a, b, c, d = block(row + column, seed)
     return mean + std * (math.sqrt(-2.0 * math.log(inner(a, b))) * math.cos(2.0 * math.pi * unit(c, d)))
 
 
-def log_normal(row, column, seed, mean, std):  # type: ignore[no-untyped-def]
+def log_normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
     """The exponential of normal ones."""
     return math.exp(normal(row, column, seed, mean, std))
 
 
-def exponential(row, column, seed, rate):  # type: ignore[no-untyped-def]
+def exponential(row: Any, column: Any, seed: Any, rate: Any) -> Any:
     """By inversion."""
     a, b, _, _ = block(row + column, seed)
     return -math.log(inner(a, b)) / rate
 
 
-def cauchy(row, column, seed, median, sigma):  # type: ignore[no-untyped-def]
+def cauchy(row: Any, column: Any, seed: Any, median: Any, sigma: Any) -> Any:
     """By inversion."""
     a, b, _, _ = block(row + column, seed)
     return median + sigma * math.tan(math.pi * (inner(a, b) - 0.5))
 
 
-def geometric(row, column, seed, p):  # type: ignore[no-untyped-def]
+def geometric(row: Any, column: Any, seed: Any, p: Any) -> Any:
     """By inversion: the number of trials up to the first that succeeds."""
     a, b, _, _ = block(row + column, seed)
     return math.ceil(math.log(inner(a, b)) / math.log1p(-p))
 
 
-def bernoulli(row, column, seed, p):  # type: ignore[no-untyped-def]
+def bernoulli(row: Any, column: Any, seed: Any, p: Any) -> Any:
     """Whether a trial succeeds."""
     a, b, _, _ = block(row + column, seed)
     return unit(a, b) < p
 
 
-def integer(row, column, seed, low, count):  # type: ignore[no-untyped-def]
+def integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
     """One of ``count`` integers from ``low`` on; at most 2**63 - 1 of them."""
     a, b, _, _ = block(row + column, seed)
     return low + (((a & 0x7FFFFFFF) << 32) ^ b) % count
 
 
-def wide_integer(row, column, seed, low, count):  # type: ignore[no-untyped-def]
-    """One of 2**63 to 2**64 integers from ``low`` on; ``count`` as 64 bits, whose comparison is that without a sign."""
+def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
+    """One of 2**63 to 2**64 integers from ``low`` on; ``count`` as 64 bits, so that 0 stands for 2**64."""
     a, b, _, _ = block(row + column, seed)
-    word = (a << 32) ^ b
-    return low + (word - count if (word ^ (-(2**63))) >= (count ^ (-(2**63))) else word)
+    m, n = (count >> 32) & _MASK, count & _MASK
+    # The upper half of the product of 128 bits; a remainder would favour the integers that it meets twice.
+    one, two = a * n, b * m
+    carry = (((b * n) >> 32) & _MASK) + (one & _MASK) + (two & _MASK)
+    scaled = a * m + ((one >> 32) & _MASK) + ((two >> 32) & _MASK) + (carry >> 32)
+    return low + (scaled if count != 0 else (a << 32) ^ b)
 
 
 # ------------------------------------------------------------------------------------------------------- filled tensors

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Optional
 import pytest
 
 from opdsl.errors import AnnotationError, SchemaError
+from opdsl.runtime import Generator
 from opdsl.schema import (
     MISSING,
     Alias,
@@ -19,7 +20,6 @@ from opdsl.schema import (
     parse_schema,
     type_of,
 )
-from opdsl.runtime import Generator
 from opdsl.schema.vocabulary import (
     Bools,
     DeviceIndex,
