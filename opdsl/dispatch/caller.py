@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
+from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.recording import recorded
-from opdsl.dispatch.signature import Bound, Kind, Parameter, Signature, bind
+from opdsl.dispatch.signature import Bound, Signature, bind
+from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import State, current
 from opdsl.errors import ArgumentError, DTypeError, OpdslError
 from opdsl.runtime import Tensor
@@ -25,67 +27,23 @@ PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not g
 Plan = Callable[..., object]
 
 
-class Slot:
-    """One parameter of the generated function: the union of the overloads' parameters at its place.
-
-    Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
-    """
-
-    __slots__ = ("default", "keyword_only", "kinds", "name", "numbers", "required")
-
-    def __init__(self, parameters: Sequence[Parameter], *, everywhere: bool, keyword_only: bool) -> None:
-        first = parameters[0]
-        self.name = first.name
-        self.keyword_only = keyword_only
-        self.kinds = {each.kind for each in parameters}
-        self.numbers = Kind.NUMBER in self.kinds or any(each.accepts_number for each in parameters)
-        agreed = everywhere and all(each.default is first.default for each in parameters)
-        self.default = first.default if agreed else MISSING
-        self.required = everywhere and all(each.default is MISSING for each in parameters)
-
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether plans are handed its value, and do not know it beforehand."""
-        return bool(self.kinds & {Kind.TENSOR, Kind.NUMBER, Kind.TENSORS})
-
-    def key(self) -> str:
-        """The expression of its part of a plan's key."""
-        name = self.name
-        if self.kinds == {Kind.NUMBER}:
-            return f"§type({name})"
-        if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
-            # A number before the tensor is rare enough for the slow road.
-            plain = self.required and (name == "self" or not self.numbers)
-            return f"{name}.geometry" if plain else f"({name}.geometry if §type({name}) is §Tensor else §type({name}))"
-        if self.kinds == {Kind.TENSORS}:
-            return f"§tuple([§each.geometry for §each in {name}])"
-        if self.kinds == {Kind.VALUE}:
-            # An int is its own key: no other key is an int, so nothing that equals it is taken for it.
-            return f"({name} if §type({name}) is §int else §value_key({name}))"
-        return f"§mixed_key({name})"
+# The names that PyTorch's Python functions have for arguments beside the schema's: torchgen writes `input` for the
+# `self` of a function (PythonArgument.argument_str), and the parser knows NumPy's (numpy_compatibility_arg_names in
+# torch/csrc/utils/python_arg_parser.cpp).
+_OTHER_NAMES = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+}
 
 
-def _slots(signatures: Sequence[Signature]) -> list[Slot]:
-    """The union of the signatures' parameters: positional places first, then every name that has no place yet."""
-    longest = max((each.maximum for each in signatures), default=0)
-    slots: list[Slot] = []
-    names: set[str] = set()
-    for place in range(longest):
-        here = [each.parameters[place] for each in signatures if place < each.maximum]
-        # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
-        later = {each.name for one in signatures for each in one.parameters[place + 1 : one.maximum]}
-        here.sort(key=lambda each: each.name in later or each.name in names)
-        # Overloads that name this place otherwise share it; their names are keyword-only in the union.
-        slots.append(Slot(here, everywhere=len(here) == len(signatures), keyword_only=False))
-        names.add(slots[-1].name)
-    for signature in signatures:
-        for parameter in signature.parameters:
-            if parameter.name not in names:
-                names.add(parameter.name)
-                same = [each for one in signatures for each in one.parameters if each.name == parameter.name]
-                keyword_only = all(each.keyword_only for each in same)
-                slots.append(Slot(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True))
-    return slots
+def _aliases(slots: Sequence[Slot], is_method: bool) -> dict[str, str]:
+    """The other names of a function's parameters; a method's self has none, and no name that a parameter has itself."""
+    names = {slot.name for slot in slots}
+    named = names - {"self"} if is_method else names
+    return {other: name for name in sorted(named) for other in _OTHER_NAMES.get(name, ()) if other not in names}
 
 
 class Caller:
@@ -101,6 +59,8 @@ class Caller:
             methods of Python's operators must.
         parameters_of: the signatures whose parameters the function has, if these are not all; the caller of the
             ``out=`` forms has those of the caller that hands calls on to it, which so mean the same in both.
+        is_method: whether ``self`` is the tensor that the function is a method of.
+        takes_aliases: whether arguments may be given by the names that PyTorch's Python functions have for them.
     """
 
     def __init__(
@@ -113,6 +73,8 @@ class Caller:
         required_out: bool = False,
         returns_not_implemented: bool = False,
         parameters_of: Sequence[Signature] | None = None,
+        is_method: bool = False,
+        takes_aliases: bool = False,
     ) -> None:
         self.name = name
         self.signatures = tuple(signatures)
@@ -120,17 +82,41 @@ class Caller:
         self.required_out = required_out
         self.returns_not_implemented = returns_not_implemented
         union = self.signatures if parameters_of is None else parameters_of
-        self.slots = _slots(union)
+        self.slots = slots_of(union)
         spread = {each.spread for each in union if each.spread is not None}
         self.spread = spread.pop() if len(spread) == 1 else None
+        leading = next((slot for slot in self.slots if slot.may_lead_as_number and slot.required), None)
+        self.number_first = None if is_method or leading is None else leading.name
+        self.aliases = _aliases(self.slots, is_method) if takes_aliases and self.spread is None else {}
+        self.defaults = {slot.name: slot.default for slot in self.slots if not slot.required}
+        if out is not None:
+            self.defaults["out"] = None
         self.plans: dict[State, dict[object, object]] = {}
         self.stored = 0
         self.generation = 0
         self.lock = threading.Lock()
-        self.source = _write(self)
+        self.source = write(self)
         self.namespace = namespace
         self.function = _compile(self)
         self._path: Callable[..., tuple[object, ...]] = namespace.pop("path")  # type: ignore[assignment]
+
+    def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
+        """A call with names that PyTorch knows beside the schema's; once more with the schema's.
+
+        Args:
+            values: every parameter of the function.
+            named: what was given under other names.
+        """
+        meant = dict(values)
+        for name, value in named.items():
+            own = self.aliases.get(name, name)
+            is_free = own in meant and meant[own] is self.defaults.get(own, MISSING)
+            # What no parameter means, or one that was given already, is for the error.
+            meant[own if is_free else name] = value
+        if meant.keys() == values.keys():
+            return self.function(**meant)
+        given = {name: value for name, value in meant.items() if value is not self.defaults.get(name, MISSING)}
+        return self.slow((), given, None)
 
     def forget(self) -> None:
         """Drop all plans; the ones being made now are not stored any more."""
@@ -283,157 +269,12 @@ def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, o
     names: dict[str, object] = {"plan": plan, "missing": MISSING}
     names.update({f"default_{name}": value for name, value in defaults.items()})
     passed = [f"§default_{name} if {name} is §missing else {name}" if name in defaults else name for name in wanted]
-    namespace = {_free_name(name, handed): value for name, value in names.items()}
+    namespace = {free_name(name, handed): value for name, value in names.items()}
     text = f"def adapted({', '.join(handed)}):\n    return §plan({', '.join(passed)})\n"
-    exec(_with_free_names(text, handed), namespace)
+    exec(with_free_names(text, handed), namespace)
     adapted = namespace["adapted"]
     assert callable(adapted)
     return adapted
-
-
-# ------------------------------------------------------------------------------------------------- writing the source
-
-
-def _parameters(caller: Caller) -> str:
-    """The parameter list of the generated function."""
-    spread = caller.spread
-    parts: list[str] = []
-    after_star = False
-    for place, slot in enumerate(caller.slots):
-        if spread is not None and place == spread:
-            parts.append(f"*{slot.name}")
-            after_star = True
-            continue
-        if slot.keyword_only and not after_star:
-            parts.append("*")
-            after_star = True
-        parts.append(slot.name if slot.required else f"{slot.name}=§default_{slot.name}")
-    if caller.required_out:
-        parts += ["out"] if after_star else ["*", "out"]
-    elif caller.out is not None:
-        parts += ["out=None"] if after_star else ["*", "out=None"]
-    if spread is not None:
-        parts.append("**§named")
-    return ", ".join(parts)
-
-
-def _keys(caller: Caller, *, with_options: bool) -> list[str]:
-    """The expressions of the nested keys: one level for each required argument, the options within the last one."""
-    spread = caller.spread
-    levels: list[str] = []
-    options: list[str] = []
-    for place, slot in enumerate(caller.slots):
-        if spread is not None and place == spread:
-            levels.append("§spread")
-        elif slot.required:
-            levels.append(slot.key())
-        else:
-            options.append(slot.key())
-    if caller.required_out:
-        levels.append("out.geometry")
-    if not with_options or not options:
-        return levels or ["None"]
-    return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]
-
-
-def _spread(caller: Caller) -> list[str]:
-    """The lines that make the key of arguments that are spread: themselves, where all of them are ints."""
-    if caller.spread is None:
-        return []
-    name = caller.slots[caller.spread].name
-    return [
-        f"    for §each in {name}:",
-        "        if §type(§each) is not §int:",
-        f"            §spread = §spread_key({name})",
-        "            break",
-        "    else:",
-        f"        §spread = {name}",
-    ]
-
-
-def _slow_call(caller: Caller) -> str:
-    """The expression that hands everything given to the slow road."""
-    if caller.spread is not None:
-        before = [slot.name for slot in caller.slots[: caller.spread]]
-        spread_name = caller.slots[caller.spread].name
-        positional = f"({', '.join([*before, '*' + spread_name])},)"
-        rest = [slot for slot in caller.slots if slot.keyword_only]
-    else:
-        names = [slot.name for slot in caller.slots if not slot.keyword_only]
-        positional = f"({', '.join(names)}{',' * (len(names) == 1)})"
-        rest = [slot for slot in caller.slots if slot.keyword_only]
-    named = [f"{slot.name!r}: {slot.name}" for slot in rest]
-    if caller.required_out:
-        named.append("'out': out")
-    if caller.spread is not None:
-        named.append("**§named")
-    return f"§slow({positional}, {{{', '.join(named)}}})"
-
-
-def _write(caller: Caller) -> str:
-    """The source of the function and of ``path``, which forms the same keys for the slow road."""
-    parameters = _parameters(caller)
-    options = [slot for place, slot in enumerate(caller.slots) if not slot.required and place != caller.spread]
-    dynamic = [slot.name for place, slot in enumerate(caller.slots) if slot.is_dynamic and place != caller.spread]
-    passed = ", ".join(dynamic + (["out"] if caller.required_out else []))
-    direct = "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=False))
-    full = "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=True))
-    at_default = " and ".join(f"{slot.name} is §default_{slot.name}" for slot in options)
-    slow = _slow_call(caller)
-    lines = [f"def {caller.name}({parameters}):"]
-    if caller.out is not None:
-        arguments = [slot.name for slot in caller.slots if not slot.keyword_only]
-        if caller.spread is not None:
-            arguments[caller.spread] = "*" + arguments[caller.spread]
-        arguments += [f"{slot.name}={slot.name}" for slot in caller.slots if slot.keyword_only]
-        more = ["**§named"] if caller.spread is not None else []
-        lines += [
-            "    if out is not None:",
-            f"        return §call_out({', '.join([*arguments, 'out=out', *more])})",
-        ]
-    if caller.spread is not None:
-        lines += ["    if §named:", f"        return {slow}"]
-    lines += [*_spread(caller), "    try:"]
-    if options:
-        lines += [
-            f"        if {at_default}:",
-            f"            §plan = {direct}",
-            "        else:",
-            f"            §plan = {full}",
-        ]
-    else:
-        lines.append(f"        §plan = {direct}")
-    # The slow road lies outside the handler, so that its errors do not show a KeyError as their context.
-    lines += [
-        "    except (§KeyError, §AttributeError, §TypeError):",
-        "        pass",
-        "    else:",
-        f"        return §plan({passed})",
-        f"    return {slow}",
-    ]
-    tuple_of = [", ".join(_keys(caller, with_options=each)) for each in (False, True)]
-    lines += ["", "", f"def path({parameters}):", *_spread(caller)]
-    if options:
-        lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
-    lines.append(f"    return ({tuple_of[1]},)")
-    return _with_free_names("\n".join(lines) + "\n", {slot.name for slot in caller.slots})
-
-
-def _free_name(name: str, taken: Collection[str]) -> str:
-    """A name of ours, made longer until no parameter has it."""
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _with_free_names(source: str, taken: Collection[str]) -> str:
-    """The source with our own names, which are marked in it, made different from those of the parameters."""
-    plain, *marked = source.split("§")
-    parts = [plain]
-    for part in marked:
-        length = next((place for place, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
-        parts += [_free_name(part[:length], taken), part[length:]]
-    return "".join(parts)
 
 
 def _compile(caller: Caller) -> FunctionType:
@@ -446,13 +287,15 @@ def _compile(caller: Caller) -> FunctionType:
         "mixed_key": mixed_key,
         "spread_key": spread_key,
         "slow": _slow_road(caller),
+        "missing": MISSING,
+        "by_other_names": caller.by_other_names,
         "call_out": None if caller.out is None else caller.out.function,
         **{each.__name__: each for each in (type, tuple, int, KeyError, AttributeError, TypeError)},
         **{f"default_{slot.name}": slot.default for slot in caller.slots},
     }
     taken = {slot.name for slot in caller.slots}
     namespace = caller.namespace
-    namespace.update({_free_name(name, taken): value for name, value in names.items()})
+    namespace.update({free_name(name, taken): value for name, value in names.items()})
     filename = f"<opdsl caller {caller.name} {id(caller):x}>"
     exec(compile(caller.source, filename, "exec"), namespace)
     linecache.cache[filename] = (len(caller.source), None, caller.source.splitlines(keepends=True), filename)
@@ -466,7 +309,10 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
     places = [slot for slot in caller.slots if not slot.keyword_only]
     # What only some overloads take by position is handed on by name, which all of them take.
     by_name = {each.name for one in caller.signatures for each in one.parameters if each.keyword_only}
-    defaults = {slot.name: slot.default for slot in caller.slots if not slot.required}
+    defaults = caller.defaults
+
+    def is_given(name: str, value: object) -> bool:
+        return value is not MISSING and not (name in defaults and value is defaults[name])
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
         positional: list[object] = []
@@ -476,13 +322,13 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
             positional = list(given)
             pairs = ()
         for slot, value in pairs:
-            if slot.name in defaults and value is defaults[slot.name]:
+            if not is_given(slot.name, value):
                 continue
             if len(positional) == places.index(slot) and slot.name not in by_name:
                 positional.append(value)
             else:
                 rest[slot.name] = value
-        rest |= {name: value for name, value in named.items() if name not in defaults or value is not defaults[name]}
+        rest |= {name: value for name, value in named.items() if is_given(name, value)}
         arguments = tuple(positional)
         return caller.slow(arguments, rest, caller.path(arguments, rest))
 

@@ -32,14 +32,28 @@ def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool =
 
 
 def make_caller(
-    name: str, signatures: list[Signature], namespace: dict[str, object], *, not_implemented: bool = False
+    name: str,
+    signatures: list[Signature],
+    namespace: dict[str, object],
+    *,
+    is_method: bool,
+    not_implemented: bool,
+    takes_aliases: bool,
 ) -> Caller:
     """The caller of a packet's signatures, with that of their ``out=`` forms where there are any."""
     outs = [each for each in signatures if each.out is not None]
     out: Caller | None = None
     if outs and any(each.operator for each in signatures):
         out = Caller(name, outs, {"__name__": namespace["__name__"]}, required_out=True, parameters_of=signatures)
-    return Caller(name, signatures, namespace, out=out, returns_not_implemented=not_implemented)
+    return Caller(
+        name,
+        signatures,
+        namespace,
+        out=out,
+        is_method=is_method,
+        returns_not_implemented=not_implemented,
+        takes_aliases=takes_aliases,
+    )
 
 
 class Packet:
@@ -88,7 +102,15 @@ class Packet:
                     "Declare it again, or keep the library open."
                 )
             signatures = pair(chosen, skip_self=is_method, with_out=not is_method)
-            return make_caller(name or self.base, signatures, namespace, not_implemented=not_implemented)
+            return make_caller(
+                name or self.base,
+                signatures,
+                namespace,
+                is_method=is_method,
+                not_implemented=not_implemented,
+                # Operators of others have the names of their schema alone, as PyTorch's custom operators.
+                takes_aliases=self.name.startswith("aten::") and not not_implemented,
+            )
 
         facade = Facade(name or self.base, self.module, make)
         self.facades.append(facade)

@@ -1,0 +1,175 @@
+"""The source of the functions that users call. What it names of ours is marked with ``§`` until it is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.caller import Caller
+
+
+def _parameters(caller: Caller) -> str:
+    """The parameter list of the generated function."""
+    spread = caller.spread
+    parts: list[str] = []
+    after_star = False
+    for place, slot in enumerate(caller.slots):
+        if spread is not None and place == spread:
+            parts.append(f"*{slot.name}")
+            after_star = True
+            continue
+        if slot.keyword_only and not after_star:
+            parts.append("*")
+            after_star = True
+        if not slot.required:
+            parts.append(f"{slot.name}=§default_{slot.name}")
+        else:
+            # What may come by another name is missed where it is bound, not where Python calls the function.
+            parts.append(f"{slot.name}=§missing" if caller.aliases else slot.name)
+    if caller.required_out:
+        parts += ["out"] if after_star else ["*", "out"]
+    elif caller.out is not None:
+        parts += ["out=None"] if after_star else ["*", "out=None"]
+    if spread is not None or caller.aliases:
+        parts.append("**§named")
+    return ", ".join(parts)
+
+
+def _keys(caller: Caller, *, with_options: bool, as_tensor: bool = True) -> list[str]:
+    """The expressions of the nested keys: one level for each required argument, the options within the last one."""
+    spread = caller.spread
+    levels: list[str] = []
+    options: list[str] = []
+    for place, slot in enumerate(caller.slots):
+        if spread is not None and place == spread:
+            levels.append("§spread")
+        elif slot.required:
+            levels.append(slot.key(as_tensor=as_tensor))
+        else:
+            options.append(slot.key())
+    if caller.required_out:
+        levels.append("out.geometry")
+    if not with_options or not options:
+        return levels or ["None"]
+    return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]
+
+
+def _spread(caller: Caller) -> list[str]:
+    """The lines that make the key of arguments that are spread: themselves, where all of them are ints."""
+    if caller.spread is None:
+        return []
+    name = caller.slots[caller.spread].name
+    return [
+        f"    for §each in {name}:",
+        "        if §type(§each) is not §int:",
+        f"            §spread = §spread_key({name})",
+        "            break",
+        "    else:",
+        f"        §spread = {name}",
+    ]
+
+
+def _slow_call(caller: Caller) -> str:
+    """The expression that hands everything given to the slow road."""
+    if caller.spread is not None:
+        before = [slot.name for slot in caller.slots[: caller.spread]]
+        spread_name = caller.slots[caller.spread].name
+        positional = f"({', '.join([*before, '*' + spread_name])},)"
+        rest = [slot for slot in caller.slots if slot.keyword_only]
+    else:
+        names = [slot.name for slot in caller.slots if not slot.keyword_only]
+        positional = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        rest = [slot for slot in caller.slots if slot.keyword_only]
+    named = [f"{slot.name!r}: {slot.name}" for slot in rest]
+    if caller.required_out:
+        named.append("'out': out")
+    if caller.spread is not None:
+        named.append("**§named")
+    return f"§slow({positional}, {{{', '.join(named)}}})"
+
+
+def write(caller: Caller) -> str:
+    """The source of the function and of ``path``, which forms the same keys for the slow road."""
+    parameters = _parameters(caller)
+    slow = _slow_call(caller)
+    lines = [f"def {caller.name}({parameters}):"]
+    if caller.aliases:
+        values = ", ".join(f"{slot.name!r}: {slot.name}" for slot in caller.slots)
+        out = ", 'out': out" if caller.out is not None else ""
+        lines += ["    if §named:", f"        return §by_other_names({{{values}{out}}}, §named)"]
+    if caller.out is not None:
+        lines += ["    if out is not None:", f"        return §call_out({_passed_on(caller)})"]
+    if caller.spread is not None:
+        lines += ["    if §named:", f"        return {slow}"]
+    lines += _spread(caller)
+    lines += _look_up(caller)
+    if caller.number_first is not None:
+        lines.append(f"    if §type({caller.number_first}) is not §Tensor:")
+        lines += [f"    {line}" for line in _look_up(caller, as_tensor=False)]
+    lines += [f"    return {slow}", "", "", f"def path({parameters}):", *_spread(caller)]
+    tuple_of = [", ".join(_keys(caller, with_options=each, as_tensor=False)) for each in (False, True)]
+    at_default = _at_default(caller)
+    if at_default:
+        lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
+    lines.append(f"    return ({tuple_of[1]},)")
+    return with_free_names("\n".join(lines) + "\n", {slot.name for slot in caller.slots})
+
+
+def _passed_on(caller: Caller) -> str:
+    """The arguments with which the caller of the ``out=`` forms is called."""
+    arguments = [slot.name for slot in caller.slots if not slot.keyword_only]
+    if caller.spread is not None:
+        arguments[caller.spread] = "*" + arguments[caller.spread]
+    arguments += [f"{slot.name}={slot.name}" for slot in caller.slots if slot.keyword_only]
+    return ", ".join([*arguments, "out=out", *(["**§named"] if caller.spread is not None else [])])
+
+
+def _at_default(caller: Caller) -> str:
+    """The expression that tells whether no option is given; empty where there are none."""
+    options = [slot for place, slot in enumerate(caller.slots) if not slot.required and place != caller.spread]
+    return " and ".join(f"{slot.name} is §default_{slot.name}" for slot in options)
+
+
+def _look_up(caller: Caller, *, as_tensor: bool = True) -> list[str]:
+    """The lines that look a plan up and return what it gives.
+
+    The slow road lies outside the handler, so that its errors do not show a KeyError as their context.
+    """
+    dynamic = [slot.name for place, slot in enumerate(caller.slots) if slot.is_dynamic and place != caller.spread]
+    passed = ", ".join(dynamic + (["out"] if caller.required_out else []))
+    direct, full = (
+        "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(caller, with_options=each, as_tensor=as_tensor))
+        for each in (False, True)
+    )
+    at_default = _at_default(caller)
+    lines = [f"        §plan = {direct}"]
+    if at_default:
+        lines = [
+            f"        if {at_default}:",
+            f"            §plan = {direct}",
+            "        else:",
+            f"            §plan = {full}",
+        ]
+    handler = ["    except (§KeyError, §AttributeError, §TypeError):", "        pass"]
+    return ["    try:", *lines, *handler, "    else:", f"        return §plan({passed})"]
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A name of ours, made longer until no parameter has it."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def with_free_names(source: str, taken: Collection[str]) -> str:
+    """The source with our own names, which are marked in it, made different from those of the parameters."""
+    plain, *marked = source.split("§")
+    parts = [plain]
+    for part in marked:
+        length = next((place for place, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
+        parts += [free_name(part[:length], taken), part[length:]]
+    return "".join(parts)
+
+
+__all__ = ["free_name", "with_free_names", "write"]
