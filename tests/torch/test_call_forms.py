@@ -1,0 +1,249 @@
+"""Every form in which a packet can be called: it reaches the overload that PyTorch's call reaches, or is refused as there.
+
+The forms follow from the schemas: each argument in turn is every kind of value, given by place, by its name and by
+PyTorch's other names for it; too many, too few and unknown arguments are among them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import torch
+from torch._C._profiler import _ExperimentalConfig
+from torch.profiler import ProfilerActivity, profile, record_function
+
+import opdsl
+from opdsl.schema import Argument
+from tests.torch.twins import Twins, of
+
+# What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `g` one that requires
+# a gradient, `c` bools, `v` a vector.
+VALUES = (
+    "x",
+    "z",
+    "i",
+    "g",
+    "c",
+    "v",
+    "2",
+    "1.5",
+    "True",
+    "1j",
+    "None",
+    "'sum'",
+    "numpy.float64(1.5)",
+    "numpy.int64(1)",
+    "numpy.bool_(True)",
+    "(0, 1)",
+    "[0]",
+    "()",
+    "(True,)",
+    "(1.5, 2)",
+    "(numpy.int64(1), 0)",
+    "(i, 0)",
+    "[x, x]",
+    "(x, None)",
+    "lib.float64",
+    "float",
+    "'cpu'",
+    "slice(1)",
+)
+
+# A value that fits, by schema type.
+FITTING = {
+    "Tensor": "x",
+    "Tensor[]": "[x, x]",
+    "Scalar": "2",
+    "int": "0",
+    "SymInt": "0",
+    "float": "1.5",
+    "bool": "True",
+    "int[]": "(0, 1)",
+    "SymInt[]": "(0, 1)",
+    "Scalar[]": "(1, 2)",
+    "float[]": "(1.5, 2.0)",
+    "bool[]": "(True, True)",
+    "ScalarType": "lib.float64",
+    "MemoryFormat": "lib.contiguous_format",
+    "Layout": "lib.strided",
+    "Device": "'cpu'",
+    "str": "'sum'",
+}
+
+OTHER_NAMES = {"self": "input", "other": "x2", "dim": "axis", "keepdim": "keepdims"}
+
+# Python functions of torch, and what PyTorch's own bindings do by hand (python_torch_functions_manual.cpp,
+# python_variable_methods.cpp); their calls reach several operators, or one that the schema does not say.
+BY_HAND = frozenset(
+    ("nonzero", "contiguous", "to", "arange", "range", "full", "ones_like", "item", "copy_", "requires_grad_")
+)  # fmt: skip
+
+
+class Form(NamedTuple):
+    """One call, as an expression."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def names(lib: Any) -> dict[str, Any]:
+    """What forms are made of; new each time, since some are written."""
+    tensors = {
+        "x": torch.arange(4.0).reshape(2, 2),
+        "z": torch.tensor(2.0),
+        "i": torch.tensor(1),
+        "c": torch.ones(2, 2, dtype=torch.bool),
+        "v": torch.arange(2.0),
+        "out": torch.empty(0),
+    }
+    known = tensors if lib is torch else Twins().of(tensors)
+    return {"lib": lib, "numpy": numpy, "g": lib.full((), 2.0, requires_grad=True), **known}
+
+
+@cache
+def packets() -> tuple[str, ...]:
+    """The packets whose calls PyTorch's generated bindings take."""
+    opdsl.registry  # noqa: B018  loads the operators
+    found = []
+    for packet in opdsl.registry.packets.values():
+        base = packet.base
+        callables = [getattr(torch, base, None), getattr(torch.Tensor, base, None)]
+        generated = any(type(each).__name__ in ("builtin_function_or_method", "method_descriptor") for each in callables)
+        if packet.name.startswith("aten::") and generated and base not in BY_HAND:
+            found.append(base)
+    return tuple(sorted(found))
+
+
+def forms(base: str) -> Iterator[Form]:
+    """The calls of a packet, as a function and as a method."""
+    packet = opdsl.registry.packets[f"aten::{base}"]
+    bound = [each for each in packet.overloads.values() if each.is_bound]
+    for kind in ("function", "method"):
+        chosen = [each for each in bound if kind in str(each.properties["variants"])]
+        binding = getattr(torch if kind == "function" else torch.Tensor, base, None)
+        generated = type(binding).__name__ in ("builtin_function_or_method", "method_descriptor")
+        for operator in chosen if generated else ():
+            schema = operator.schema
+            yield from _forms(base, kind, list(schema.positional), list(schema.keyword_only), has_out=bool(schema.out))
+
+
+def _fitting(argument: Argument) -> str:
+    text = str(argument.type).removesuffix("?")
+    bare = text.partition("[")[0] + "[]" if "[" in text else text
+    return FITTING.get(bare, "None")
+
+
+def _forms(base: str, kind: str, places: list[Argument], options: list[Argument], *, has_out: bool) -> Iterator[Form]:
+    options = [each for each in options if each.alias is None]
+    if kind == "method":
+        places = [each for each in places if each.name != "self"]
+    handle = f"lib.{base}" if kind == "function" else f"x.{base}"
+
+    def call(given: list[str], named: dict[str, str]) -> Form:
+        parts = [*given, *(f"{name}={value}" for name, value in named.items())]
+        return Form(f"{handle}({', '.join(parts)})")
+
+    required = [each for each in places if each.default is None]
+    base_given = [_fitting(each) for each in required]
+    base_named = {each.python_name: _fitting(each) for each in options if each.default is None}
+    if has_out:
+        base_named["out"] = "out"
+    yield call(base_given, base_named)
+    for place, argument in enumerate(places):
+        before = [_fitting(each) for each in places[:place]]
+        after = [_fitting(each) for each in required if each not in places[: place + 1]]
+        rest = {each.python_name: value for each, value in zip(places[place + 1 :], after, strict=False)}
+        for value in VALUES:
+            yield call([*before, value, *after], base_named)
+        yield call([*before, *after], base_named)
+        for name in (argument.python_name, OTHER_NAMES.get(argument.name, "")):
+            # PyTorch's functions know `self` as `input` alone; ours know both.
+            if name and not (name == "self" and kind == "function"):
+                for value in (_fitting(argument), "None"):
+                    yield call(before, {**base_named, name: value, **rest})
+    for argument in options:
+        for value in VALUES:
+            yield call(base_given, {**base_named, argument.python_name: value})
+    yield call([*base_given, *["x"] * 5], base_named)
+    yield call(base_given, {**base_named, "unknown": "2"})
+
+
+def reached_in_torch(calls: list[Form]) -> list[str | None]:
+    """The operator that each call reaches; None where the arguments fit none."""
+    settings = _ExperimentalConfig(capture_overload_names=True)
+    refused: set[int] = set()
+    with profile(activities=[ProfilerActivity.CPU], experimental_config=settings) as recorded:
+        for number, form in enumerate(calls):
+            known = names(torch)
+            code = compile(form.text, form.text, "eval")
+            with record_function(f"call {number}"):
+                try:
+                    eval(code, known)
+                except TypeError:
+                    refused.add(number)
+                except Exception:  # noqa: S110  what is reached counts, not what comes of it
+                    pass
+    events = sorted(recorded.profiler.kineto_results.events(), key=lambda each: (each.start_ns(), -each.duration_ns()))
+    found: dict[int, str] = {}
+    number, ends, end_of_call = -1, 0, 0
+    for event in events:
+        if event.name().startswith("call "):
+            number = int(event.name().removeprefix("call "))
+            ends, end_of_call = 0, event.start_ns() + event.duration_ns()
+        elif event.name().startswith("aten::") and ends <= event.start_ns() <= end_of_call:
+            overload = event.overload_name()
+            found[number] = f"{event.name()}.{overload}" if overload else event.name()
+            ends = event.start_ns() + event.duration_ns()
+    # A number read from a tensor on the way to a refusal is no reached operator.
+    return [None if number in refused else found.get(number) for number in range(len(calls))]
+
+
+class First(opdsl.DispatchMode):
+    """Notes the last operator that the program calls itself."""
+
+    before_decomposition = True
+    reached: str | None = None
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.reached = operator.schema.name.qualified
+        return operator(*args, **kwargs)
+
+
+def reached_in_ours(form: Form) -> str | None:
+    """The same of ours."""
+    known = names(opdsl)
+    mode = First()
+    with mode:
+        try:
+            eval(form.text, known)
+        except TypeError:
+            return None
+        except Exception:  # noqa: S110
+            pass
+    return mode.reached
+
+
+@pytest.mark.parametrize("base", packets())
+def test_every_form_reaches_torchs_overload(base: str) -> None:
+    calls = list(dict.fromkeys(forms(base)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = reached_in_torch(calls)
+        reached = [reached_in_ours(each) for each in calls]
+    pairs = zip(calls, expected, reached, strict=True)
+    assert [f"{call}: {there}, not {here}" for call, there, here in pairs if there != here] == []
+    assert any(expected)
+
+
+def test_numbers_that_require_gradients_are_no_numbers() -> None:
+    wanted = opdsl.full((), 2.0, requires_grad=True)
+    with pytest.raises(TypeError):
+        opdsl.full((2,), wanted)
+    assert opdsl.full((2,), of(torch.tensor(2.0))).tolist() == [2.0, 2.0]
