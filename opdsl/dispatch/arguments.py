@@ -7,6 +7,7 @@ A converter takes what the caller gave and returns what the kernel gets, or ``NO
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
@@ -14,7 +15,8 @@ from typing import Final
 
 import numpy
 
-from opdsl.runtime import Device, Tensor, to_dtype
+from opdsl.errors import ConversionError
+from opdsl.runtime import Device, Tensor, bool_, to_dtype
 from opdsl.schema import Argument, ListType, OptionalType, Type
 
 
@@ -103,6 +105,31 @@ def to_int(value: object) -> object:
     return tensor.item()
 
 
+def to_index(value: object) -> object:
+    """An element of a list of ints: whatever Python takes for an index, a tensor of one integer too."""
+    if type(value) is int:
+        return value
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except (TypeError, ConversionError):
+        return NO_MATCH
+
+
+def to_first_index(value: object) -> object:
+    """The first element of a list of ints, which tells that it is one: no bool."""
+    return NO_MATCH if isinstance(value, bool) else to_index(value)
+
+
+def to_symbolic_index(value: object) -> object:
+    """The same of a SymInt, which a bool tensor is not."""
+    return NO_MATCH if isinstance(value, Tensor) and value.dtype is bool_ else to_index(value)
+
+
+def to_symbolic_int(value: object) -> object:
+    """A SymInt: an index that is no bool."""
+    return NO_MATCH if isinstance(value, bool) else to_symbolic_index(value)
+
+
 def to_float(value: object) -> object:
     """A real number: an int stays an int, a kernel converts it in its own precision."""
     if isinstance(value, (float, int)):
@@ -114,10 +141,8 @@ def to_float(value: object) -> object:
 
 
 def to_bool(value: object) -> object:
-    """A bool, or NumPy's."""
-    if isinstance(value, bool):
-        return value
-    return bool(value) if isinstance(value, numpy.bool_) else NO_MATCH
+    """A bool; NumPy's is none to PyTorch."""
+    return value if isinstance(value, bool) else NO_MATCH
 
 
 def to_text(value: object) -> object:
@@ -147,7 +172,7 @@ _BASE: dict[str, Converter] = {
     "Tensor": to_tensor,
     "Scalar": to_scalar,
     "int": to_int,
-    "SymInt": to_int,
+    "SymInt": to_symbolic_int,
     "DeviceIndex": to_int,
     "DimVector": to_int,
     "float": to_float,
@@ -156,6 +181,13 @@ _BASE: dict[str, Converter] = {
     "str": to_text,
     "ScalarType": to_scalar_type,
     "Device": to_device,
+}
+
+
+# PyTorch looks at the first element of a list of ints to tell what it is, and reads the others as Python reads indices.
+_ELEMENTS: dict[str, tuple[Converter, Converter]] = {
+    "int": (to_first_index, to_index),
+    "SymInt": (to_symbolic_int, to_symbolic_index),
 }
 
 
@@ -183,7 +215,8 @@ def converter(kind: Type, accepts_number: bool = False) -> Converter:
     if isinstance(kind, OptionalType):
         return _optional(converter(kind.element, accepts_number))
     if isinstance(kind, ListType):
-        return _list(converter(kind.element), kind.size)
+        element = converter(kind.element)
+        return _list(*_ELEMENTS.get(str(kind.element), (element, element)), kind.size)
     name = str(kind)
     if name == "Tensor" and accepts_number:
         return to_tensor_or_number
@@ -197,16 +230,22 @@ def _optional(inner: Converter) -> Converter:
     return convert
 
 
-def _list(inner: Converter, size: int | None) -> Converter:
-    """A list or tuple of the element type, as a tuple; a sized list also takes one bare element, repeated."""
+def _list(first: Converter, later: Converter, size: int | None) -> Converter:
+    """A list or tuple of the element type, as a tuple; a sized list also takes one bare element, repeated.
+
+    Args:
+        first: converts the first element, or the bare one.
+        later: converts the others.
+        size: of a sized list.
+    """
 
     def convert(value: object) -> object:
         if not isinstance(value, (list, tuple)):
-            if size is None or isinstance(value, Tensor):
+            if size is None:
                 return NO_MATCH
-            element = inner(value)
+            element = first(value)
             return NO_MATCH if element is NO_MATCH else (element,) * size
-        elements = tuple([inner(each) for each in value])
+        elements = tuple([later(each) if place else first(each) for place, each in enumerate(value)])
         # Identity, not `in`: a tensor's == is an operator.
         return NO_MATCH if any(each is NO_MATCH for each in elements) else elements
 

@@ -87,7 +87,8 @@ class Caller:
         self.spread = spread.pop() if len(spread) == 1 else None
         leading = next((slot for slot in self.slots if slot.may_lead_as_number and slot.required), None)
         self.number_first = None if is_method or leading is None else leading.name
-        self.aliases = _aliases(self.slots, is_method) if takes_aliases and self.spread is None else {}
+        self.aliases = _aliases(self.slots, is_method) if takes_aliases else {}
+        self.renames = bool(self.aliases) and self.spread is None
         self.defaults = {slot.name: slot.default for slot in self.slots if not slot.required}
         if out is not None:
             self.defaults["out"] = None
@@ -110,13 +111,16 @@ class Caller:
         meant = dict(values)
         for name, value in named.items():
             own = self.aliases.get(name, name)
-            is_free = own in meant and meant[own] is self.defaults.get(own, MISSING)
+            is_free = own in meant and not self.is_given(own, meant[own])
             # What no parameter means, or one that was given already, is for the error.
             meant[own if is_free else name] = value
         if meant.keys() == values.keys():
             return self.function(**meant)
-        given = {name: value for name, value in meant.items() if value is not self.defaults.get(name, MISSING)}
-        return self.slow((), given, None)
+        return self.slow((), {name: value for name, value in meant.items() if self.is_given(name, value)}, None)
+
+    def is_given(self, name: str, value: object) -> bool:
+        """Whether a parameter has another value than where it is left out."""
+        return value is not MISSING and not (name in self.defaults and value is self.defaults[name])
 
     def forget(self) -> None:
         """Drop all plans; the ones being made now are not stored any more."""
@@ -309,10 +313,6 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
     places = [slot for slot in caller.slots if not slot.keyword_only]
     # What only some overloads take by position is handed on by name, which all of them take.
     by_name = {each.name for one in caller.signatures for each in one.parameters if each.keyword_only}
-    defaults = caller.defaults
-
-    def is_given(name: str, value: object) -> bool:
-        return value is not MISSING and not (name in defaults and value is defaults[name])
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
         positional: list[object] = []
@@ -321,14 +321,16 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
         if caller.spread is not None:
             positional = list(given)
             pairs = ()
+            own = {name: caller.aliases.get(name, name) for name in named}
+            named = {name if own[name] in named else own[name]: value for name, value in named.items()}
         for slot, value in pairs:
-            if not is_given(slot.name, value):
+            if not caller.is_given(slot.name, value):
                 continue
             if len(positional) == places.index(slot) and slot.name not in by_name:
                 positional.append(value)
             else:
                 rest[slot.name] = value
-        rest |= {name: value for name, value in named.items() if is_given(name, value)}
+        rest |= {name: value for name, value in named.items() if caller.is_given(name, value)}
         arguments = tuple(positional)
         return caller.slow(arguments, rest, caller.path(arguments, rest))
 

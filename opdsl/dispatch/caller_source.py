@@ -26,12 +26,12 @@ def _parameters(caller: Caller) -> str:
             parts.append(f"{slot.name}=§default_{slot.name}")
         else:
             # What may come by another name is missed where it is bound, not where Python calls the function.
-            parts.append(f"{slot.name}=§missing" if caller.aliases else slot.name)
+            parts.append(f"{slot.name}=§missing" if caller.renames else slot.name)
     if caller.required_out:
         parts += ["out"] if after_star else ["*", "out"]
     elif caller.out is not None:
         parts += ["out=None"] if after_star else ["*", "out=None"]
-    if spread is not None or caller.aliases:
+    if spread is not None or caller.renames:
         parts.append("**§named")
     return ", ".join(parts)
 
@@ -94,7 +94,7 @@ def write(caller: Caller) -> str:
     parameters = _parameters(caller)
     slow = _slow_call(caller)
     lines = [f"def {caller.name}({parameters}):"]
-    if caller.aliases:
+    if caller.renames:
         values = ", ".join(f"{slot.name!r}: {slot.name}" for slot in caller.slots)
         out = ", 'out': out" if caller.out is not None else ""
         lines += ["    if §named:", f"        return §by_other_names({{{values}{out}}}, §named)"]
@@ -102,7 +102,6 @@ def write(caller: Caller) -> str:
         lines += ["    if out is not None:", f"        return §call_out({_passed_on(caller)})"]
     if caller.spread is not None:
         lines += ["    if §named:", f"        return {slow}"]
-    lines += _spread(caller)
     lines += _look_up(caller)
     if caller.number_first is not None:
         lines.append(f"    if §type({caller.number_first}) is not §Tensor:")
@@ -152,7 +151,8 @@ def _look_up(caller: Caller, *, as_tensor: bool = True) -> list[str]:
             f"            §plan = {full}",
         ]
     handler = ["    except (§KeyError, §AttributeError, §TypeError):", "        pass"]
-    return ["    try:", *lines, *handler, "    else:", f"        return §plan({passed})"]
+    spread = [f"    {line}" for line in _spread(caller)]
+    return ["    try:", *spread, *lines, *handler, "    else:", f"        return §plan({passed})"]
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

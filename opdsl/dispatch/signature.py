@@ -131,7 +131,8 @@ class Signature:
         Returns:
             The operator that the call reaches with its arguments, or why it does not fit.
         """
-        if len(given) > self.maximum and self.spread is None:
+        spread = self._spread(given)
+        if len(given) > self.maximum and spread is NO_MATCH:
             plural = "" if self.maximum == 1 else "s"
             was = "was" if len(given) == 1 else "were"
             return Mismatch(
@@ -142,8 +143,7 @@ class Signature:
         for position, parameter in enumerate(self.parameters):
             if position < len(given) and not parameter.keyword_only:
                 value = given[position]
-                spread = self._spread(position, given)
-                if spread is not NO_MATCH:
+                if position == self.spread and spread is not NO_MATCH:
                     values[parameter.name] = spread
                     continue
             elif parameter.name in named:
@@ -160,14 +160,12 @@ class Signature:
             values[parameter.name] = converted
         return self._finish(values, named, used)
 
-    def _spread(self, position: int, given: tuple[object, ...]) -> object:
+    def _spread(self, given: tuple[object, ...]) -> object:
         """All positional arguments as one list of ints: ``x.view(2, 3)``."""
-        if position != self.spread:
+        rest = () if self.spread is None else given[self.spread :]
+        if self.spread is None or not rest or (len(rest) == 1 and isinstance(rest[0], (list, tuple))):
             return NO_MATCH
-        rest = given[position:]
-        if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
-            return NO_MATCH
-        return self.parameters[position].convert(rest)
+        return self.parameters[self.spread].convert(rest)
 
     @staticmethod
     def _convert(parameter: Parameter, value: object) -> object:

@@ -1,4 +1,4 @@
-"""Every form in which a packet can be called: it reaches the overload that PyTorch's call reaches, or is refused as there.
+"""Every form of a call: it reaches the overload that PyTorch's call reaches, or is refused as there.
 
 The forms follow from the schemas: each argument in turn is every kind of value, given by place, by its name and by
 PyTorch's other names for it; too many, too few and unknown arguments are among them.
@@ -18,16 +18,19 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile, record_function
 
 import opdsl
+from opdsl.dispatch import Operator
 from opdsl.schema import Argument
 from tests.torch.twins import Twins, of
 
-# What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `g` one that requires
-# a gradient, `c` bools, `v` a vector.
+# What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one
+# that requires a gradient, `o` a vector of one integer, `c` bools, `v` a vector.
 VALUES = (
     "x",
     "z",
     "i",
     "g",
+    "t",
+    "o",
     "c",
     "v",
     "2",
@@ -46,6 +49,14 @@ VALUES = (
     "(1.5, 2)",
     "(numpy.int64(1), 0)",
     "(i, 0)",
+    "(0, i)",
+    "(t, 0)",
+    "[o]",
+    "(0, z)",
+    "(0, 1.5)",
+    "(0, True)",
+    "(0, None)",
+    "[[0], 1]",
     "[x, x]",
     "(x, None)",
     "lib.float64",
@@ -75,13 +86,20 @@ FITTING = {
     "str": "'sum'",
 }
 
-OTHER_NAMES = {"self": "input", "other": "x2", "dim": "axis", "keepdim": "keepdims"}
+OTHER_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",)}
 
 # Python functions of torch, and what PyTorch's own bindings do by hand (python_torch_functions_manual.cpp,
 # python_variable_methods.cpp); their calls reach several operators, or one that the schema does not say.
-BY_HAND = frozenset(
-    ("nonzero", "contiguous", "to", "arange", "range", "full", "ones_like", "item", "copy_", "requires_grad_")
-)  # fmt: skip
+BY_HAND = frozenset(("nonzero", "contiguous", "to", "arange", "range", "full", "item", "copy_", "requires_grad_"))
+
+
+KINDS = {"function": torch, "method": torch.Tensor}
+
+
+def is_binding(kind: str, base: str) -> bool:
+    """Whether PyTorch has a name as a binding in C++, and not as a Python function or not at all."""
+    found = type(getattr(KINDS[kind], base, None))
+    return found.__name__ in ("builtin_function_or_method", "method_descriptor")
 
 
 class Form(NamedTuple):
@@ -99,6 +117,8 @@ def names(lib: Any) -> dict[str, Any]:
         "x": torch.arange(4.0).reshape(2, 2),
         "z": torch.tensor(2.0),
         "i": torch.tensor(1),
+        "t": torch.tensor(True),
+        "o": torch.tensor([1]),
         "c": torch.ones(2, 2, dtype=torch.bool),
         "v": torch.arange(2.0),
         "out": torch.empty(0),
@@ -113,11 +133,11 @@ def packets() -> tuple[str, ...]:
     opdsl.registry  # noqa: B018  loads the operators
     found = []
     for packet in opdsl.registry.packets.values():
-        base = packet.base
-        callables = [getattr(torch, base, None), getattr(torch.Tensor, base, None)]
-        generated = any(type(each).__name__ in ("builtin_function_or_method", "method_descriptor") for each in callables)
-        if packet.name.startswith("aten::") and generated and base not in BY_HAND:
-            found.append(base)
+        reached = (
+            any(is_generated(each) for each in packet.overloads.values()) if packet.name[:6] == "aten::" else False
+        )
+        if reached and packet.base not in BY_HAND and any(is_binding(kind, packet.base) for kind in KINDS):
+            found.append(packet.base)
     return tuple(sorted(found))
 
 
@@ -125,19 +145,28 @@ def forms(base: str) -> Iterator[Form]:
     """The calls of a packet, as a function and as a method."""
     packet = opdsl.registry.packets[f"aten::{base}"]
     bound = [each for each in packet.overloads.values() if each.is_bound]
-    for kind in ("function", "method"):
-        chosen = [each for each in bound if kind in str(each.properties["variants"])]
-        binding = getattr(torch if kind == "function" else torch.Tensor, base, None)
-        generated = type(binding).__name__ in ("builtin_function_or_method", "method_descriptor")
-        for operator in chosen if generated else ():
+    for kind in filter(lambda each: is_binding(each, base), KINDS):
+        for operator in [each for each in bound if kind in str(each.properties["variants"]) and is_generated(each)]:
             schema = operator.schema
             yield from _forms(base, kind, list(schema.positional), list(schema.keyword_only), has_out=bool(schema.out))
+
+
+def is_generated(operator: Operator) -> bool:
+    """Whether PyTorch generates a binding of it: not where its C++ decides, nor for what ``autogen`` makes."""
+    theirs = getattr(getattr(torch.ops.aten, operator.schema.name.base), operator.schema.name.overload or "default")
+    return not operator.properties.get("manual_cpp_binding") and torch.Tag.generated not in theirs.tags
 
 
 def _fitting(argument: Argument) -> str:
     text = str(argument.type).removesuffix("?")
     bare = text.partition("[")[0] + "[]" if "[" in text else text
     return FITTING.get(bare, "None")
+
+
+def _name(argument: Argument, kind: str) -> str:
+    """PyTorch's functions know a tensor `self` as `input` alone; ours know both."""
+    is_input = argument.name == "self" and kind == "function" and str(argument.type) == "Tensor"
+    return "input" if is_input else argument.python_name
 
 
 def _forms(base: str, kind: str, places: list[Argument], options: list[Argument], *, has_out: bool) -> Iterator[Form]:
@@ -159,18 +188,18 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
     for place, argument in enumerate(places):
         before = [_fitting(each) for each in places[:place]]
         after = [_fitting(each) for each in required if each not in places[: place + 1]]
-        rest = {each.python_name: value for each, value in zip(places[place + 1 :], after, strict=False)}
+        rest = {_name(each, kind): value for each, value in zip(places[place + 1 :], after, strict=False)}
         for value in VALUES:
             yield call([*before, value, *after], base_named)
         yield call([*before, *after], base_named)
-        for name in (argument.python_name, OTHER_NAMES.get(argument.name, "")):
-            # PyTorch's functions know `self` as `input` alone; ours know both.
-            if name and not (name == "self" and kind == "function"):
-                for value in (_fitting(argument), "None"):
-                    yield call(before, {**base_named, name: value, **rest})
+        for name in dict.fromkeys((_name(argument, kind), *OTHER_NAMES.get(_name(argument, kind), ()))):
+            for value in (_fitting(argument), "None"):
+                yield call(before, {**base_named, name: value, **rest})
     for argument in options:
         for value in VALUES:
-            yield call(base_given, {**base_named, argument.python_name: value})
+            # A number is a device of an accelerator, which PyTorch may be built without.
+            if str(argument.type) != "Device?" or value[0] not in "12n":
+                yield call(base_given, {**base_named, argument.python_name: value})
     yield call([*base_given, *["x"] * 5], base_named)
     yield call(base_given, {**base_named, "unknown": "2"})
 
@@ -188,7 +217,7 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
                     eval(code, known)
                 except TypeError:
                     refused.add(number)
-                except Exception:  # noqa: S110  what is reached counts, not what comes of it
+                except Exception:
                     pass
     events = sorted(recorded.profiler.kineto_results.events(), key=lambda each: (each.start_ns(), -each.duration_ns()))
     found: dict[int, str] = {}
@@ -201,7 +230,8 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
             overload = event.overload_name()
             found[number] = f"{event.name()}.{overload}" if overload else event.name()
             ends = event.start_ns() + event.duration_ns()
-    # A number read from a tensor on the way to a refusal is no reached operator.
+    # A number that is read from a tensor, to be refused, is no reached operator.
+    refused |= {number for number, name in found.items() if name == "aten::item"}
     return [None if number in refused else found.get(number) for number in range(len(calls))]
 
 
@@ -225,7 +255,7 @@ def reached_in_ours(form: Form) -> str | None:
             eval(form.text, known)
         except TypeError:
             return None
-        except Exception:  # noqa: S110
+        except Exception:
             pass
     return mode.reached
 

@@ -1,4 +1,4 @@
-"""Which overload a Python call reaches: recorded in PyTorch by its profiler, in ours where the kernel is looked up."""
+"""Which overload a Python call reaches: recorded in PyTorch by its profiler, in ours by a mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
 import opdsl
-from opdsl.dispatch import Operator
+from opdsl import DispatchMode
 from tests.torch.twins import Twins
 
 BINARY = ("add", "sub", "mul", "div")
@@ -36,6 +36,14 @@ CALLS = (
     *(f"lib.{name}(x, True)" for name in ("add", "mul", "div")),
     "lib.mul(True, x)",
     "lib.add(x, y, alpha=2)",
+    "lib.add(input=x, other=y)",
+    "lib.add(x, x2=y)",
+    "lib.mul(x1=x, x2=y, out=out)",
+    "lib.sum(x, axis=1, keepdims=True)",
+    "lib.sum(a=x, axis=(0, 1), out=out)",
+    "x.sum(axis=1)",
+    "x.squeeze(axis=0)",
+    "lib.squeeze(input=x, axis=(0, 1))",
     "lib.sub(x, 3, alpha=2)",
     "lib.rsub(x, y)",
     "lib.rsub(x, 2)",
@@ -185,37 +193,23 @@ def _outermost(recorded: profile) -> Any:
     return ends[-1]
 
 
-@pytest.fixture
-def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operators whose kernels are looked up outside of any other's, in order."""
-    names: list[str] = []
-    depth = 0
-    find = Operator.find
+class Reached(DispatchMode):
+    """Notes the operators that a program calls itself, in order."""
 
-    def recording(operator: Operator, arguments: Any, state: Any) -> Any:
-        kernel = find(operator, arguments, state)
+    before_decomposition = True
 
-        def run(*values: object) -> object:
-            nonlocal depth
-            if depth == 0:
-                names.append(operator.name)
-            depth += 1
-            try:
-                return kernel(*values)
-            finally:
-                depth -= 1
+    def __init__(self) -> None:
+        self.names: list[str] = []
 
-        return run
-
-    opdsl.add  # noqa: B018  loads the operators
-    for packet in opdsl.registry.packets.values():
-        packet.forget()
-    monkeypatch.setattr(Operator, "find", recording)
-    return names
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.names.append(operator.schema.name.qualified)
+        return operator(*args, **kwargs)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_call_reaches_torchs_overload(call: str, reached: list[str]) -> None:
+def test_call_reaches_torchs_overload(call: str) -> None:
     expected = reached_in_torch(call)
-    eval(call, {"lib": opdsl, "n": numpy.float64(2.5), **Twins().of(operands())})
-    assert reached[-1] == expected
+    values = Twins().of(operands())
+    with Reached() as reached:
+        eval(call, {"lib": opdsl, "n": numpy.float64(2.5), **values})
+    assert reached.names[-1] == expected

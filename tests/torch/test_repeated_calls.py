@@ -229,3 +229,54 @@ def test_dtypes_as_arguments(first: str, second: str) -> None:
     for name in (first, second, first):
         assert_agree(of(x).to(getattr(opdsl, name)), x.to(getattr(torch, name)))
         assert_agree(opdsl.full((2,), 1, dtype=getattr(opdsl, name)), torch.full((2,), 1, dtype=getattr(torch, name)))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_numbers_before_the_tensor(name: str) -> None:
+    choices = [
+        (number, tensor)
+        for number in (2, 2.5, True)
+        for tensor in (torch.arange(3.0), torch.arange(3), torch.arange(3.0)[:2])
+    ][:6]
+    in_every_order(lambda lib, pair: getattr(lib, name)(pair[0], pair[1]), choices)
+
+
+def test_a_number_before_the_tensor_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = opdsl.ones(3)
+    opdsl.mul(2, x)
+    monkeypatch.setattr(opdsl.dispatch.Operator, "find", None)
+    assert opdsl.mul(3, x).tolist() == [3.0] * 3
+
+
+def test_names_of_arguments() -> None:
+    x = ordinary(torch.float32, (3, 4))
+    choices = [{"dim": 0}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"dim": 1, "keepdims": True}, {"axis": (0, 1)}]
+    in_every_order(lambda lib, named: lib.sum(input=x if lib is torch else of(x), **named), choices)
+
+
+def test_a_call_by_other_names_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = opdsl.ones(3, 2)
+    opdsl.sum(x, dim=0)
+    monkeypatch.setattr(opdsl.dispatch.Operator, "find", None)
+    assert opdsl.sum(input=x, axis=0).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib, x: lib.sum(x, dim=0, axis=1),
+        lambda lib, x: lib.add(x, x, input=x),
+        lambda lib, x: lib.add(x, x2=x, other=x),
+        lambda lib, x: lib.add(x),
+        lambda lib, x: lib.add(),
+        lambda lib, x: lib.add(x, x, unknown=1),
+        lambda lib, x: x.sum(unknown=1),
+        lambda lib, x: x.add(input=x),
+        lambda lib, x: x.view(axis=2),
+    ],
+)
+def test_names_that_are_given_twice_or_not_known(call: Callable[[Any, Any], Any]) -> None:
+    x = torch.ones(2)
+    for lib, value in ((torch, x), (opdsl, of(x))):
+        with pytest.raises(TypeError):
+            call(lib, value)
