@@ -134,7 +134,7 @@ def to_float(value: object) -> object:
     """A real number: an int stays an int, a kernel converts it in its own precision."""
     if isinstance(value, (float, int)):
         return value
-    if isinstance(value, (numpy.floating, numpy.integer)):
+    if isinstance(value, (numpy.floating, numpy.integer, numpy.bool_)):
         return value.item()
     tensor = _zero_dim(value)
     return NO_MATCH if tensor is None or tensor.dtype.is_complex else tensor.item()

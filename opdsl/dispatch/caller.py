@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
@@ -89,6 +89,8 @@ class Caller:
         self.number_first = None if is_method or leading is None else leading.name
         self.aliases = _aliases(self.slots, is_method) if takes_aliases else {}
         self.renames = bool(self.aliases) and self.spread is None
+        # What may come by another name is missed where it is bound, not where Python calls the function.
+        self.is_lenient = self.renames or not all(slot.has_one_name for slot in self.slots)
         self.defaults = {slot.name: slot.default for slot in self.slots if not slot.required}
         if out is not None:
             self.defaults["out"] = None

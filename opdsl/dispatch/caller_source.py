@@ -25,8 +25,7 @@ def _parameters(caller: Caller) -> str:
         if not slot.required:
             parts.append(f"{slot.name}=§default_{slot.name}")
         else:
-            # What may come by another name is missed where it is bound, not where Python calls the function.
-            parts.append(f"{slot.name}=§missing" if caller.renames else slot.name)
+            parts.append(f"{slot.name}=§missing" if caller.is_lenient else slot.name)
     if caller.required_out:
         parts += ["out"] if after_star else ["*", "out"]
     elif caller.out is not None:

@@ -186,9 +186,9 @@ class Signature:
                 return Mismatch('missing the required argument "out"', general=True)
             arguments = tuple(values[each.python_name] for each in self.operator.schema.arguments)
             return Bound(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
-        return self._bind_out(values, out)
+        return self._bind_out(values, out, named)
 
-    def _bind_out(self, values: dict[str, object], out: object) -> Bound | Mismatch:
+    def _bind_out(self, values: dict[str, object], out: object, named: Mapping[str, object]) -> Bound | Mismatch:
         if self.out is None:
             return Mismatch("got an unexpected keyword argument 'out'", general=True)
         outs = (out,) if isinstance(out, Tensor) else out
@@ -197,7 +197,7 @@ class Signature:
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
         names = [each.python_name for each in self.out.schema.arguments]
-        _check_options({name: value for name, value in values.items() if name not in names}, outs[0])
+        _check_options({name: value for name, value in values.items() if name in named and name not in names}, outs[0])
         arguments = [values[name] for name in names if name not in self.out_names]
         return Bound(self.out, (*arguments, *outs))
 

@@ -14,7 +14,7 @@ class Slot:
     Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
     """
 
-    __slots__ = ("default", "keyword_only", "kinds", "name", "numbers", "required")
+    __slots__ = ("default", "has_one_name", "keyword_only", "kinds", "name", "numbers", "required")
 
     def __init__(self, parameters: Sequence[Parameter], *, everywhere: bool, keyword_only: bool) -> None:
         first = parameters[0]
@@ -25,6 +25,7 @@ class Slot:
         agreed = everywhere and all(each.default is first.default for each in parameters)
         self.default = first.default if agreed else MISSING
         self.required = everywhere and all(each.default is MISSING for each in parameters)
+        self.has_one_name = all(each.name == self.name for each in parameters)
 
     @property
     def is_dynamic(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 import numpy
@@ -192,7 +193,10 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
         for value in VALUES:
             yield call([*before, value, *after], base_named)
         yield call([*before, *after], base_named)
-        for name in dict.fromkeys((_name(argument, kind), *OTHER_NAMES.get(_name(argument, kind), ()))):
+        own = _name(argument, kind)
+        # A name that Python forbids cannot be written; ours has an underscore for it.
+        names = [] if iskeyword(argument.name) else [own, *OTHER_NAMES.get(own, ())]
+        for name in names:
             for value in (_fitting(argument), "None"):
                 yield call(before, {**base_named, name: value, **rest})
     for argument in options:
