@@ -6,6 +6,7 @@ everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops
 
 from __future__ import annotations
 
+import builtins as _builtins
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ from opdsl.dispatch import (
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
 from opdsl.dispatch import registry as _registry
+from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
+from opdsl.dispatch.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import (
     Array,
@@ -109,6 +112,13 @@ if TYPE_CHECKING:
     from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
 
+    fft: PythonModule
+    linalg: PythonModule
+    nested: PythonModule
+    nn: PythonModule
+    sparse: PythonModule
+    special: PythonModule
+
 __version__ = "0.1.0"
 
 
@@ -155,7 +165,11 @@ def _attribute(name: str) -> Any:
     if name == "registry" or name in _LAZY:
         _load_aten()  # whoever looks at operators, or overrides them, wants all of them
         return getattr(importlib.import_module(_LAZY.get(name, "opdsl.dispatch")), name)
-    value: Any = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
+    value: Any
+    if name in PYTHON_MODULES:
+        value = _python_module(name)
+    else:
+        value = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
     globals()[name] = value
     return value
 
@@ -169,18 +183,46 @@ else:
 
 
 def _function(name: str) -> Any:
+    """The function of a packet of aten, if PyTorch has it in the package itself."""
     importlib.import_module("opdsl.aten").load_packet(name)
     packet = _registry.packets.get(f"aten::{name}")
-    variants = [] if packet is None else [str(each.properties["variants"]) for each in packet.overloads.values()]
-    if packet is None or not any("function" in each for each in variants):
+    if packet is None:
         raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
+    module = module_of(packet)
+    if module is not None:
+        short = name.removeprefix(f"{module}_")
+        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}: as in PyTorch it is {module}.{short}.")
     return packet.main.build()
 
 
-def __dir__() -> list[str]:
+def _find_packet(name: str) -> Packet | None:
+    """The packet of a name of aten, loaded if the library has it."""
+    aten = importlib.import_module("opdsl.aten")
+    if name in aten.PACKETS:
+        aten.load_packet(name)
+    return _registry.packets.get(f"aten::{name}")
+
+
+def _aten_names() -> list[str]:
     _load_aten()
-    functions = {name.removeprefix("aten::") for name in _registry.packets if name.startswith("aten::")}
-    return sorted(globals().keys() | _SUBMODULES | _LAZY.keys() | {"tensor", "registry", "check"} | functions)
+    return [name.removeprefix("aten::") for name in tuple(_registry.packets) if name.startswith("aten::")]
+
+
+def _python_module(name: str) -> PythonModule:
+    return PythonModule(name, _find_packet, _aten_names)
+
+
+def _is_function(name: str) -> _builtins.bool:
+    try:
+        return module_of(_registry.packets[f"aten::{name}"]) is None
+    except UnknownOperatorError:
+        return False
+
+
+def __dir__() -> list[str]:
+    functions = {name for name in _aten_names() if _is_function(name)}
+    others = {*_SUBMODULES, *_LAZY, *PYTHON_MODULES, "tensor", "registry", "check"}
+    return sorted(globals().keys() | others | functions)
 
 
 __all__ = [

@@ -7,6 +7,7 @@ from types import FunctionType
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
 from opdsl.dispatch import Operator, Packet, registry
+from opdsl.dispatch.bindings import is_bound
 from opdsl.dispatch.loading import sources_are_deferred
 from opdsl.runtime import install_method, remove_method
 
@@ -28,9 +29,7 @@ def dress(declaration: Declaration) -> FunctionType:
         if operator is declaration.main:
             main = function
         declaration.functions[variant] = function
-        # Only the process's own operators are methods of its tensors.
-        is_own = declaration.library.registry is registry
-        if is_own and "method" in str(operator.properties.get("variants", "")):
+        if "method" in str(operator.properties.get("variants", "")) and _is_method(declaration, packet):
             _install(declaration, packet)
     assert main is not None, "a declaration has at least one operator"
     if not sources_are_deferred():
@@ -55,6 +54,13 @@ def _describe(function: FunctionType, declaration: Declaration, operator: Operat
         function.__qualname__ = declared.__qualname__
         function.__dict__["__wrapped__"] = declared
     return function
+
+
+def _is_method(declaration: Declaration, packet: Packet) -> bool:
+    """Whether Tensor gets the method: only the process's own operators, and of PyTorch's those that Python binds."""
+    if declaration.library.registry is not registry:
+        return False
+    return not packet.name.startswith("aten::") or is_bound(packet.base, as_method=True)
 
 
 def _install(declaration: Declaration, packet: Packet) -> None:

@@ -10,10 +10,13 @@ import torch
 import torchgen
 from torchgen.api import python
 from torchgen.gen import parse_native_yaml
+from torchgen.model import Variant
+from torchgen.packaged.autograd.gen_python_functions import SKIP_PYTHON_BINDINGS
 
 import opdsl
 from opdsl import Device, DType, Layout, Library, Tensor
 from opdsl.dispatch.backend_select import needs_backend_select, takes_requires_grad
+from opdsl.dispatch.bindings import PYTHON_MODULES, is_bound
 
 NATIVE = Path(torchgen.__file__).parent / "packaged/ATen/native"
 
@@ -79,3 +82,102 @@ def test_a_category_makes_a_factory_of_an_operator_that_takes_tensors(category: 
         else:
             with pytest.raises(TypeError, match="requires_grad"):
                 made(opdsl.ones((2,)), requires_grad=False)
+
+
+# ---------------------------------------------------------------------------------------------------- python_module
+
+# What gen_python_functions.py leaves out and PyTorch binds by hand.
+FUNCTIONS_BY_HAND = {
+    "nonzero", "range", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor",
+    "sparse_csc_tensor", "sparse_csr_tensor",
+}  # fmt: skip
+
+
+def test_python_binds_the_functions_that_pytorch_binds() -> None:
+    names = {str(entry.func.name.name) for entry in entries()}
+    skipped = {each for each in names if any(pattern.match(each) for pattern in SKIP_PYTHON_BINDINGS)}
+    assert {each for each in names if not is_bound(each)} == skipped - FUNCTIONS_BY_HAND
+
+
+def test_tensor_has_the_methods_that_pytorchs_has() -> None:
+    entry_is_method = (each for each in entries() if Variant.method in each.variants)
+    names = {str(each.func.name.name) for each in entry_is_method} - {"index"}  # torch.Tensor.index is another thing
+    assert {each for each in names if is_bound(each, as_method=True)} == {
+        each for each in names if hasattr(torch.Tensor, each)
+    }
+
+
+def packets() -> list[str]:
+    return sorted(
+        {each.packet_name.removeprefix("aten::") for each in opdsl.registry if each.name.startswith("aten::")}
+    )
+
+
+def test_the_package_has_the_functions_that_torch_has() -> None:
+    assert [each for each in packets() if hasattr(opdsl, each) != hasattr(torch, each)] == []
+
+
+def test_tensor_has_the_methods_that_torchs_has() -> None:
+    names = [each for each in packets() if any("method" in str(one.properties["variants"]) for one in overloads(each))]
+    assert [each for each in names if hasattr(Tensor, each) != hasattr(torch.Tensor, each)] == []
+
+
+def overloads(packet: str) -> list[opdsl.dispatch.Operator]:
+    return list(opdsl.registry.packets[f"aten::{packet}"].overloads.values())
+
+
+@pytest.mark.parametrize("module", PYTHON_MODULES)
+def test_a_module_has_the_functions_that_torchs_has(module: str) -> None:
+    ours, theirs = getattr(opdsl, module), getattr(torch._C, f"_{module}")
+    assert [each for each in packets() if hasattr(ours, each) != hasattr(theirs, each)] == []
+
+
+@pytest.fixture
+def norm_of_linalg():
+    with Library("aten") as library:
+
+        @library.op("aten::linalg_testnorm", python_module="linalg")
+        def linalg_testnorm(self: Tensor) -> Tensor:
+            return self.clone()
+
+        yield linalg_testnorm
+
+
+def test_a_function_is_found_under_both_of_its_names(norm_of_linalg) -> None:
+    assert opdsl.linalg.linalg_testnorm is opdsl.linalg.testnorm is norm_of_linalg
+
+
+def test_a_module_completes_its_short_names(norm_of_linalg) -> None:
+    assert "testnorm" in dir(opdsl.linalg)
+
+
+def test_a_function_of_a_module_is_none_of_the_package(norm_of_linalg) -> None:
+    with pytest.raises(AttributeError, match=r"it is linalg\.testnorm"):
+        opdsl.linalg_testnorm  # noqa: B018
+    assert "linalg_testnorm" not in dir(opdsl)
+
+
+def test_a_function_of_a_module_is_found_among_all_operators(norm_of_linalg) -> None:
+    assert opdsl.ops.aten.linalg_testnorm(opdsl.tensor([1.0])).item() == 1.0
+
+
+def test_functional_is_the_module_nn_itself() -> None:
+    assert opdsl.nn.functional is opdsl.nn
+
+
+def test_a_name_that_a_module_has_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"opdsl\.fft has no function 'nope'"):
+        opdsl.fft.nope  # noqa: B018
+
+
+def test_a_name_that_pytorch_does_not_bind_is_found_in_ops_only() -> None:
+    with Library("aten") as library:
+
+        @library.op("aten::testing_backward", variants="function, method")
+        def testing_backward(self: Tensor) -> Tensor:
+            return self
+
+        with pytest.raises(AttributeError, match=r"opdsl\.ops\.aten\.testing_backward"):
+            opdsl.testing_backward  # noqa: B018
+        assert "testing_backward" not in dir(opdsl) and not hasattr(Tensor, "testing_backward")
+        assert opdsl.ops.aten.testing_backward(opdsl.tensor([1.0])).item() == 1.0

@@ -34,7 +34,7 @@ VIEWS: dict[str, View] = {
     "squeeze": lambda lib, x: lib.squeeze(x),
     "squeeze_dim": lambda lib, x: lib.squeeze(x, 1),
     "unbind": lambda lib, x: lib.unbind(x, 1),
-    "alias": lambda lib, x: x.alias() if lib is opdsl else lib.ops.aten.alias(x),
+    "alias": lambda lib, x: lib.ops.aten.alias(x),
     "detach": lambda lib, x: x.detach(),
     "view_as": lambda lib, x: x.view_as(lib.empty(24, 5)),
     "reshape_as": lambda lib, x: x.reshape_as(lib.empty(24, 5)),
