@@ -275,7 +275,6 @@ METHODS: dict[str, str] = {
     "new_zeros": "likes",
     "nonzero": "indexing",
     "normal_": "random",
-    "numpy_T": "transpositions",
     "numpy_T": "views",
     "permute": "transpositions",
     "random_": "random_integers",
