@@ -20,13 +20,14 @@ import opdsl
 import opdsl.aten as aten
 import opdsl.aten.special_methods as special_methods
 from opdsl.runtime import Tensor
+from opdsl.runtime.tensor import LateMethod
 
 packets, methods = {}, {}
 for topic in aten.TOPICS:
     before = dict(vars(Tensor))
     aten.load_topic(topic)
     for name, value in vars(Tensor).items():
-        if before.get(name) is not value:
+        if before.get(name) is not value and not isinstance(value, LateMethod):
             methods[name] = topic
 for name in (*special_methods.DIRECT, *special_methods.OTHERS):
     methods[name] = "special_methods"
