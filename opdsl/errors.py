@@ -93,6 +93,10 @@ class ConversionError(OpdslError, RuntimeError, ValueError, TypeError):
     """
 
 
+class NoElementsError(ConversionError, NotImplementedError):
+    """A meta tensor is copied to where there are elements; PyTorch raises NotImplementedError for it."""
+
+
 class ShapeError(OpdslError, RuntimeError):
     """Shapes do not fit each other, or the operator."""
 

@@ -28,6 +28,7 @@ TOPICS = (
     "likes",
     "filling",
     "copying",
+    "conversions",
     "indexing",
     "arithmetic",
     "mathematics",

@@ -1,10 +1,10 @@
-"""Copies, and tensors of another dtype."""
+"""Copies."""
 
 from __future__ import annotations
 
 from opdsl.declare import op
-from opdsl.kernels import cast, clone, copy_
-from opdsl.runtime import DType, MemoryFormat, Tensor
+from opdsl.kernels import clone, copy_
+from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias
 
 
@@ -51,18 +51,3 @@ def contiguous(
     if self.is_contiguous(memory_format):
         return self
     return self.clone(memory_format=memory_format)
-
-
-@op("aten::to.dtype", variants="method", device_check="NoCheck", device_guard=False)
-def to_dtype_tensor(
-    self: Tensor[Alias("a")],
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor[Alias("a")]:
-    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
-    if self.dtype is dtype and not copy:
-        return self
-    made = cast(self, dtype)
-    return made if memory_format is None else made.contiguous(memory_format=memory_format)

@@ -43,7 +43,7 @@ _NAMES = frozenset(_UNBOUND.split())
 # Methods and attributes of those that PyTorch writes by hand.
 _WRITTEN_BY_HAND = (
     "_version contiguous copy_ data dim get_device is_contiguous is_leaf item mH mT numel output_nr requires_grad_ "
-    "retains_grad set_ size storage_offset stride to"
+    "retains_grad set_ size storage_offset stride"
 )
 _METHODS = frozenset(_WRITTEN_BY_HAND.split())
 

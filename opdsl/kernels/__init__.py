@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.meta import MetaContext
     from opdsl.kernels.outputs import new_tensor, resize, resize_output
     from opdsl.kernels.pointwise import PointwiseDefinition
-    from opdsl.kernels.primitives import cast, check_inplace, clone, copy_, fill_, write_out
+    from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.random import fill_random_
     from opdsl.kernels.reduction import ReductionDefinition, sum_to
     from opdsl.kernels.structured import Definition, StructuredKernel
@@ -35,6 +35,7 @@ __all__ = [
     "check",
     "check_inplace",
     "clone",
+    "copied",
     "copy_",
     "fill_",
     "fill_by_index",
@@ -58,6 +59,7 @@ _MODULES = {
     "check": "checks",
     "check_inplace": "primitives",
     "clone": "primitives",
+    "copied": "primitives",
     "copy_": "primitives",
     "fill_": "primitives",
     "fill_by_index": "indexed",

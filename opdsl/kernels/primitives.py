@@ -69,7 +69,12 @@ def fill_(target: Tensor, value: Number) -> Tensor:
 
 def cast(source: Tensor, dtype: DType) -> Tensor:
     """A new tensor with the elements of ``source`` in another dtype, in the same memory order."""
-    made = new_tensor(geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
+    return copied(source, geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
+
+
+def copied(source: Tensor, form: Geometry) -> Tensor:
+    """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device."""
+    made = new_tensor(form)
     copy_elements(made, source)
     return made
 
@@ -84,9 +89,7 @@ def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_fo
         strides = dense_strides(source.geometry)
     else:
         strides = strides_for(source.shape, memory_format)
-    made = new_tensor(geometry(source.dtype, source.device, source.shape, strides))
-    copy_elements(made, source)
-    return made
+    return copied(source, geometry(source.dtype, source.device, source.shape, strides))
 
 
 def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:

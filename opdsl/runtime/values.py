@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from opdsl.errors import ConversionError, InterchangeError
+from opdsl.errors import ConversionError, InterchangeError, NoElementsError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import bfloat16
@@ -68,13 +68,13 @@ def host_array(tensor: Tensor) -> _Array:
     """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
 
     Raises:
-        ConversionError: a meta tensor has no elements.
+        NoElementsError: a meta tensor has no elements.
     """
     if tensor.geometry.device.type == "cpu":
         array: _Array = tensor.array
         return array
     if tensor.geometry.device.type == "meta":
-        raise ConversionError("Cannot copy out of meta tensor; no data!")
+        raise NoElementsError("Cannot copy out of meta tensor; no data!")
     return backends.memory(tensor.geometry.device).to_host(tensor.array)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.aten.copying import to_dtype_tensor
+from opdsl.aten.conversions import to_dtype_tensor
 from opdsl.aten.slicing import slice_tensor
 from opdsl.aten.transpositions import transpose
 from opdsl.runtime import DType, Tensor, bool_, from_numpy

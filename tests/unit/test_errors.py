@@ -221,6 +221,11 @@ MISTAKES = {
     "int": Mistake(errors.ConversionError, lambda: int(zeros(2)), lambda: int(torch.zeros(2))),
     "data": Mistake(errors.ConversionError, lambda: opdsl.tensor([[1, 2], [3]]), lambda: torch.tensor([[1, 2], [3]])),
     "text": Mistake(errors.ConversionError, lambda: opdsl.tensor("text"), lambda: torch.tensor("text")),
+    "no elements": Mistake(
+        errors.NoElementsError,
+        lambda: zeros(2, device="meta").to("cpu"),
+        lambda: torch.zeros(2, device="meta").to("cpu"),
+    ),
     "shape": Mistake(errors.ShapeError, lambda: zeros(2) + zeros(3), lambda: torch.zeros(2) + torch.zeros(3)),
     "dimension": Mistake(errors.DimensionError, lambda: opdsl.sum(zeros(2), 5), lambda: torch.sum(torch.zeros(2), 5)),
     "dtype": Mistake(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from opdsl.errors import ConversionError
+from opdsl.errors import NoElementsError
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType
 
@@ -30,9 +30,9 @@ def to_host(array: None) -> NoReturn:
     """A meta tensor has no elements to hand out.
 
     Raises:
-        ConversionError: always.
+        NoElementsError: always.
     """
-    raise ConversionError("Cannot copy out of meta tensor; no data!")
+    raise NoElementsError("Cannot copy out of meta tensor; no data!")
 
 
 def from_host(array: object, device: Device) -> None:

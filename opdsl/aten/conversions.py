@@ -1,0 +1,214 @@
+"""Tensors of another dtype, on another device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.declare import op
+from opdsl.kernels import copied
+from opdsl.kernels.strides import dense_strides
+from opdsl.runtime import (
+    Device,
+    DType,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    install_method,
+    int8,
+    int16,
+    int32,
+    int64,
+    strides_for,
+    uint8,
+)
+from opdsl.runtime.geometry import geometry
+from opdsl.schema import Alias
+
+
+@op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")
+def to_copy(
+    self: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A copy of another dtype, on another device, in another order of the dimensions."""
+    ...
+
+
+@to_copy.kernel("CompositeExplicitAutograd")
+def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
+    order = memory_format or MemoryFormat.preserve_format
+    keeps_order = order is MemoryFormat.preserve_format
+    strides = dense_strides(self.geometry) if keeps_order else strides_for(self.shape, order)
+    form = geometry(dtype or self.dtype, device or self.device, self.shape, strides)
+    return copied(self, form)
+
+
+def converted(
+    self: Tensor,
+    dtype: DType | None,
+    device: Device | None,
+    copy: bool,
+    memory_format: MemoryFormat | None,
+    non_blocking: bool = False,
+    layout: Layout | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The tensor itself if it is what is asked for, a copy that is otherwise (``to_will_alias`` of ATen)."""
+    same = dtype in (None, self.dtype) and device in (None, self.device) and layout in (None, self.layout)
+    keeps_order = memory_format in (None, MemoryFormat.preserve_format, self.geometry.suggested_memory_format())
+    if same and keeps_order and not copy:
+        return self
+    return to_copy(
+        self,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+        non_blocking=non_blocking,
+        memory_format=memory_format,
+    )
+
+
+@op("aten::to.dtype_layout", variants="method", device_check="NoCheck", device_guard=False)
+def to_dtype_layout(
+    self: Tensor[Alias("a")],
+    *,
+    dtype: DType | None = None,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it is what is asked for, a converted copy otherwise."""
+    return converted(self, dtype, device, copy, memory_format, non_blocking, layout, pin_memory)
+
+
+@to_dtype_layout.overload("device", variants="method", device_check="NoCheck", device_guard=False)
+def to_device(
+    self: Tensor[Alias("a")],
+    device: Device,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
+    return converted(self, dtype, device, copy, memory_format, non_blocking)
+
+
+@to_dtype_layout.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
+def to_dtype_tensor(
+    self: Tensor[Alias("a")],
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    return converted(self, dtype, None, copy, memory_format, non_blocking)
+
+
+@to_dtype_layout.overload("other", variants="method", device_check="NoCheck", device_guard=False)
+def to_other(
+    self: Tensor[Alias("a")],
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor[Alias("a")]:
+    """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
+    return converted(self, other.dtype, other.device, copy, memory_format, non_blocking)
+
+
+# ------------------------------------------------------------------------------------------------- methods of Tensor
+
+# The overloads as the methods call them: with what they are given, which the overloads hold against their schemas.
+in_dtype: Callable[..., Tensor] = to_dtype_tensor
+like: Callable[..., Tensor] = to_other
+otherwise: Callable[..., Tensor] = to_dtype_layout
+
+
+def to(self: Tensor, *given: object, **named: object) -> Tensor:
+    """The tensor with another dtype, on another device, or both; itself if it is so already.
+
+    ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``, ``copy=False``
+    and ``memory_format=``.
+
+    Raises:
+        ArgumentError: the arguments are none of these.
+
+    >>> import opdsl
+    >>> opdsl.tensor([1, 2]).to(opdsl.float64)
+    tensor([1., 2.], dtype=opdsl.float64)
+    """
+    first = given[0] if given else None
+    if isinstance(first, Tensor) or "tensor" in named:
+        return like(self, *given, **{"other" if name == "tensor" else name: each for name, each in named.items()})
+    if isinstance(first, (DType, type)):
+        return in_dtype(self, *given, **named)
+    by_place = dict(zip(("device", "dtype", "non_blocking", "copy"), given, strict=False))
+    return otherwise(self, *given[4:], **by_place, **named)
+
+
+def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+    """The tensor in the memory of the CPU; itself if it is there."""
+    return otherwise(self, device="cpu", memory_format=memory_format)
+
+
+def cuda(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    *,
+    memory_format: MemoryFormat = MemoryFormat.preserve_format,
+) -> Tensor:
+    """The tensor on a CUDA device, the current one by default; itself if it is there."""
+    place = "cuda" if device is None else device
+    return otherwise(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
+
+
+# The methods that convert, as PyTorch names them.
+DTYPES = {
+    "bfloat16": bfloat16,
+    "bool": bool_,
+    "byte": uint8,
+    "cdouble": complex128,
+    "cfloat": complex64,
+    "char": int8,
+    "double": float64,
+    "float": float32,
+    "half": float16,
+    "int": int32,
+    "long": int64,
+    "short": int16,
+}
+
+
+def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
+    """The method of Tensor that converts to a dtype."""
+
+    def method(self: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        return in_dtype(self, dtype, memory_format=memory_format)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The tensor as {dtype}; itself if it has that dtype."
+    return method
+
+
+for each in (to, cpu, cuda, *(dtype_method(*pair) for pair in DTYPES.items())):
+    install_method(each.__name__, each)
