@@ -48,6 +48,7 @@ from opdsl.runtime import (
     Layout,
     MemoryFormat,
     Tensor,
+    autograd_comes_from,
     before_first_tensor,
     bfloat16,
     channels_last,
@@ -133,10 +134,12 @@ def _prepare_tensor() -> None:
     importlib.import_module("opdsl.aten").prepare_tensor()
 
 
+autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
+
 # The operators are a tensor's methods.
 before_first_tensor(_prepare_tensor)
 
-_SUBMODULES = frozenset(("native", "testing"))
+_SUBMODULES = frozenset(("autograd", "native", "testing"))
 
 # Names of modules that few programs need, by module.
 _LAZY = {

@@ -150,3 +150,26 @@ class LawError(OpdslError, AssertionError):
 
 class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""
+
+
+# ---------------------------------------------------------------------------------------------------------- gradients
+
+
+class GradientError(OpdslError, RuntimeError):
+    """A gradient cannot be computed as asked: of what is no scalar, with a shape that does not fit, by a hook."""
+
+
+class RequiresGradError(GradientError):
+    """A tensor cannot require gradients, or is used where one that does is not allowed."""
+
+
+class GraphFreedError(GradientError):
+    """A second backward pass through a graph whose saved tensors the first has freed."""
+
+
+class SavedTensorChangedError(GradientError):
+    """A tensor that a backward formula needs has been written since it was saved."""
+
+
+class MissingDerivativeError(GradientError, NotImplementedError):
+    """An operator has no derivative; the message names it."""

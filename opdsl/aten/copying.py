@@ -21,6 +21,11 @@ def copy_tensor_kernel(self, src, non_blocking):
     return copy_(self, src)
 
 
+@copy_tensor_.derivative("self", "src")
+def copy_tensor_derivative(grad, output_mask):
+    return (grad * 0 if output_mask[0] else None), grad
+
+
 @op("aten::copy", tags="core")
 def copy_functional(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """``src`` broadcast to the shape and converted to the dtype of ``self``."""
@@ -32,6 +37,11 @@ def copy_functional_kernel(self, src, non_blocking):
     return copy_(clone(self), src)
 
 
+@copy_functional.derivative("self", "src")
+def copy_functional_derivative(grad, output_mask):
+    return (grad * 0 if output_mask[0] else None), grad
+
+
 @op("aten::clone", variants="function, method", tags=("core", "pointwise"), autogen="clone.out")
 def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with memory of its own."""
@@ -41,6 +51,11 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
 @clone_tensor.kernel("CompositeExplicitAutograd")
 def clone_kernel(self, memory_format):
     return clone(self, memory_format or MemoryFormat.preserve_format)
+
+
+@clone_tensor.derivative("self")
+def clone_derivative(grad):
+    return grad
 
 
 @op("aten::contiguous", variants="method", manual_cpp_binding=True)

@@ -72,6 +72,16 @@ def mm_cpu(self, mat2, out):
     multiply(self, mat2, out)
 
 
+@mm.derivative("self")
+def mm_derivative(grad, mat2):
+    return grad.mm(mat2.t().conj()) if grad.is_complex() else grad.mm(mat2.t())
+
+
+@mm.derivative("mat2")
+def mm_mat2_derivative(grad, self):
+    return self.t().conj().mm(grad) if grad.is_complex() else self.t().mm(grad)
+
+
 # ---------------------------------------------------------------------------------------------------------------- bmm
 
 
@@ -98,6 +108,18 @@ def bmm_meta(ctx, self, mat2):
 @bmm.out_kernel("CPU", compiled=False)
 def bmm_cpu(self, mat2, out):
     multiply(self, mat2, out)
+
+
+@bmm.derivative("self")
+def bmm_derivative(grad, mat2):
+    turned = mat2.transpose(1, 2)
+    return grad.bmm(turned.conj() if grad.is_complex() else turned)
+
+
+@bmm.derivative("mat2")
+def bmm_mat2_derivative(grad, self):
+    turned = self.transpose(1, 2)
+    return (turned.conj() if grad.is_complex() else turned).bmm(grad)
 
 
 # ------------------------------------------------------------------------------------------------------------- matmul

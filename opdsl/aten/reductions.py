@@ -7,9 +7,26 @@ from typing import Annotated
 
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError
-from opdsl.runtime import DType, Tensor, can_cast
+from opdsl.runtime import DType, Tensor, can_cast, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
+
+
+def restore_dims(reduced: Tensor, ndim: int, dim: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    """The result of a reduction with its dimensions back, of size 1, so that it broadcasts to what was reduced.
+
+    Args:
+        reduced: the result, or its gradient.
+        ndim: number of dimensions of what was reduced.
+        dim: the dimensions that were; None or none stand for all.
+        keepdim: whether they are there already.
+    """
+    if keepdim:
+        return reduced
+    for each in sorted(wrap_dimension(each, ndim) for each in dim or range(ndim)):
+        reduced = reduced.unsqueeze(each) if ndim else reduced
+    return reduced
+
 
 # ---------------------------------------------------------------------------------------------------------------- sum
 
@@ -33,6 +50,11 @@ def sum_combine(a, b):
     return a + b
 
 
+@sum_dim.derivative("self")
+def sum_dim_derivative(grad, self, dim, keepdim):
+    return restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+
+
 @sum_dim.overload("", variants="function, method", tags="reduction", device_check="NoCheck", autogen="sum.out")
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The sum of all elements."""
@@ -42,6 +64,11 @@ def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 @sum_all.kernel("CompositeExplicitAutograd")
 def sum_all_kernel(self, dtype):
     return sum_dim(self, None, dtype=dtype)
+
+
+@sum_all.derivative("self")
+def sum_all_derivative(grad, self):
+    return grad.expand(self.shape)
 
 
 # --------------------------------------------------------------------------------------------------------------- mean
@@ -70,6 +97,12 @@ def mean_combine(a, b):
     return a + b
 
 
+@mean_dim.derivative("self")
+def mean_dim_derivative(grad, self, dim, keepdim):
+    spread = restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+    return spread / (self.numel() // max(grad.numel(), 1))
+
+
 @mean_dim.overload("", variants="function, method", tags=("core", "reduction"), device_check="NoCheck")
 def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """The mean of all elements."""
@@ -79,6 +112,11 @@ def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 @mean_all.kernel("CompositeExplicitAutograd")
 def mean_all_kernel(self, dtype):
     return mean_dim(self, None, dtype=dtype)
+
+
+@mean_all.derivative("self")
+def mean_all_derivative(grad, self):
+    return grad.expand(self.shape) / self.numel()
 
 
 @mean_all.out_variant("mean.dtype_out", tags="reduction", device_check="NoCheck")

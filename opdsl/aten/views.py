@@ -50,6 +50,9 @@ def detach_view(self):
     return self
 
 
+detach.non_differentiable("self")
+
+
 @op("aten::lift_fresh")
 def lift_fresh(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
@@ -73,6 +76,11 @@ def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
 @view.view_kernel("CPU", "CUDA", "Meta")
 def view_view(self, size):
     return views.view(self, size)
+
+
+@view.derivative("self")
+def view_derivative(grad, self):
+    return grad.reshape(self.shape)
 
 
 @view.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
@@ -227,6 +235,12 @@ def expand_view(self, size, implicit):
     return views.expand(self, size)
 
 
+# What was repeated is summed where gradients are brought to the shape of what they are of.
+@expand.derivative("self")
+def expand_derivative(grad):
+    return grad
+
+
 @op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """``expand`` to the shape of another tensor."""
@@ -255,6 +269,11 @@ def unsqueeze(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]:
 @unsqueeze.view_kernel("CompositeExplicitAutograd")
 def unsqueeze_view(self, dim):
     return views.unsqueeze(self, dim)
+
+
+@unsqueeze.derivative("self")
+def unsqueeze_derivative(grad, self):
+    return grad.reshape(self.shape)
 
 
 @op("aten::squeeze", variants="function, method", device_check="NoCheck", device_guard=False)

@@ -1,5 +1,33 @@
-"""Gradients: the engine, the derivative table, derivatives of scalar graphs, functional transforms.
+"""Gradients: the engine, derivatives of operators, functional transforms.
 
-Nothing of it is here yet: until it is, autograd keys fall through and no tensor requires grad. May import: errors,
-schema, scalar, runtime, dispatch, kernels.
+A call that is to be recorded gets a node behind its results (``recorder``), which knows how the gradients of the
+arguments come from those of the results; ``engine`` runs the nodes. Derivatives are declared formulas, or derived from
+a scalar function (``pointwise``). Loaded when the first tensor requires grad.
+May import: errors, schema, scalar, runtime, dispatch, kernels.
+
+>>> import opdsl
+>>> x = opdsl.tensor([0.0, 1.0], requires_grad=True)
+>>> opdsl.autograd.grad(opdsl.exp(x).sum(), x)
+(tensor([1.0000, 2.7183]),)
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opdsl.autograd.passes import backward, grad
+
+__all__ = ["backward", "grad"]
+
+_MODULES = {"backward": "passes", "grad": "passes"}
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for on first use: declarations need the formulas of derivatives, and nothing of this."""
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return value

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from opdsl.autograd.derivative import DeclaredDerivative
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.implementations import require_function, require_parameters, wants_key_set, with_separate_options
 from opdsl.declare.signature import location
@@ -161,6 +162,49 @@ class Declaration:
         for key in parsed:
             self._claim(f"kernel {key}", kernel)
             self.library.register(self.main, key, ViewKernel(kernel))
+
+    # --------------------------------------------------------------------------------------------------- derivatives
+
+    def attach_derivative(
+        self, names: Iterable[str], function: object, results: tuple[bool, ...] | None = None
+    ) -> None:
+        """Take a formula for the gradients of arguments.
+
+        Args:
+            names: the arguments.
+            function: see ``DeclaredDerivative.add``.
+            results: for each result whether gradients come through it; None for the default.
+
+        Raises:
+            KernelSignatureError: names or parameters do not fit the schema.
+        """
+        formula = require_function(function, f"{self.function.__name__}.derivative")
+        derivative = self._derivative()
+        if results is not None and len(results) != len(self.main.schema.returns):
+            raise KernelSignatureError(
+                f"{location(formula)}: {self.name}: output_differentiability has {len(results)} values, but "
+                f"{self.main.schema} returns {len(self.main.schema.returns)}. Give one for each."
+            )
+        derivative.add(names, formula)
+        derivative.results = derivative.results if results is None else results
+
+    def exclude_from_derivative(self, names: Iterable[str]) -> None:
+        """Say that gradients do not go to these arguments.
+
+        Raises:
+            KernelSignatureError: a name is no tensor argument.
+        """
+        self._derivative().exclude(names)
+
+    def _derivative(self) -> DeclaredDerivative:
+        """The declared derivative of this operator and its variants, made with the first formula."""
+        found = self.main.derivative
+        if found is None:
+            found = DeclaredDerivative(self.main.schema, self.name)
+            for operator in self.operators.values():
+                operator.derivative = found
+        assert isinstance(found, DeclaredDerivative), "nothing else is set here"
+        return found
 
     # -------------------------------------------------------------------------------------------- structured kernels
 

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.derivative_source import DerivativeSource
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, DispatchTable, KeySet, Operator, Signature, bind, current
 from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
@@ -202,6 +203,25 @@ class Facets:
 
         return attach
 
+    def derivative(self, *names: str, output_differentiability: Iterable[bool] | None = None) -> Callable[[Any], Any]:
+        """Attach a formula for the gradients of arguments."""
+        base = f"@{self.declaration.function.__name__}.derivative"
+        if not names or not all(isinstance(each, str) for each in names):
+            raise KernelSignatureError(
+                f'{self.declaration.name}: {base} names arguments. Write {base}("self") above the formula.'
+            )
+        results = None if output_differentiability is None else tuple(map(bool, output_differentiability))
+
+        def attach(decorated: Any) -> Any:
+            self.declaration.attach_derivative(names, decorated, results)
+            return decorated
+
+        return attach
+
+    def non_differentiable(self, *names: str) -> None:
+        """Say that gradients do not go to these arguments."""
+        self.declaration.exclude_from_derivative(names)
+
     def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
         """Declare another overload of the packet."""
         return self._declare(f"{self._base()}.{name}" if name else self._base(), options)
@@ -269,6 +289,8 @@ _METHODS = (
     "kernel",
     "view_kernel",
     "reduction",
+    "derivative",
+    "non_differentiable",
     "overload",
     "inplace_variant",
     "out_variant",
@@ -283,6 +305,7 @@ def dress_function(function: FunctionType, facets: Facets) -> FunctionType:
     attributes["tags"] = operator.tags
     attributes["operator"] = operator
     attributes["variants"] = facets.declaration.functions
+    attributes["derivative_source"] = DerivativeSource(operator)
     for name in _METHODS:
         attributes[name] = getattr(facets, name)
     return function

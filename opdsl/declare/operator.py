@@ -29,11 +29,13 @@ class Operator(Protocol, Generic[P, R_co]):
     schema: the functional operator's signature.
     tags: PyTorch's tags.
     source: the generated source of the function.
+    derivative_source: the derivative, derived or declared, as text.
     """
 
     schema: FunctionSchema
     tags: tuple[str, ...]
     source: str
+    derivative_source: object
     __name__: str
 
     @property
@@ -103,6 +105,22 @@ class Operator(Protocol, Generic[P, R_co]):
 
     def kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a Python kernel under dispatch keys: tensors in, results out."""
+
+    def derivative(self, *names: str, output_differentiability: Iterable[bool] | None = None) -> Callable[[F], F]:
+        """Attach a formula for the gradients of arguments.
+
+        Its parameters are ``grad``, the gradient of the first result, or ``grads``, a tuple of all of them; any
+        arguments of the schema and results (``result``, or their names), by name; ``output_mask``, which says for each
+        of several arguments whether its gradient is asked for. It returns a gradient for each named argument.
+
+        Args:
+            names: the arguments.
+            output_differentiability: for each result whether gradients come through it; by default all, or the first
+                where every formula reads only ``grad``.
+        """
+
+    def non_differentiable(self, *names: str) -> None:
+        """Say that gradients do not go to these arguments."""
 
     def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare another overload of this packet."""

@@ -19,7 +19,7 @@ from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import State, current
-from opdsl.errors import ArgumentError, DTypeError, OpdslError
+from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
 
 PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not grow without bound
@@ -156,7 +156,7 @@ class Caller:
             _name_operator(error, bound.operator.name)
             raise
         if bound.requires_grad:
-            return _requiring_grad(result)
+            return result.requires_grad_() if isinstance(result, Tensor) else result
         if path is not None and state.plans and _is_hashable(path):
             self._keep(bound, kernel, (given, named), (state, *path), generation)
         return result
@@ -236,22 +236,6 @@ class Caller:
             handed.append("out")
             names[-1] = "out"
         return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
-
-
-def _requiring_grad(made: object) -> object:
-    """A new tensor as a leaf that autograd follows.
-
-    Raises:
-        DTypeError: integers and bools have no gradients.
-    """
-    if isinstance(made, Tensor):
-        if not (made.dtype.is_floating_point or made.dtype.is_complex):
-            raise DTypeError(
-                f"Only Tensors of floating point and complex dtype can require gradients (got {made.dtype}). "
-                "Give another dtype=, or leave requires_grad= away."
-            )
-        made.geometry = made.geometry.replace(requires_grad=True)
-    return made
 
 
 def _name_operator(error: OpdslError, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.backend_select import BACKEND_SELECT, BackendSelect, needs_backend_select
@@ -41,6 +41,7 @@ class Operator:
         "_entries",
         "accepts_numbers",
         "declaration",
+        "derivative",
         "dynamic_names",
         "fallbacks",
         "is_bound",
@@ -76,6 +77,8 @@ class Operator:
         self.location = location
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
+        # How its arguments get their gradients, for autograd.
+        self.derivative: Any = None
         # Set when it is defined.
         self.packet: Packet
         self.registrations: dict[DispatchKey, list[Kernel]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from opdsl.dispatch.differentiation import autograd_fallbacks
 from opdsl.dispatch.keys import DispatchKey
 from opdsl.dispatch.modes import mode_fallbacks
 from opdsl.dispatch.operator import Kernel, Operator
@@ -45,7 +46,7 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, Packet] = {}
-        self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **mode_fallbacks()}
+        self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **autograd_fallbacks(), **mode_fallbacks()}
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
         self.lock = threading.RLock()
         self.watchers: list[Callable[[Operator], object]] = []

@@ -68,7 +68,7 @@ class Definition:
     results: how many outputs there are.
     """
 
-    __slots__ = ("name", "parameters", "results", "schema")
+    __slots__ = ("__weakref__", "name", "parameters", "results", "schema")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import FunctionType
 
+from opdsl.dispatch.differentiation import OperatorAutograd
+from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
+from opdsl.dispatch.operator import Operator
 from opdsl.errors import KernelError
 from opdsl.kernels.described import Described
 from opdsl.runtime import Tensor, View, make_view, view_of, view_plan
@@ -25,6 +28,11 @@ class ViewKernel(Described):
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
         """The view. What the function raises for shapes that do not fit passes through."""
         return make_view(viewed, *self._place(viewed, arguments))
+
+    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+        """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""
+        passed = keys & AUTOGRAD_KEYS
+        return OperatorAutograd(operator, keys - AUTOGRAD_KEYS) if passed else self
 
     @property
     def kind(self) -> str:

@@ -18,6 +18,7 @@ from opdsl.runtime.device import (
     preserve_format,
     strided,
 )
+from opdsl.runtime.differentiable import autograd_comes_from
 from opdsl.runtime.dtype import (
     ALIASES,
     ALL_DTYPES,
@@ -106,6 +107,7 @@ __all__ = [
     "Overlap",
     "Tensor",
     "View",
+    "autograd_comes_from",
     "backends",
     "become",
     "before_first_tensor",

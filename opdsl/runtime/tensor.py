@@ -11,6 +11,7 @@ import numpy
 from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
 from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
+from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
     Geometry,
@@ -35,7 +36,7 @@ _NumpyDType = numpy.dtype[Any]
 _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]
 
 
-class Tensor:
+class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
     There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
@@ -137,11 +138,6 @@ class Tensor:
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.geometry.numel * self.geometry.dtype.itemsize
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether autograd follows it."""
-        return self.geometry.requires_grad
 
     @property
     def is_cpu(self) -> bool:
@@ -339,7 +335,7 @@ class Tensor:
         Raises:
             InterchangeError: it cannot be handed out that way; the message says how it can.
         """
-        values.refuse_gradient(self, "__dlpack__()")
+        values.refuse_gradient(self, "__dlpack__()", InterchangeError)
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     # ----------------------------------------------------------------------------------- printing, copying
@@ -587,10 +583,9 @@ def _rebuild(
     made = Tensor()
     made._version = 0
     made._base = None
-    made.geometry = geometry(dtype, device, shape, strides, requires_grad=requires_grad)
-    if elements is None:
-        return made
-    steps = tuple(stride * dtype.itemsize for stride in strides)
-    array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
-    made.array = array if device.type == "cpu" else backends.memory(device).from_host(array, device)
-    return made
+    made.geometry = geometry(dtype, device, shape, strides)
+    if elements is not None:
+        steps = tuple(stride * dtype.itemsize for stride in strides)
+        array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
+        made.array = array if device.type == "cpu" else backends.memory(device).from_host(array, device)
+    return made.requires_grad_() if requires_grad else made

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from opdsl.errors import ConversionError, InterchangeError, NoElementsError
+from opdsl.errors import ConversionError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import bfloat16
@@ -117,14 +117,10 @@ def real_item(tensor: Tensor, target: str) -> bool | int | float:
     return value
 
 
-def refuse_gradient(tensor: Tensor, call: str) -> None:
-    """Raises where ``call`` would lose the gradient.
-
-    Raises:
-        InterchangeError: the tensor requires gradients.
-    """
+def refuse_gradient(tensor: Tensor, call: str, error: type[OpdslError] = RequiresGradError) -> None:
+    """Raises ``error`` where ``call`` would lose the gradient."""
     if tensor.geometry.requires_grad:
-        raise InterchangeError(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
+        raise error(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
 
 
 def numpy_array(tensor: Tensor, force: bool) -> _Array:

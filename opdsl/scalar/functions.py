@@ -111,6 +111,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     math.nextafter: _direct("nextafter", 2),
     math.degrees: Fold(lambda add, value: add("multiply", add("to_floating", value), 180.0 / math.pi), 1, 1),
     math.radians: Fold(lambda add, value: add("multiply", add("to_floating", value), math.pi / 180.0), 1, 1),
+    intrinsics.conjugate: _direct("conjugate", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
     builtins.abs: _direct("absolute", 1),

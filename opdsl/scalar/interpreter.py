@@ -241,6 +241,7 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "minimum": _minimum,
     "negative": np.negative,
     "absolute": np.abs,
+    "conjugate": np.conjugate,
     "power": _power,
     "equal": np.equal,
     "not_equal": np.not_equal,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["fma", "trunc_divide"]
+__all__ = ["conjugate", "fma", "trunc_divide"]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -20,6 +20,15 @@ def fma(x: float, y: float, z: float) -> float:
         return float(Fraction(x) * Fraction(y) + Fraction(z))
     except (OverflowError, ValueError):  # infinities and NaN
         return x * y + z
+
+
+def conjugate(z: complex) -> complex:
+    """The complex conjugate; a real number itself.
+
+    >>> conjugate(1 + 2j)
+    (1-2j)
+    """
+    return z.conjugate()
 
 
 def trunc_divide(x: float, y: float) -> float:

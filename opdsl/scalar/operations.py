@@ -38,6 +38,7 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("fma", 3, "arithmetic", "fma"),
     ("negative", 1, "arithmetic", "-"),
     ("absolute", 1, "absolute", "abs"),
+    ("conjugate", 1, "conjugate", "conjugate"),
     ("divide", 2, "floating", "/"),
     ("trunc_divide", 2, "trunc_divide", "trunc_divide"),
     ("power", 2, "power", "**"),

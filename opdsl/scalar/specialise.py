@@ -181,6 +181,12 @@ def _absolute(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [value], value.type.real)
 
 
+def _conjugate(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    """Of a real number it is the number itself."""
+    value = typer.settle(operands[0])
+    return typer.node(op, [value], value.type) if value.type.category == COMPLEX else value
+
+
 def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
     values, kind = typer.together(operands, FLOAT)
     return typer.node(op, values, kind)
@@ -318,6 +324,7 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "arithmetic": _arithmetic,
     "extremum": _extremum,
     "absolute": _absolute,
+    "conjugate": _conjugate,
     "floating": _floating,
     "trunc_divide": _trunc_divide,
     "power": _power,

@@ -26,7 +26,7 @@ from mypy.types import UnboundType
 from opdsl.typing.place import Place
 from opdsl.typing.syntax import called, path_of, set_types, written_types
 
-IMPLEMENTING = frozenset(("pointwise", "reduction", "meta", "out_kernel", "kernel", "view_kernel"))
+IMPLEMENTING = frozenset(("pointwise", "reduction", "meta", "out_kernel", "kernel", "view_kernel", "derivative"))
 """The decorators that attach an implementation."""
 
 HANDED_OVER = frozenset(("lift", "finish"))

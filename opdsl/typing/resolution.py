@@ -124,7 +124,7 @@ def _signature_of_callable(parameters: CallableType | Parameters, result: Type) 
 
 def _expected(place: Place, signature: Signature) -> tuple[str, ...] | None:
     """The parameters that an implementation has to have; None where they are free."""
-    if signature.names is None or place.decorator in ("pointwise", "reduction"):
+    if signature.names is None or place.decorator in ("pointwise", "reduction", "derivative"):
         return None
     if place.decorator == "meta":
         return (place.parameters[0] if place.parameters else "ctx", *signature.names)
@@ -188,6 +188,13 @@ def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type 
     return _argument(api, place, signature)
 
 
+def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
+    """The gradient of the first result, and any of the arguments."""
+    if place.parameter == "grad":
+        return named(api, TENSORS[0])
+    return _argument(api, place, signature) if signature.of(place.parameter) is not None else None
+
+
 TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
     "pointwise": _scalar,
     "reduction": _scalar,
@@ -195,6 +202,7 @@ TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
     "out_kernel": _out_kernel,
     "kernel": _kernel,
     "view_kernel": _view_kernel,
+    "derivative": _derivative,
 }
 """The type of a place by the decorator that it stands below; None where every type is right."""
 

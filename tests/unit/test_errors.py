@@ -174,6 +174,33 @@ def break_a_law() -> None:
         opdsl.testing.check_op(operator)
 
 
+def second_backward(library: Any) -> None:
+    x = library.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    y.backward()
+
+
+def write_saved(library: Any) -> None:
+    x = library.ones(2, requires_grad=True) * 2
+    y = (x * x).sum()
+    x.add_(1)
+    y.backward()
+
+
+def backward_without_derivative() -> None:
+    with opdsl.Library("without_derivative") as library:
+
+        @library.op
+        def twice(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @twice.kernel("CPU")
+        def twice_kernel(self):
+            return self + self
+
+        twice(opdsl.ones(2, requires_grad=True)).sum().backward()
+
+
 MISTAKES = {
     "schema": Mistake(
         errors.SchemaError, lambda: opdsl.parse_schema("f(Tensor"), lambda: torch._C.parse_schema("f(Tensor")
@@ -259,6 +286,21 @@ MISTAKES = {
         lambda: opdsl.from_numpy(numpy.zeros(3)[::-1]),
         lambda: torch.from_numpy(numpy.zeros(3)[::-1]),
     ),
+    "gradient of a matrix": Mistake(
+        errors.GradientError,
+        lambda: opdsl.ones(2, requires_grad=True).backward(),
+        lambda: torch.ones(2, requires_grad=True).backward(),
+    ),
+    "integers that require grad": Mistake(
+        errors.RequiresGradError,
+        lambda: opdsl.tensor([1]).requires_grad_(),
+        lambda: torch.tensor([1]).requires_grad_(),
+    ),
+    "second backward": Mistake(errors.GraphFreedError, lambda: second_backward(opdsl), lambda: second_backward(torch)),
+    "saved tensor written": Mistake(
+        errors.SavedTensorChangedError, lambda: write_saved(opdsl), lambda: write_saved(torch)
+    ),
+    "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
 }
 
 

@@ -232,6 +232,7 @@ FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "divide": Pair.__truediv__,
     "negative": Pair.__neg__,
     "absolute": _absolute,
+    "conjugate": lambda z: Pair(z.real, -z.imaginary),
     "equal": _equal,
     "not_equal": _not_equal,
     "select": _select,

@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 
-from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
+from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, RequiresGradError
 from opdsl.runtime import (
     CPUTensor,
     CUDATensor,
@@ -356,8 +356,8 @@ def test_numpy_arrays_leave_arithmetic_to_the_tensor(ours):
 
 def test_gradients_are_not_lost_silently(ours):
     mine = ours(torch.zeros(2))
-    mine.geometry = mine.geometry.replace(requires_grad=True)
-    with pytest.raises(InterchangeError, match="requires grad"):
+    mine.requires_grad_()
+    with pytest.raises(RequiresGradError, match="requires grad"):
         mine.numpy()
 
 

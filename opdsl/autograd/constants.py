@@ -1,0 +1,21 @@
+"""Tensors that hold one number, for gradients that nobody computed."""
+
+from __future__ import annotations
+
+from opdsl.kernels import fill_, new_tensor
+from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime.geometry import geometry
+
+__all__ = ["filled"]
+
+
+def filled(form: Geometry, value: float, shape: tuple[int, ...] | None = None) -> Tensor:
+    """A contiguous tensor full of a number.
+
+    Args:
+        form: gives dtype and device.
+        value: of its elements.
+        shape: that of ``form`` by default.
+    """
+    sizes = form.shape if shape is None else shape
+    return fill_(new_tensor(geometry(form.dtype, form.device, sizes)), value)

@@ -1,0 +1,230 @@
+"""Runs the backward graph: newest node first, so that a node runs when everything that leads to it has run.
+
+Every edge leads to a node that was made before, so the order of making is an order to run in, and nothing needs to be
+counted beforehand. There is no recursion: how long a chain is does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed, hooks_of
+from opdsl.dispatch import enable_grad, no_grad
+from opdsl.errors import GradientError
+from opdsl.runtime import Geometry, Tensor
+
+__all__ = ["execute"]
+
+# Where gradients wait: for a node with one result the gradient itself, otherwise a list.
+Waiting = dict[Node, Any]
+
+Hook = Callable[..., Any]
+
+
+def execute(
+    roots: Sequence[tuple[Edge, Tensor]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    wanted: Sequence[Edge] | None = None,
+    accumulates: bool = True,
+) -> list[Gradient]:
+    """Send gradients backward.
+
+    Args:
+        roots: where to begin, and with which gradients.
+        keep_graph: whether what nodes have saved stays for another pass.
+        create_graph: whether the gradients are computed so that they can be differentiated again.
+        wanted: edges whose gradients are asked for; only what leads there runs then.
+        accumulates: whether leaves that are reached keep what they get.
+
+    Returns:
+        For each wanted edge its gradient, None where nothing leads there.
+
+    Raises:
+        GraphFreedError: what a node needs has been freed by an earlier pass.
+        SavedTensorChangedError: a tensor that a node saved has been written since.
+    """
+    with enable_grad() if create_graph else no_grad():
+        return _Pass(keep_graph, None if wanted is None else tuple(wanted), accumulates, roots).run()
+
+
+class _Pass:
+    """One pass.
+
+    needed: the nodes that lead to what is wanted; None for all.
+    captured: gradients of the wanted edges.
+    """
+
+    def __init__(
+        self,
+        keep_graph: bool,
+        wanted: tuple[Edge, ...] | None,
+        accumulates: bool,
+        roots: Sequence[tuple[Edge, Tensor]],
+    ) -> None:
+        self.keep_graph = keep_graph
+        self.wanted = wanted
+        self.accumulates = accumulates
+        self.waiting: Waiting = {}
+        self.heap: list[tuple[int, int, Node]] = []
+        self.captured: dict[tuple[Node, int], Gradient] = {}
+        self.places = None if wanted is None else _by_node(wanted)
+        self.needed = (
+            None if wanted is None else _leading_to({each.node for each in wanted}, [e.node for e, _ in roots])
+        )
+        for edge, gradient in roots:
+            self.send(edge, gradient)
+
+    def run(self) -> list[Gradient]:
+        """Run what is waiting until nothing is."""
+        heap, waiting = self.heap, self.waiting
+        while heap:
+            node = heappop(heap)[2]
+            gradients = waiting.pop(node)
+            if len(node.recipe.results) == 1:
+                gradients = (gradients,)
+            self.visit(node, gradients)
+        if self.wanted is None:
+            return []
+        return [self.captured.get((each.node, each.place)) for each in self.wanted]
+
+    def visit(self, node: Node, gradients: Sequence[Gradient]) -> None:
+        """Run one node and send on what it gives."""
+        hooks = hooks_of.get(node) if hooks_of else None
+        if hooks is not None:
+            gradients = _hooked(node, gradients, hooks)
+        if self.places is not None and node in self.places:
+            for place in self.places[node]:
+                self.captured[node, place] = gradients[place]
+            assert self.needed is not None, "both are there or neither"
+            if node not in self.needed:
+                return
+        if isinstance(node, Leaf) and not self.accumulates:
+            return
+        if node.saved is None:
+            raise freed(node)
+        sent = node.recipe.run(node, gradients)
+        if hooks is not None and -1 in hooks:
+            sent = _after(sent, gradients, hooks[-1])
+        if not self.keep_graph and not isinstance(node, Leaf):
+            node.saved = None
+        for edge, gradient in zip(node.edges, sent, strict=True):
+            if edge is not None and gradient is not None:
+                self.send(edge, gradient)
+
+    def send(self, edge: Edge, gradient: Tensor) -> None:
+        """Add a gradient to what waits at an edge."""
+        node = edge.node
+        if self.needed is not None and node not in self.needed and (self.places is None or node not in self.places):
+            return
+        form, given = node.recipe.results[edge.place], gradient.geometry
+        if given.shape != form.shape or given.dtype is not form.dtype:
+            gradient = fitted(gradient, form)
+        waiting = self.waiting
+        if len(node.recipe.results) == 1:
+            if node in waiting:
+                waiting[node] = waiting[node] + gradient
+                return
+            waiting[node] = gradient
+        else:
+            if node in waiting:
+                present = waiting[node]
+                before = present[edge.place]
+                present[edge.place] = gradient if before is None else before + gradient
+                return
+            fresh: list[Gradient] = [None] * len(node.recipe.results)
+            fresh[edge.place] = gradient
+            waiting[node] = fresh
+        heappush(self.heap, (-node.sequence, id(node), node))
+
+
+def _by_node(edges: Sequence[Edge]) -> Mapping[Node, list[int]]:
+    found: dict[Node, list[int]] = {}
+    for each in edges:
+        found.setdefault(each.node, []).append(each.place)
+    return found
+
+
+def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
+    """The nodes that have a wanted one behind them, reached from the roots."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += [each.node for each in node.edges if each is not None]
+    found: set[Node] = set()
+    for node in sorted(seen, key=lambda each: each.sequence):
+        if any(each is not None and (each.node in wanted or each.node in found) for each in node.edges):
+            found.add(node)
+    return found
+
+
+def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Sequence[Hook]]) -> list[Gradient]:
+    """The gradients of results after the users' hooks."""
+    found = list(gradients)
+    for place, attached in hooks.items():
+        for hook in tuple(attached) if place >= 0 else ():
+            given = found[place]
+            if given is None:
+                continue
+            replaced = hook(given)
+            if replaced is not None:
+                found[place] = _required(node, replaced, given)
+    return found
+
+
+def _required(node: Node, replaced: object, given: Tensor) -> Tensor:
+    if not isinstance(replaced, Tensor) or replaced.shape != given.shape:
+        what = list(replaced.shape) if isinstance(replaced, Tensor) else type(replaced).__name__
+        raise GradientError(
+            f"a hook at {node.name} returned {what} for a gradient of shape {list(given.shape)}. "
+            "Return a tensor of that shape, or None to leave the gradient as it is."
+        )
+    return replaced
+
+
+def _after(sent: Sequence[Gradient], gradients: Sequence[Gradient], hooks: Sequence[Hook]) -> Sequence[Gradient]:
+    """The gradients of arguments after the hooks of the node itself."""
+    for hook in tuple(hooks):
+        replaced = hook(tuple(sent), tuple(gradients))
+        if replaced is not None:
+            sent = replaced if isinstance(replaced, tuple) else (replaced,)
+    return sent
+
+
+def fitted(gradient: Tensor, form: Geometry) -> Tensor:
+    """A gradient in the shape and dtype of what it is of: summed over what was broadcast, cast to what was promoted.
+
+    Formulas so need not think of either (``validate_outputs`` in PyTorch's engine).
+
+    Raises:
+        GradientError: the shapes do not broadcast.
+    """
+    shape = form.shape
+    if gradient.shape != shape:
+        before = gradient.ndim - len(shape)
+        if before < 0 or any(
+            size not in (1, given) for size, given in zip(shape, gradient.shape[before:], strict=True)
+        ):
+            raise GradientError(
+                f"a gradient has shape {list(gradient.shape)}, but what it is of has shape {list(shape)}. "
+                "Return one of that shape from the derivative."
+            )
+        sizes = (1,) * before + shape
+        dims = [at for at, (size, given) in enumerate(zip(sizes, gradient.shape, strict=True)) if size != given]
+        dims = [*range(before), *(at for at in dims if at >= before)]
+        gradient = gradient.sum(dims, keepdim=True).reshape(shape)
+    return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)
+
+
+def defined(gradient: Gradient, node: Node, place: int) -> Tensor:
+    """A gradient, zeros where it is undefined."""
+    if gradient is not None:
+        return gradient
+    return filled(node.recipe.results[place], 0)

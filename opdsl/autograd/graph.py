@@ -1,0 +1,254 @@
+"""The backward graph: nodes, the edges between them, and where a tensor stands in it.
+
+``Tensor.autograd`` is where a tensor's gradient goes: a ``Leaf``, which keeps it, the ``Node`` of the operator that
+made the tensor, or, for one of several results, an ``Output`` of such a node. All three are called its edge. Nothing in
+the graph refers to the tensors that its nodes made, so it lives and dies with the results.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
+from opdsl.runtime import Geometry, Tensor, version_of
+
+__all__ = [
+    "DETACHED",
+    "Edge",
+    "Gradient",
+    "Leaf",
+    "Node",
+    "Output",
+    "Recipe",
+    "edge_of",
+    "leaf_of",
+    "make_node",
+    "next_sequence",
+]
+
+# None is an undefined gradient: zeros of any shape that nobody has to make.
+Gradient: TypeAlias = "Tensor | None"
+
+# Numbers nodes in the order of their making, so that an edge always leads to a smaller number.
+next_sequence = count(1).__next__
+
+
+class Recipe(NamedTuple):
+    """What the nodes of equal calls have in common.
+
+    name: the operator's, for messages.
+    run: ``run(node, gradients)``: from the gradients of the results to those of ``node.edges``, one for each.
+    results: geometries of the results; None for what is no tensor.
+    """
+
+    name: str
+    run: Callable[[Any, Sequence[Gradient]], Sequence[Gradient]]
+    results: tuple[Any, ...]
+
+
+class Node:
+    """One step of the backward graph: from the gradients of an operator's results to those of its arguments.
+
+    There is no ``__init__``: plans make a node for every call. ``make_node`` is for everybody else.
+
+    recipe: what it does.
+    edges: where the gradients of its arguments go; None for nowhere.
+    saved: what ``run`` needs; None when it has been freed.
+    sequence: nodes are numbered in the order of their making, so that an edge leads to a smaller number.
+    """
+
+    __slots__ = ("__weakref__", "edges", "recipe", "saved", "sequence")
+
+    recipe: Recipe
+    edges: tuple[Edge | None, ...]
+    saved: Any
+    sequence: int
+
+    # Of the result that a tensor with this edge is; ``Output`` has others.
+    place = 0
+
+    @property
+    def node(self) -> Node:
+        """Itself: an edge has a node and a place."""
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of its operator."""
+        return self.recipe.name
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that its gradients go to, and of which of their results they are."""
+        return tuple((None, 0) if each is None else (each.node, each.place) for each in self.edges)
+
+    def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
+        """The edge that a tensor that comes from this node has now; views may have got another history."""
+        return edge
+
+    def register_hook(self, hook: Callable[..., Any]) -> Removable:
+        """Have ``hook(gradients of the arguments, gradients of the results)`` called when this node has run.
+
+        What it returns, if not None, replaces the gradients of the arguments.
+        """
+        return add_hook(self, -1, hook)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+def make_node(recipe: Recipe, edges: tuple[Edge | None, ...], saved: Any, kind: type[Node] = Node) -> Node:
+    """A node."""
+    node = kind()
+    node.recipe = recipe
+    node.edges = edges
+    node.saved = saved
+    node.sequence = next_sequence()
+    return node
+
+
+class Output:
+    """The edge of a result that is not its operator's first."""
+
+    __slots__ = ("node", "place")
+
+    def __init__(self, node: Node, place: int) -> None:
+        self.node = node
+        self.place = place
+
+
+class Leaf(Node):
+    """Where a tensor that nobody computed keeps its gradient.
+
+    grad: what has been accumulated.
+    """
+
+    __slots__ = ("grad",)
+
+    grad: Tensor | None
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.recipe = Recipe("a leaf", _accumulate, (geometry,))
+        self.edges = ()
+        self.saved = ()
+        self.sequence = 0  # after everything that leads to it
+        self.grad = None
+
+
+_accumulating = threading.Lock()
+
+
+def _accumulate(leaf: Leaf, gradients: Sequence[Gradient]) -> tuple[()]:
+    """Add to a leaf's gradient."""
+    (gradient,) = gradients
+    if gradient is not None:
+        with _accumulating:
+            leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+    return ()
+
+
+Edge: TypeAlias = Node | Output
+
+# Stands where the edge of a detached tensor would: it shares memory, but no history.
+DETACHED = object()
+
+
+# ------------------------------------------------------------------------------------------------------------- tensors
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where a tensor's gradient goes; None for a tensor that requires none.
+
+    The history of a view is made anew when its memory has been written through another tensor.
+    """
+    if not tensor.geometry.requires_grad:
+        return None
+    found: Edge | None = getattr(tensor, "autograd", None)
+    if found is None or found is DETACHED:
+        return leaf_of(tensor)
+    return found.node.edge_of(tensor, found) if tensor.geometry.is_view else found
+
+
+def leaf_of(tensor: Tensor) -> Leaf:
+    """The leaf of a tensor that requires grad, made when it is first needed."""
+    found = getattr(tensor, "autograd", None)
+    if not isinstance(found, Leaf):
+        found = tensor.autograd = Leaf(tensor.geometry)
+    return found
+
+
+def is_leaf(tensor: Tensor) -> bool:
+    """Whether no operator that autograd followed has made it."""
+    edge = getattr(tensor, "autograd", None)
+    return not tensor.geometry.requires_grad or edge is None or isinstance(edge, Leaf)
+
+
+# --------------------------------------------------------------------------------------------------------------- hooks
+
+
+# What users attached, by place of a result; -1 is the node itself. Few nodes have any, so nodes have no slot for them.
+hooks_of: WeakKeyDictionary[Node, dict[int, list[Callable[..., Any]]]] = WeakKeyDictionary()
+
+
+class Removable:
+    """What registering a hook gives: ``remove()`` takes it back."""
+
+    __slots__ = ("_hook", "_hooks")
+
+    def __init__(self, hooks: list[Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self._hooks = hooks
+        self._hook = hook
+
+    def remove(self) -> None:
+        """Take the hook back; a second time does nothing."""
+        self._hooks[:] = [each for each in self._hooks if each is not self._hook]
+
+    def __enter__(self) -> Removable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
+    """Attach a hook to a result of a node, or, at -1, to the node."""
+    hooks = hooks_of.setdefault(node, {}).setdefault(place, [])
+    hooks.append(hook)
+    return Removable(hooks, hook)
+
+
+# --------------------------------------------------------------------------------------------------------- saved values
+
+
+def freed(node: Node) -> GraphFreedError:
+    """The error of a second pass through a graph."""
+    return GraphFreedError(
+        f"Trying to backward through the graph a second time: what {node.name} saved has been freed by the first. "
+        "Specify retain_graph=True when calling .backward() or autograd.grad() the first time."
+    )
+
+
+def changed(node: Node, name: str, tensor: Tensor, version: int) -> SavedTensorChangedError:
+    """The error of a saved tensor that was written afterwards."""
+    return SavedTensorChangedError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: {name}, a "
+        f"tensor of shape {list(tensor.shape)} that {node.name} saved, is at version {version_of(tensor)}; expected "
+        f"version {version} instead. Compute from a copy (x.clone()), or write before {node.name} is called."
+    )
+
+
+def refuse_integers(tensor: Tensor) -> None:
+    """Gradients are of real and complex numbers.
+
+    Raises:
+        RequiresGradError: the tensor's dtype is another one.
+    """
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        raise RequiresGradError(
+            f"only Tensors of floating point and complex dtype can require gradients (got {tensor.dtype}). "
+            "Convert it first: x.to(opdsl.float32)."
+        )

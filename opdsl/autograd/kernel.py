@@ -1,0 +1,107 @@
+"""Kernels that record: they run the one beneath and leave a node behind its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from opdsl.autograd.derivative import differentiable_names
+from opdsl.autograd.plans import recording_plan
+from opdsl.autograd.recorder import Recorder, Requirements, requirements
+from opdsl.autograd.views import check_writable
+from opdsl.dispatch import Operator
+from opdsl.dispatch.guards import below_autograd
+from opdsl.errors import RequiresGradError
+from opdsl.runtime import Tensor
+
+__all__ = ["record"]
+
+Kernel = Callable[..., Any]
+
+
+def record(operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> RecordingKernel:
+    """A kernel for a call some of whose tensors require grad.
+
+    Args:
+        operator: which is called.
+        beneath: its kernel below autograd.
+        arguments: of the call, in the order of the schema.
+    """
+    return RecordingKernel(operator, beneath, arguments)
+
+
+@lru_cache(maxsize=4096)
+def _recorder(
+    operator: Operator, derivative: Any, required: Requirements, indices: tuple[int, ...], is_complex: bool
+) -> Recorder:
+    return Recorder(operator, derivative, required, indices, is_complex=is_complex)
+
+
+def _derivative(operator: Operator, beneath: Kernel) -> Any:
+    """The declared derivative; otherwise that of the pointwise definition that the kernel comes from, or of a view."""
+    if operator.derivative is not None:
+        return operator.derivative
+    definition = getattr(beneath, "definition", None)
+    if getattr(beneath, "kind", None) == "pointwise" and definition is not None:
+        from opdsl.autograd.pointwise import derivative_of_definition
+
+        return derivative_of_definition(definition)
+    if operator.schema.is_view and not operator.schema.is_mutable:
+        from opdsl.autograd.view_derivative import ViewDerivative
+
+        operator.derivative = ViewDerivative(operator)
+        return operator.derivative
+    return None
+
+
+def _is_complex(arguments: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, Tensor) and each.dtype.is_complex for each in arguments)
+
+
+class RecordingKernel:
+    """Runs a kernel and records the call.
+
+    Args:
+        operator, beneath, arguments: see ``record``.
+    """
+
+    __slots__ = ("beneath", "operator", "recorder")
+
+    def __init__(self, operator: Operator, beneath: Kernel, arguments: tuple[Any, ...]) -> None:
+        self.operator = operator
+        self.beneath = beneath
+        names = set(differentiable_names(operator.schema))
+        indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
+        required = requirements(arguments, indices)
+        derivative = _derivative(operator, beneath)
+        self.recorder = _recorder(operator, derivative, required, indices, _is_complex(arguments))
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run and record.
+
+        Raises:
+            RequiresGradError: it writes what must not be written.
+        """
+        self._check_written(arguments)
+        edges, saved = self.recorder.before(arguments)
+        with below_autograd():
+            results = self.beneath(*arguments)
+        return self.recorder.after(arguments, results, edges, saved)
+
+    def _check_written(self, arguments: tuple[Any, ...]) -> None:
+        schema = self.operator.schema
+        if schema.out:
+            raise RequiresGradError(
+                f"{self.operator.name}: functions with out=... arguments don't support automatic differentiation, but "
+                "one of the arguments requires grad. Call it without out=, or under opdsl.no_grad()."
+            )
+        for argument, value in zip(schema.arguments, arguments, strict=True):
+            if argument.alias is not None and argument.alias.write:
+                for each in value if isinstance(value, tuple) else (value,):
+                    if isinstance(each, Tensor):
+                        check_writable(self.operator.name, each)
+
+    def plan(self, arguments: tuple[Any, ...]) -> Any:
+        """See ``recording_plan``."""
+        return recording_plan(self.operator, self.recorder, self.beneath, arguments, self._check_written)

@@ -1,0 +1,178 @@
+"""Backward passes as users start them: ``backward`` accumulates into leaves, ``grad`` returns gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.engine import execute
+from opdsl.autograd.graph import Edge, edge_of
+from opdsl.errors import GradientError, RequiresGradError
+from opdsl.runtime import Tensor
+
+__all__ = ["backward", "grad"]
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Compute the gradients of the leaves that tensors depend on, and add them to the leaves' ``grad``.
+
+    Args:
+        tensors: where to begin.
+        grad_tensors: their own gradients, each of its tensor's shape; None stands for 1 where there is one element.
+        retain_graph: whether another pass may follow; by default as ``create_graph``.
+        create_graph: whether the gradients can be differentiated again.
+        inputs: the leaves to accumulate into; all by default.
+
+    Raises:
+        GradientError: a gradient is missing or does not fit; a tensor does not require grad.
+        GraphFreedError: an earlier pass has freed the graph.
+        SavedTensorChangedError: a tensor that a formula needs has been written.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([3.0], requires_grad=True)
+    >>> opdsl.autograd.backward([x * x, x])
+    >>> x.grad
+    tensor([7.])
+    """
+    roots = _roots(_listed(tensors), grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        execute(roots, keep_graph=keep, create_graph=create_graph)
+        return
+    leaves = _listed(inputs)
+    if not leaves:
+        raise GradientError("backward: inputs is empty. Name the tensors to accumulate into, or leave inputs= away.")
+    found = execute(
+        roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(each) for each in leaves], accumulates=False
+    )
+    for tensor, gradient in zip(leaves, found, strict=True):
+        if gradient is not None:
+            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of outputs, summed, with respect to inputs; no leaf's ``grad`` changes.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what; leaves or not.
+        grad_outputs: the outputs' own gradients; None stands for 1 where there is one element.
+        retain_graph: whether another pass may follow; by default as ``create_graph``.
+        create_graph: whether the gradients can be differentiated again.
+        allow_unused: whether an input that no output depends on gives None; otherwise it is an error.
+        materialize_grads: whether such an input gives zeros instead.
+
+    Returns:
+        A gradient for each input.
+
+    Raises:
+        GradientError: an input is not used, a gradient is missing or does not fit.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([3.0], requires_grad=True)
+    >>> (first,) = opdsl.autograd.grad(x * x * x, x, create_graph=True)
+    >>> opdsl.autograd.grad(first, x)
+    (tensor([18.]),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise GradientError(
+            "grad: materialize_grads=True gives zeros for unused inputs, so allow_unused cannot be False."
+        )
+    wanted = _listed(inputs)
+    roots = _roots(_listed(outputs), grad_outputs)
+    found = execute(
+        roots,
+        keep_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        wanted=[_edge(each) for each in wanted],
+        accumulates=False,
+    )
+    if materialize_grads:
+        return tuple(
+            filled(each.geometry, 0) if gradient is None else gradient
+            for each, gradient in zip(wanted, found, strict=True)
+        )
+    if not allow_unused and any(each is None for each in found):
+        place = next(at for at, each in enumerate(found) if each is None)
+        raise GradientError(
+            f"One of the differentiated Tensors appears to not have been used in the graph (inputs[{place}], of shape "
+            f"{list(wanted[place].shape)}). Set allow_unused=True if this is the desired behavior."
+        )
+    return tuple(found)
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for each in listed:
+        if not isinstance(each, Tensor):
+            raise GradientError(
+                f"gradients are of tensors (got {type(each).__name__}). Give a tensor or a list of them."
+            )
+    return listed
+
+
+def _edge(tensor: Tensor) -> Edge:
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RequiresGradError(
+            "One of the differentiated Tensors does not require grad "
+            f"(one of shape {list(tensor.shape)}). Call requires_grad_() on it before computing with it."
+        )
+    return edge
+
+
+def _roots(tensors: Sequence[Tensor], gradients: Tensor | Sequence[Tensor | None] | None) -> list[tuple[Edge, Tensor]]:
+    given = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
+    if gradients is None:
+        given = [None] * len(tensors)
+    if len(given) != len(tensors):
+        raise GradientError(f"got {len(tensors)} tensors and {len(given)} gradients. Give one for each.")
+    return [_root(tensor, gradient) for tensor, gradient in zip(tensors, given, strict=True)]
+
+
+def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RequiresGradError(
+            f"a tensor of shape {list(tensor.shape)} does not require grad and does not have a grad_fn. "
+            "Compute it from tensors that require grad, with opdsl.is_grad_enabled()."
+        )
+    if gradient is None:
+        if tensor.numel() != 1:
+            raise GradientError(
+                f"grad can be implicitly created only for scalar outputs (got shape {list(tensor.shape)}). "
+                "Sum it first, or give its own gradient: y.backward(opdsl.ones_like(y))."
+            )
+        if not tensor.dtype.is_floating_point:
+            raise GradientError(
+                f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}. Give a gradient."
+            )
+        return edge, filled(tensor.geometry, 1)
+    if gradient.shape != tensor.shape:
+        raise GradientError(
+            f"Mismatch in shape: the gradient has a shape of {list(gradient.shape)} and the tensor has a shape of "
+            f"{list(tensor.shape)}. Give a gradient of the tensor's shape."
+        )
+    if gradient.dtype.is_complex != tensor.dtype.is_complex:
+        raise GradientError(
+            "For complex Tensors, both the tensor and its gradient are required to be complex "
+            f"(got {gradient.dtype} for {tensor.dtype})."
+        )
+    return edge, gradient

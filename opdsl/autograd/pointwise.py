@@ -1,0 +1,205 @@
+"""Derivatives of pointwise operators, derived from their scalar functions.
+
+The gradients that a call asks for are one operator more: pointwise again, one fused loop, compiled by the same
+backends, with a derivative of its own. What broadcasting repeated and promotion widened the engine takes back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from opdsl.autograd.derivative import Formula
+from opdsl.dispatch import DispatchKey, Operator, Registry
+from opdsl.errors import ScalarFunctionError
+from opdsl.kernels.pointwise import PointwiseDefinition
+from opdsl.scalar import ScalarFunction
+from opdsl.scalar.derivative import differentiate
+from opdsl.schema import FunctionSchema, parse_schema
+
+__all__ = ["PointwiseDerivative", "derivative_of_definition"]
+
+# Derived operators are nobody's to call by name, so they stand in a registry of their own.
+_registry = Registry()
+_lock = threading.RLock()
+_known: WeakKeyDictionary[PointwiseDefinition, PointwiseDerivative] = WeakKeyDictionary()
+
+
+def derivative_of_definition(definition: PointwiseDefinition) -> PointwiseDerivative:
+    """The derivative of a pointwise definition."""
+    with _lock:
+        found = _known.get(definition)
+        if found is None:
+            found = _known[definition] = PointwiseDerivative(definition)
+        return found
+
+
+class Differentiated(NamedTuple):
+    """A scalar function of a definition and its derivative.
+
+    formula: of the definition.
+    function: the gradients of the wanted arguments.
+    """
+
+    formula: Any
+    function: ScalarFunction
+
+
+class PointwiseDerivative:
+    """The derivative of a pointwise operator.
+
+    Args:
+        definition: the operator's.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, definition: PointwiseDefinition) -> None:
+        self.definition = definition
+        self.name = definition.name
+        self._formulas: dict[tuple[tuple[str, ...], bool], tuple[Formula, ...]] = {}
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula]:
+        """See ``Derivative``.
+
+        Raises:
+            ScalarFunctionError: an operation of the scalar function has no derivative.
+        """
+        key = (tuple(required), is_complex)
+        with _lock:
+            found = self._formulas.get(key)
+            if found is None:
+                found = self._formulas[key] = (self._formula(key[0], is_complex),)
+            return found
+
+    def source(self, required: Sequence[str] | None = None) -> str:
+        """The derivative's scalar functions, to read."""
+        names = tuple(required or self._tensor_names())
+        return "\n\n".join(_shown(each) for each in self._differentiated(names, False))
+
+    def _tensor_names(self) -> list[str]:
+        return [each.name for each in self.definition.parameters if each.role.name == "TENSOR"]
+
+    def _differentiated(self, wanted: tuple[str, ...], is_complex: bool) -> list[Differentiated]:
+        """For each scalar function its derivative; its own parameter names are those of the schema."""
+        found = []
+        for formula in self.definition.formulas:
+            names = [self.definition.parameters[at].name for at in formula.places]
+            renamed = dict(zip(names, formula.function.parameters, strict=True))
+            present = [renamed[name] for name in wanted if name in renamed]
+            found.append(Differentiated(formula, differentiate(formula.function, present, is_complex=is_complex)))
+        return found
+
+    def _formula(self, wanted: tuple[str, ...], is_complex: bool) -> Formula:
+        differentiated = self._differentiated(wanted, is_complex)
+        passes = {name for name in wanted if all(_passes(self, each, name, wanted) for each in differentiated)}
+        computed = tuple(name for name in wanted if name not in passes)
+        if not computed:
+            return Formula(wanted, _pass_on, (), frozenset(), False, (_pass_on, (), ()))
+        operator, names = self._operator(computed, self._differentiated(computed, is_complex))
+        run = _runner(operator, names, wanted, computed)
+        several = self.definition.results > 1
+        return Formula(wanted, run, names, frozenset(), several, None if several else (operator, names, computed))
+
+    def _operator(
+        self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]
+    ) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """The operator of the gradients, and the arguments and results that it takes after those of the results."""
+        parameters = self.definition.parameters
+        needed: set[str] = {name for each in differentiated for name in each.formula.when}
+        for formula, function in differentiated:
+            own = dict(zip(formula.function.parameters, formula.places, strict=True))
+            needed |= {parameters[own[name]].name for name in function.parameters if name in own}
+        names = tuple(each.name for each in parameters if each.name in needed)
+        gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
+        gradients = [_free(each, names) for each in gradients]
+        schema = parse_schema(self._schema_text(wanted, gradients, names))
+        operator = Operator(schema, _registry.fallbacks, accepts_numbers=True, location=self.name)
+        definition = PointwiseDefinition(schema, self.name)
+        for each in differentiated:
+            self._add(definition, each, gradients, names)
+        for key in ("CPU", "CUDA", "Meta"):
+            operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
+        packet = _registry.define(operator, __name__)
+        return packet.operator_function(operator), names
+
+    def _schema_text(self, wanted: Sequence[str], gradients: Sequence[str], names: Sequence[str]) -> str:
+        types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
+        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        returns = ", ".join(["Tensor"] * len(wanted))
+        base = self.definition.schema.name
+        stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
+        count = sum(each.startswith(f"derived::{stem}_gradient") for each in _registry.operators)
+        head = f"derived::{stem}_gradient{count}"
+        return f"{head}({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
+
+    def _add(
+        self, definition: PointwiseDefinition, each: Differentiated, gradients: Sequence[str], names: Sequence[str]
+    ) -> None:
+        """Add a differentiated function to the definition of the gradients, with the options of the original."""
+        formula, function = each
+        parameters = self.definition.parameters
+        own = [parameters[at].name for at in formula.places]
+        renamed = dict(zip(own, formula.function.parameters, strict=True))
+        taken = [name for name in names if name not in formula.when]
+        heads = function.parameters[: len(gradients)]
+        widened = ScalarFunction(
+            function.name,
+            (*heads, *(renamed[name] for name in taken)),
+            {},
+            function.nodes,
+            function.places,
+            function.results,
+            function.source,
+        )
+        exempt = [own[at] for at in formula.configuration.exempt if own[at] in taken]
+        wrapped = [parameters[at].name for at in formula.wrapped if parameters[at].name in taken]
+        definition.add(widened, keep=exempt, wrapped=wrapped, when=formula.when)
+
+
+def _passes(derivative: PointwiseDerivative, each: Differentiated, name: str, wanted: Sequence[str]) -> bool:
+    """Whether a gradient is that of the only result, unchanged."""
+    parameters = derivative.definition.parameters
+    present = [each_ for each_ in wanted if each_ in {parameters[at].name for at in each.formula.places}]
+    if name not in present or derivative.definition.results > 1:
+        return False
+    node = each.function.nodes[each.function.results[present.index(name)]]
+    return node.op == "parameter" and node.value == each.function.parameters[0]
+
+
+def _pass_on(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+    return gradients * len(asked)
+
+
+def _runner(
+    operator: Callable[..., Any], names: tuple[str, ...], wanted: tuple[str, ...], computed: tuple[str, ...]
+) -> Callable[..., Any]:
+    """From the gradients of the results to those of the wanted arguments."""
+
+    def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+        found = operator(*gradients, *[values[name] for name in names])
+        results = iter(found if len(computed) > 1 else (found,))
+        return [next(results) if name in computed else gradients[0] for name in wanted]
+
+    return run
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _shown(each: Differentiated) -> str:
+    function = each.function
+    types = dict.fromkeys(function.parameters, "float64")
+    try:
+        return str(function.specialise(types, default_float="float64"))
+    except ScalarFunctionError as error:
+        return str(error)

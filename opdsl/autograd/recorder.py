@@ -1,0 +1,216 @@
+"""Recording: from a call whose arguments require grad to a node behind its results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from opdsl.autograd.derivative import Derivative, Formula, result_names
+from opdsl.autograd.engine import defined
+from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
+from opdsl.autograd.saving import Form, keep, keep_result, restore
+from opdsl.autograd.views import set_history, view_node
+from opdsl.errors import MissingDerivativeError
+from opdsl.runtime import Tensor
+
+if TYPE_CHECKING:
+    from opdsl.dispatch import Operator
+
+__all__ = ["Recorder", "requirements"]
+
+# For each argument whether its gradient is asked for; of a list, for each element.
+Requirements = tuple[Any, ...]
+
+
+def requirements(arguments: Sequence[Any], indices: Sequence[int]) -> Requirements:
+    """Which arguments require grad.
+
+    Args:
+        arguments: of a call.
+        indices: of the differentiable ones.
+    """
+    return tuple(_requires(arguments[at]) for at in indices)
+
+
+def _requires(value: Any) -> bool | tuple[bool, ...]:
+    if isinstance(value, Tensor):
+        return value.geometry.requires_grad
+    if isinstance(value, tuple):
+        return tuple(isinstance(each, Tensor) and each.geometry.requires_grad for each in value)
+    return False
+
+
+class Recorder:
+    """Makes the nodes of calls in which the same arguments of an operator require grad.
+
+    Args:
+        operator: the functional one or a variant.
+        derivative: None where the operator has none: the backward pass then says so.
+        required: for each differentiable argument, see ``requirements``.
+        indices: of the differentiable arguments.
+        is_complex: whether complex numbers take part.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        derivative: Derivative | None,
+        required: Requirements,
+        indices: Sequence[int],
+        *,
+        is_complex: bool = False,
+    ) -> None:
+        self.operator = operator
+        self.schema = schema = operator.schema
+        self.name = operator.name
+        self.arguments = tuple(each.python_name for each in schema.arguments)
+        names = [self.arguments[at] for at in indices]
+        self.required = dict(zip(names, required, strict=True))
+        without = frozenset() if derivative is None else derivative.non_differentiable
+        wanted = [name for name in names if name not in without and _any(self.required[name])]
+        self.edges = [(self.arguments.index(name), place) for name in wanted for place in _places(self.required[name])]
+        self.wanted = tuple(wanted)
+        self.formulas = None if derivative is None else derivative.formulas(wanted, is_complex=is_complex)
+        self.results = result_names(schema)
+        flags = (True,) * len(schema.returns) if derivative is None else derivative.differentiable_results(schema)
+        self.differentiable = flags
+        self.is_view = any(each.alias is not None and not each.alias.write for each in schema.returns)
+        self.written = {each.python_name for each in schema.written_arguments}
+        reads = {name for each in self.formulas or () for name in each.reads}
+        full = {name for each in self.formulas or () for name in set(each.reads) - each.forms}
+        self.kept_forms = frozenset(reads - full)
+        self.kept = tuple(name for name in self.arguments if name in reads)
+        self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
+
+    # --------------------------------------------------------------------------------------------------- forward
+
+    def before(self, arguments: Sequence[Any]) -> tuple[tuple[Edge | None, ...], dict[str, Any]]:
+        """The edges and what is kept of the arguments, before the operator writes any of them."""
+        edges = tuple(edge_of(arguments[at] if place is None else arguments[at][place]) for at, place in self.edges)
+        values = dict(zip(self.arguments, arguments, strict=True))
+        return edges, {name: self._kept(name, values[name]) for name in self.kept}
+
+    def _kept(self, name: str, value: Any) -> Any:
+        if name in self.kept_forms:
+            return _forms(value)
+        if name in self.written and isinstance(value, Tensor):
+            return keep(value.detach().clone())
+        return keep(value)
+
+    def after(
+        self, arguments: Sequence[Any], results: Any, edges: tuple[Edge | None, ...], saved: dict[str, Any]
+    ) -> Any:
+        """Attach a node to the results.
+
+        Args:
+            arguments, results: of the call.
+            edges, saved: what ``before`` gave.
+
+        Returns:
+            The results.
+        """
+        listed = list(results) if isinstance(results, (tuple, list)) else [results]
+        tensors = [(place, each) for place, each in enumerate(listed) if self._has_gradient(place, each)]
+        if not edges or not tensors:
+            if self.is_view:
+                for _, each in tensors:
+                    each.autograd = DETACHED
+            return results
+        node = self._node(arguments, listed, edges, saved)
+        if self.written:
+            own = self.edges[0][0] == 0 and self.arguments[0] in self.written
+            for _, each in tensors:
+                set_history(each, node, has_own_edge=own)
+        else:
+            for place, each in tensors:
+                each.geometry = each.geometry.replace(requires_grad=True)
+                each.autograd = node if place == 0 else Output(node, place)
+        for place in self.kept_results:
+            name = self.results[place]
+            kept = Form(listed[place].geometry) if name in self.kept_forms else keep_result(listed[place], place)
+            saved[name] = kept
+        return results
+
+    def _node(
+        self, arguments: Sequence[Any], listed: list[Any], edges: tuple[Edge | None, ...], saved: dict[str, Any]
+    ) -> Node:
+        forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in listed)
+        recipe = Recipe(self.name, self.backward, forms)
+        edge = edges[0]
+        if self.written or not self.is_view or edge is None:
+            return make_node(recipe, edges, saved)
+        node = view_node(recipe, edge, saved, arguments[self.edges[0][0]])
+        node.is_one_of_several = len(listed) > 1 or self.operator.returns_list
+        return node
+
+    def _has_gradient(self, place: int, result: object) -> bool:
+        if not isinstance(result, Tensor):
+            return False
+        at = min(place, len(self.differentiable) - 1)
+        return self.differentiable[at] and (result.dtype.is_floating_point or result.dtype.is_complex)
+
+    # -------------------------------------------------------------------------------------------------- backward
+
+    def backward(self, node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
+        """The gradients of the arguments, from those of the results."""
+        if self.formulas is None:
+            raise MissingDerivativeError(
+                f"derivative for {self.name} is not implemented (of {', '.join(self.wanted)}). "
+                f'Declare it with @{self.operator.schema.name.base}.derivative("{self.wanted[0]}"), or call it under '
+                "opdsl.no_grad()."
+            )
+        if all(each is None for each in gradients):
+            return (None,) * len(self.edges)
+        saved = node.saved
+        if saved is None:
+            raise freed(node)
+        values = {name: restore(node, name, value) for name, value in saved.items()}
+        found: dict[str, Any] = {}
+        for formula in self.formulas:
+            found.update(self._run(formula, node, gradients, values))
+        return [
+            found.get(self.arguments[at]) if place is None else _element(found.get(self.arguments[at]), place)
+            for at, place in self.edges
+        ]
+
+    def _run(
+        self, formula: Formula, node: Node, gradients: Sequence[Gradient], values: dict[str, Any]
+    ) -> dict[str, Any]:
+        if formula.takes_all:
+            gradients = self._all(node, gradients)
+        elif gradients[0] is None:
+            return {}
+        asked = tuple(name in self.wanted for name in formula.names)
+        return dict(zip(formula.names, formula.run(tuple(gradients), values, asked), strict=True))
+
+    def _all(self, node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient, ...]:
+        """All gradients, zeros for undefined ones; None for results that have none."""
+        forms = node.recipe.results
+        return tuple(
+            defined(each, node, place) if has_gradients(forms[place]) else None for place, each in enumerate(gradients)
+        )
+
+
+def has_gradients(form: Any) -> bool:
+    """Whether a result is a tensor whose dtype has gradients."""
+    return form is not None and (form.dtype.is_floating_point or form.dtype.is_complex)
+
+
+def _any(required: bool | tuple[bool, ...]) -> bool:
+    return any(required) if isinstance(required, tuple) else required
+
+
+def _places(required: bool | tuple[bool, ...]) -> list[int | None]:
+    if isinstance(required, tuple):
+        return [place for place, each in enumerate(required) if each]
+    return [None]
+
+
+def _element(found: Any, place: int) -> Gradient:
+    return None if found is None else found[place]
+
+
+def _forms(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return Form(value.geometry)
+    return tuple(map(_forms, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,157 @@
+"""What a node keeps of a call for its backward pass, and how it is brought back.
+
+An argument is kept as it is, with the version that its memory had. A result is kept without its node, which would hold
+it in a circle. Where a formula reads nothing but the shape and the like, only that is kept (``Form``).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from types import FunctionType
+from typing import Any, NamedTuple
+from weakref import ref
+
+from opdsl.autograd.graph import Edge, Node, Output, changed
+from opdsl.runtime import Device, DType, Geometry, Tensor, version_of
+
+__all__ = ["Form", "form_only", "keep", "keep_result", "restore"]
+
+
+class Form:
+    """A tensor without its elements, for formulas that look at nothing else."""
+
+    __slots__ = ("geometry",)
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
+        return self.geometry.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The steps, in elements."""
+        return self.geometry.strides
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self.geometry.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where it lived."""
+        return self.geometry.device
+
+    @property
+    def ndim(self) -> int:
+        """The number of its dimensions."""
+        return self.geometry.ndim
+
+    def dim(self) -> int:
+        """The number of its dimensions."""
+        return self.geometry.ndim
+
+    def numel(self) -> int:
+        """The number of its elements."""
+        return self.geometry.numel
+
+    def is_complex(self) -> bool:
+        """Whether its dtype is complex."""
+        return self.geometry.dtype.is_complex
+
+    def is_floating_point(self) -> bool:
+        """Whether its dtype is a real floating-point one."""
+        return self.geometry.dtype.is_floating_point
+
+
+_FORM_ATTRIBUTES = frozenset(name for name in vars(Form) if not name.startswith("_"))
+
+
+def form_only(function: FunctionType) -> frozenset[str]:
+    """The parameters of a formula of which it reads nothing but what a ``Form`` has.
+
+    A function whose text cannot be read is taken to read everything.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError, TypeError):
+        return frozenset()
+    harmless = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in _FORM_ATTRIBUTES
+    }
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in harmless}
+    code = function.__code__
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - read
+
+
+class KeptTensor(NamedTuple):
+    """An argument, and the version that its memory had."""
+
+    tensor: Tensor
+    version: int
+
+
+class KeptResult(NamedTuple):
+    """A result without its node.
+
+    tensor: over the same memory, with no history.
+    original: the result itself, as long as anybody has it; nobody else could write the memory.
+    """
+
+    tensor: Tensor
+    version: int
+    original: ref[Tensor]
+    place: int
+
+
+def keep(value: Any) -> Any:
+    """An argument as it is kept."""
+    if isinstance(value, Tensor):
+        return KeptTensor(value, version_of(value))
+    return tuple(map(keep, value)) if isinstance(value, tuple) else value
+
+
+def keep_result(result: Tensor, place: int) -> KeptResult:
+    """A result as it is kept."""
+    bare = Tensor()
+    bare.array = result.array
+    bare.geometry = result.geometry.replace(requires_grad=False)
+    bare._version = 0
+    bare._base = result._base
+    return KeptResult(bare, version_of(result), ref(result), place)
+
+
+def restore(node: Node, name: str, value: Any) -> Any:
+    """What was kept, as the formula gets it.
+
+    Raises:
+        SavedTensorChangedError: its memory has been written since.
+    """
+    if isinstance(value, KeptTensor):
+        if version_of(value.tensor) != value.version:
+            raise changed(node, name, value.tensor, value.version)
+        return value.tensor
+    if isinstance(value, KeptResult):
+        original = value.original()
+        if original is not None and version_of(original) != value.version:
+            raise changed(node, name, original, value.version)
+        return _with_history(value.tensor, node if value.place == 0 else Output(node, value.place))
+    if type(value) is tuple:
+        return tuple(restore(node, name, each) for each in value)
+    return value
+
+
+def _with_history(bare: Tensor, edge: Edge) -> Tensor:
+    """A tensor over the same memory that stands where the result did, for gradients of gradients."""
+    made = Tensor()
+    made.array = bare.array
+    made.geometry = bare.geometry.replace(requires_grad=True)
+    made._version = 0
+    made._base = bare._base
+    made.autograd = edge
+    return made

@@ -1,0 +1,126 @@
+"""What ``opdsl.runtime.differentiable`` hands here: the gradients of one tensor.
+
+Loaded when the first tensor requires grad; from then on calls are recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from opdsl.autograd.graph import Leaf, Node, Output, Removable, add_hook, edge_of, is_leaf, leaf_of, refuse_integers
+from opdsl.autograd.kernel import record
+from opdsl.autograd.passes import backward as backward_of
+from opdsl.dispatch.differentiation import record_with
+from opdsl.errors import GradientError, RequiresGradError
+from opdsl.runtime import Tensor
+
+record_with(record)
+
+# Gradients of results that were asked to keep them, by place. Tensors are no keys: == of two is a tensor.
+_retained: WeakKeyDictionary[Node, dict[int, Tensor | None]] = WeakKeyDictionary()
+
+
+def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
+    """Have autograd follow a leaf, or no longer follow it."""
+    if tensor.geometry.requires_grad == value:
+        return tensor
+    if not is_leaf(tensor):
+        raise RequiresGradError(
+            "you can only change requires_grad flags of leaf variables. "
+            "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+            "var_no_grad = var.detach()."
+        )
+    if value:
+        refuse_integers(tensor)
+    tensor.geometry = tensor.geometry.replace(requires_grad=value)
+    if value:
+        leaf_of(tensor)
+    return tensor
+
+
+def grad_of(tensor: Tensor) -> Tensor | None:
+    """What has been accumulated."""
+    edge = getattr(tensor, "autograd", None)
+    if isinstance(edge, Leaf):
+        return edge.grad
+    return None if not isinstance(edge, Node | Output) else _retained.get(edge.node, {}).get(edge.place)
+
+
+def set_grad(tensor: Tensor, value: object) -> None:
+    """Replace what has been accumulated.
+
+    Raises:
+        GradientError: it is no tensor of the same shape, dtype and device.
+    """
+    if value is not None:
+        if not isinstance(value, Tensor):
+            raise GradientError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+        if value is tensor:
+            raise GradientError("can't assign Variable as its own grad")
+        for what in ("shape", "dtype", "device"):
+            mine, given = getattr(tensor, what), getattr(value, what)
+            if mine != given:
+                raise GradientError(f"assigned grad has {what} {given}, but the tensor has {mine}. Convert it first.")
+    edge = edge_of(tensor)
+    if edge is None or isinstance(edge, Leaf):
+        leaf_of(tensor).grad = value
+    else:
+        _retained.setdefault(edge.node, {})[edge.place] = value
+
+
+def grad_fn_of(tensor: Tensor) -> Node | None:
+    """The node that a tensor comes from."""
+    edge = edge_of(tensor)
+    return None if edge is None or isinstance(edge, Leaf) else edge.node
+
+
+def output_nr_of(tensor: Tensor) -> int:
+    """Which of its node's results a tensor is."""
+    edge = edge_of(tensor)
+    return 0 if edge is None else edge.place
+
+
+def retains_grad(tensor: Tensor) -> bool:
+    """Whether a tensor that is no leaf keeps its gradient."""
+    edge = edge_of(tensor)
+    return edge is not None and edge.place in _retained.get(edge.node, {})
+
+
+def retain_grad(tensor: Tensor) -> None:
+    """Have a tensor that is no leaf keep its gradient."""
+    edge = _followed(tensor, "retain_grad()")
+    if isinstance(edge, Leaf) or retains_grad(tensor):
+        return
+    place = edge.place
+    kept = _retained.setdefault(edge.node, {})
+    kept[place] = None
+
+    def keep(gradient: Tensor) -> None:
+        present = kept[place]
+        kept[place] = gradient if present is None else present + gradient
+
+    add_hook(edge.node, place, keep)
+
+
+def register_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Removable:
+    """Attach a hook to a tensor's gradient."""
+    edge = _followed(tensor, "register_hook()")
+    return add_hook(edge.node, edge.place, hook)
+
+
+def backward(
+    tensor: Tensor, gradient: Tensor | None, retain_graph: bool | None, create_graph: bool, inputs: Any
+) -> None:
+    """``Tensor.backward``"""
+    backward_of(tensor, gradient, retain_graph, create_graph, inputs)
+
+
+def _followed(tensor: Tensor, what: str) -> Any:
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RequiresGradError(
+            f"cannot {what.replace('()', '')} on a tensor that doesn't require gradient. Call requires_grad_() first."
+        )
+    return edge

@@ -1,0 +1,81 @@
+"""The derivative of views: what a view does not show gets no gradient.
+
+Views are linear, and which elements they show depends on geometry alone. So the gradient is a tensor of zeros, a view
+of which, taken as before, gets the gradient of the view; and the gradient of that is a view of the gradient. It serves
+every view that shows no element twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
+from opdsl.dispatch import Operator, is_grad_enabled, no_grad
+from opdsl.runtime import Tensor
+from opdsl.schema import FunctionSchema
+
+__all__ = ["ViewDerivative"]
+
+Take = Callable[[Tensor], Any]
+
+
+class ViewDerivative:
+    """The derivative of an operator that returns views of its first argument.
+
+    Args:
+        operator: which it is.
+    """
+
+    non_differentiable: frozenset[str] = frozenset()
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.names = tuple(each.python_name for each in operator.schema.arguments)
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: all of them."""
+        return (True,) * len(schema.returns)
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
+        """See ``Derivative``."""
+        viewed = self.names[0]
+        return [Formula((viewed,), self._run, self.names, frozenset((viewed,)), True)] if required else []
+
+    def _run(
+        self, gradients: tuple[Gradient, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
+    ) -> tuple[Tensor]:
+        viewed, *rest = self.names
+        positional = len(self.operator.schema.positional)
+        given = [values[name] for name in rest[: positional - 1]]
+        named = {name: values[name] for name in rest[positional - 1 :]}
+
+        def take(tensor: Tensor) -> Any:
+            return self.operator.function(tensor, *given, **named)
+
+        return (_spread(self.operator.name, take, filled(values[viewed].geometry, 0), gradients),)
+
+
+def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
+    """Write gradients into the views of a tensor of zeros, so that it can be differentiated."""
+    with no_grad():
+        for view, gradient in zip(_listed(take(whole)), gradients, strict=True):
+            if gradient is not None:
+                view.copy_(gradient)
+    edges = tuple(None if each is None else edge_of(each) for each in gradients)
+    if not is_grad_enabled() or all(each is None for each in edges):
+        return whole
+
+    def back(node: Node, incoming: Sequence[Gradient]) -> Sequence[Gradient]:
+        (gradient,) = incoming
+        return (None,) * len(edges) if gradient is None else _listed(take(gradient))
+
+    whole.autograd = make_node(Recipe(f"{name} backward", back, (whole.geometry,)), edges, ())
+    whole.geometry = whole.geometry.replace(requires_grad=True)
+    return whole
+
+
+def _listed(views: Any) -> list[Tensor]:
+    return [views] if isinstance(views, Tensor) else list(views)

@@ -1,0 +1,223 @@
+"""Views and writing in place: whose history changes when memory is written that several tensors show.
+
+The history of shared memory belongs to the tensor that the views were taken of, their owner. A view's node knows which
+history of the owner it comes from; when the owner has another one, the view's node is made anew, as a piece of it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import ref
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.graph import (
+    DETACHED,
+    Edge,
+    Gradient,
+    Node,
+    Recipe,
+    edge_of,
+    is_leaf,
+    make_node,
+)
+from opdsl.errors import GradientError, RequiresGradError
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Geometry, Tensor
+
+__all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
+
+
+class ViewNode(Node):
+    """The node of a view, which knows what the history of the viewed memory was when the view was taken.
+
+    owner: the tensor that the view was taken of, if anybody still has it.
+    history: that tensor's edge at that time; None when nothing followed it.
+    is_one_of_several: whether the operator made several views.
+    """
+
+    __slots__ = ("history", "is_one_of_several", "owner")
+
+    owner: ref[Tensor]
+    history: Edge | None
+    is_one_of_several: bool
+
+    def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
+        """See ``Node``: made anew if the owner got another history since."""
+        owner = self.owner()
+        if owner is None or getattr(owner, "autograd", None) is self.history:
+            return edge
+        found = tensor.autograd = _piece_node(owner, tensor)
+        return found
+
+
+class Piece(NamedTuple):
+    """Where a view lies in the memory of its owner.
+
+    owner: the owner's geometry.
+    shape, strides, offset: of the view, in elements from the owner's first one.
+    """
+
+    owner: Geometry
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    def taken(self, whole: Tensor) -> Tensor:
+        """The piece of a tensor that is laid out as the owner."""
+        return whole.as_strided(self.shape, self.strides, self.offset + whole.storage_offset())
+
+    def put(self, whole: Tensor, piece: Tensor) -> Tensor:
+        """A copy of a tensor of the owner's shape, with other elements in the piece."""
+        return self.laid_out(whole).as_strided_scatter(piece, self.shape, self.strides, self.offset)
+
+    def laid_out(self, whole: Tensor) -> Tensor:
+        """A tensor of the owner's shape with the owner's strides."""
+        if whole.strides == self.owner.strides:
+            return whole
+        made = new_tensor(whole.geometry.replace(strides=self.owner.strides, requires_grad=False, is_view=False))
+        return made.copy_(whole)
+
+
+def _piece(owner: Tensor, view: Tensor) -> Piece:
+    if not owner.geometry.is_non_overlapping_and_dense() or owner.dtype is not view.dtype:
+        raise GradientError(
+            f"gradients of views of a tensor with strides {list(owner.strides)} for shape {list(owner.shape)} that are "
+            "written in place are not supported: its memory has gaps or shows another dtype. Write a copy: x.clone()."
+        )
+    return Piece(owner.geometry, view.shape, view.strides, view.storage_offset() - owner.storage_offset())
+
+
+def owner_of(tensor: Tensor) -> Tensor | None:
+    """The tensor that a view was taken of; None for what is no view, or was detached."""
+    if not tensor.geometry.is_view:
+        return None
+    edge = getattr(tensor, "autograd", None)
+    if edge is DETACHED:
+        return None
+    if edge is not None and isinstance(edge.node, ViewNode):
+        found: Tensor | None = edge.node.owner()
+        return found
+    return None if edge is not None else tensor._base
+
+
+def view_node(recipe: Recipe, edge: Edge, saved: object, viewed: Tensor) -> ViewNode:
+    """The node of views of a tensor that requires grad.
+
+    Args:
+        recipe, saved: of the operator that made the views.
+        edge: of ``viewed``.
+        viewed: what they were taken of, perhaps a view itself.
+    """
+    node = make_node(recipe, (edge,), saved, ViewNode)
+    assert isinstance(node, ViewNode), "as made"
+    owner = owner_of(viewed) or viewed
+    node.owner = ref(owner)
+    node.is_one_of_several = len(recipe.results) > 1
+    node.history = getattr(owner, "autograd", None)
+    return node
+
+
+def _piece_node(owner: Tensor, view: Tensor) -> ViewNode:
+    """A node for a view as a piece of its owner."""
+    edge = edge_of(owner)
+    assert edge is not None, "the owner of a view with a history requires grad"
+    return view_node(Recipe("aten::as_strided", _piece_backward, (view.geometry,)), edge, _piece(owner, view), owner)
+
+
+def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient]:
+    (gradient,) = gradients
+    piece: Piece = node.saved
+    return (None if gradient is None else piece.put(filled(piece.owner, 0), gradient),)
+
+
+# ------------------------------------------------------------------------------------------------------------- writing
+
+
+def check_writable(name: str, tensor: Tensor) -> None:
+    """Refuse to write a tensor in place where its gradient would be lost.
+
+    Args:
+        name: the operator's, for the message.
+        tensor: what it is about to write.
+
+    Raises:
+        RequiresGradError: it is a leaf that requires grad, a view of one, a view that was taken under ``no_grad``, or
+            one of several views that an operator made.
+    """
+    remedy = "Write it under opdsl.no_grad(), or compute from it out of place."
+    owner = owner_of(tensor)
+    for what, each in (("a leaf Variable", tensor), ("a view of a leaf Variable", owner)):
+        if each is not None and each.geometry.requires_grad and is_leaf(each):
+            raise RequiresGradError(
+                f"{name}: {what} that requires grad is being used in an in-place operation. {remedy}"
+            )
+    edge = getattr(tensor, "autograd", None)
+    if owner is not None and owner.geometry.requires_grad and edge is None:
+        raise RequiresGradError(
+            f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. {remedy}"
+        )
+    if edge is not None and isinstance(edge.node, ViewNode) and edge.node.is_one_of_several:
+        raise RequiresGradError(
+            f"{name}: Output {edge.place} of {edge.node.name} is a view and is being modified inplace. This view is "
+            "the output of a function that returns multiple views. Such functions do not allow the output views to be "
+            "modified inplace. Take a view of the tensor by itself: x[0], x.narrow(...)."
+        )
+
+
+def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
+    """A tensor has been written: its gradient goes to the node of what wrote it.
+
+    Of a view, the owner gets a node that replaces the written piece of its gradient, and the view is a piece of that.
+
+    Args:
+        tensor: what was written.
+        node: of the operator that wrote it.
+        has_own_edge: whether the first of the node's edges is that of the tensor as it was before.
+    """
+    owner = owner_of(tensor)
+    if owner is None:
+        _take_up(tensor, node)
+        return
+    piece = _piece(owner, tensor)
+    before = edge_of(owner)
+    form = owner.geometry.replace(requires_grad=True)
+    others = node.edges[1:] if has_own_edge else node.edges
+    # The piece's own way back is the owner's from here on; without it nothing runs in a circle.
+    node.edges = (None, *others) if has_own_edge else node.edges
+    written = make_node(Recipe(node.name, _write_backward, (form,)), (before, *others), (node, piece, has_own_edge))
+    _take_up(owner, written)
+    tensor.geometry = tensor.geometry.replace(requires_grad=True)
+    tensor.autograd = _piece_node(owner, tensor)
+
+
+def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient, ...]:
+    """The gradient outside of the piece passes; what the operator makes of the piece's takes its place."""
+    (gradient,) = gradients
+    inner: Node
+    piece: Piece
+    inner, piece, has_own_edge = node.saved
+    if gradient is None:
+        return (None,) * len(node.edges)
+    sent = tuple(inner.recipe.run(inner, (piece.taken(piece.laid_out(gradient)).clone(),)))
+    own = sent[0] if has_own_edge else None
+    if own is None:
+        own = filled(gradient.geometry, 0, piece.shape)
+    return (piece.put(gradient, own), *(sent[1:] if has_own_edge else sent))
+
+
+def _take_up(tensor: Tensor, node: Node) -> None:
+    """Give a tensor a history; views of a tensor that had none get one, too."""
+    followed = tensor.geometry.requires_grad
+    tensor.autograd = node
+    tensor.geometry = tensor.geometry.replace(requires_grad=True)
+    if followed or tensor._base is not None:
+        return
+    # Nothing else knows the views, and this is rare: a tensor is followed from its first such write on.
+    for each in gc.get_referrers(tensor):
+        if not isinstance(each, Tensor) or each._base is not tensor or hasattr(each, "autograd"):
+            continue
+        if each.dtype is tensor.dtype and not each.geometry.requires_grad:
+            each.geometry = each.geometry.replace(requires_grad=True)
+            each.autograd = _piece_node(tensor, each)

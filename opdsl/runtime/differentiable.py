@@ -1,0 +1,128 @@
+"""What of a tensor belongs to autograd, which is loaded when the first tensor requires grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+_load: list[Callable[[], Any]] = []
+
+
+def autograd_comes_from(load: Callable[[], Any]) -> None:
+    """Say what gives the module that implements ``Differentiable``."""
+    _load[:] = [load]
+
+
+class Differentiable:
+    """The gradients of a tensor."""
+
+    __slots__ = ()
+
+    geometry: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows it.
+
+        Setting it makes a leaf follow, or no longer follow.
+        """
+        flag: bool = self.geometry.requires_grad
+        return flag
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        _load[0]().set_requires_grad(self, value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Have autograd follow it, from here on; returns itself.
+
+        Raises:
+            RequiresGradError: its dtype has no gradients, or it was computed and so cannot stop requiring grad.
+
+        >>> import opdsl
+        >>> x = opdsl.tensor([1.0, 2.0]).requires_grad_()
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
+        made: Tensor = _load[0]().set_requires_grad(self, requires_grad)
+        return made
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward passes have accumulated; None before the first."""
+        gradient: Tensor | None = _load[0]().grad_of(self)
+        return gradient
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        _load[0]().set_grad(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        _load[0]().set_grad(self, None)
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the backward graph that it comes from; None for leaves."""
+        return _load[0]().grad_fn_of(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operator that autograd followed has made it."""
+        return not self.geometry.requires_grad or _load[0]().grad_fn_of(self) is None
+
+    @property
+    def output_nr(self) -> int:
+        """Which of the results of ``grad_fn`` it is."""
+        place: int = _load[0]().output_nr_of(self)
+        return place
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether it keeps its gradient though it is no leaf."""
+        keeps: bool = _load[0]().retains_grad(self)
+        return keeps
+
+    def retain_grad(self) -> None:
+        """Have a tensor that is no leaf keep its gradient in ``grad``.
+
+        Raises:
+            RequiresGradError: it does not require grad.
+        """
+        _load[0]().retain_grad(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
+        """Have ``hook(gradient)`` called with its gradient; what it returns, if not None, goes on in its place.
+
+        Returns:
+            A handle; ``handle.remove()`` takes the hook back.
+
+        Raises:
+            RequiresGradError: it does not require grad.
+        """
+        return _load[0]().register_hook(self, hook)
+
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of the leaves that it depends on, and add them to their ``grad``.
+
+        Args:
+            gradient: its own gradient, of its shape; may be left out for a single element.
+            retain_graph: whether another pass may follow; by default as ``create_graph``.
+            create_graph: whether the gradients can be differentiated again.
+            inputs: the leaves to accumulate into; all by default.
+
+        Raises:
+            GradientError: it is no scalar and ``gradient`` is missing, or does not fit.
+            GraphFreedError: an earlier pass has freed the graph.
+        """
+        _load[0]().backward(self, gradient, retain_graph, create_graph, inputs)

@@ -1,0 +1,350 @@
+"""Backward passes agree with PyTorch's: the same program runs with both, values and what is refused are compared."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from tests.torch.twins import assert_agree, theirs
+
+Program = Callable[..., Any]
+
+
+def run(program: Program, library: Any, *arrays: Any) -> Any:
+    """What a program gives for leaves with these elements."""
+    leaves = [library.tensor(each, dtype=library.float64, requires_grad=True) for each in arrays]
+    result = program(library, *leaves)
+    return [each.grad for each in leaves] if result is None else result
+
+
+def assert_same(program: Program, *arrays: Any) -> None:
+    assert_agree(run(program, opdsl, *arrays), run(program, torch, *arrays), tolerance=1e-13, strides=False)
+
+
+MATRIX = [[1.0, 2.0], [-3.0, 0.5]]
+ROW = [2.0, -1.0]
+
+
+def chain(library, x, y):
+    ((x * y + library.exp(x) / y).sum() * 2.0).backward()
+
+
+def used_twice(library, x, y):
+    z = x * x
+    (z * y + z * z).sum().backward()
+
+
+def two_passes(library, x, y):
+    (x * y).sum().backward()
+    (x * x).sum().backward()
+
+
+def retained(library, x, y):
+    z = (x * y).sum()
+    z.backward(retain_graph=True)
+    z.backward()
+
+
+def with_gradient(library, x, y):
+    (x * y).backward(library.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=library.float64))
+
+
+def twice(library, x, y):
+    z = (x * x * y).sum()
+    (first,) = library.autograd.grad(z, x, create_graph=True)
+    return library.autograd.grad((first * first).sum(), [x, y])
+
+
+def thrice(library, x, y):
+    found = (x * x * x * x * y).sum()
+    for _ in range(3):
+        (found,) = library.autograd.grad(found.sum(), x, create_graph=True)
+    found.sum().backward()
+
+
+def detached(library, x, y):
+    (x.detach() * y + x * y.detach()).sum().backward()
+
+
+def without_grad(library, x, y):
+    with library.no_grad():
+        z = x * y
+    return [z.requires_grad, z.is_leaf, z.grad_fn is None]
+
+
+def in_place(library, x, y):
+    z = x * 2.0
+    z.mul_(y)
+    z.add_(x)
+    z.sum().backward()
+
+
+def in_place_needs_old_value(library, x, y):
+    z = x * 2.0
+    z.mul_(y * 1.0)
+    z.exp_()
+    z.sum().backward()
+
+
+def inputs_alone(library, x, y):
+    library.autograd.backward((x * y).sum(), inputs=[x])
+
+
+def of_what_is_no_leaf(library, x, y):
+    z = x * y
+    return library.autograd.grad((z * z).sum(), [z, x])
+
+
+def unused(library, x, y):
+    first, second = library.autograd.grad((x * x).sum(), [x, y], allow_unused=True)
+    return [first, second is None]
+
+
+def materialized(library, x, y):
+    return library.autograd.grad((x * x).sum(), [x, y], materialize_grads=True)
+
+
+def several_outputs(library, x, y):
+    return library.autograd.grad([(x * y).sum(), (x * x).sum()], [x, y])
+
+
+def retaining_grad(library, x, y):
+    z = x * y
+    z.retain_grad()
+    (z * z).sum().backward()
+    return [z.grad, z.retains_grad, x.retains_grad]
+
+
+def hooked(library, x, y):
+    z = x * y
+    z.register_hook(lambda gradient: gradient * 3.0)
+    x.register_hook(lambda gradient: gradient + 1.0)
+    (z * z).sum().backward()
+
+
+def hook_removed(library, x, y):
+    handle = x.register_hook(lambda gradient: gradient * 3.0)
+    handle.remove()
+    (x * y).sum().backward()
+
+
+def assigned(library, x, y):
+    x.grad = library.ones(2, 2, dtype=library.float64)
+    (x * y).sum().backward()
+
+
+def leaf_flags(library, x, y):
+    z = x * y
+    return [x.is_leaf, z.is_leaf, z.requires_grad, x.output_nr, x.grad_fn is None, z.detach().requires_grad]
+
+
+PROGRAMS = (
+    chain, used_twice, two_passes, retained, with_gradient, twice, thrice, detached, without_grad, in_place,
+    in_place_needs_old_value, inputs_alone, of_what_is_no_leaf, unused, materialized, several_outputs, retaining_grad,
+    hooked, hook_removed, assigned, leaf_flags,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_programs_agree(program: Program) -> None:
+    assert_same(program, MATRIX, MATRIX)
+
+
+@pytest.mark.parametrize("program", [chain, used_twice, twice, in_place], ids=lambda each: each.__name__)
+def test_programs_agree_where_an_operand_is_broadcast(program: Program) -> None:
+    assert_same(program, MATRIX, ROW)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_plans_give_what_the_complete_road_gives(program: Program) -> None:
+    first = run(program, opdsl, MATRIX, MATRIX)
+    again = run(program, opdsl, MATRIX, MATRIX)
+    assert [theirs(each).tolist() if isinstance(each, opdsl.Tensor) else each for each in again] == [
+        theirs(each).tolist() if isinstance(each, opdsl.Tensor) else each for each in first
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------ what is refused
+
+
+def second_backward(library, x, y):
+    z = (x * y).sum()
+    z.backward()
+    z.backward()
+
+
+def of_a_matrix(library, x, y):
+    (x * y).backward()
+
+
+def of_what_needs_none(library, x, y):
+    (x.detach() * 2.0).sum().backward()
+
+
+def gradient_of_another_shape(library, x, y):
+    (x * y).backward(library.ones(2, dtype=library.float64))
+
+
+def changed_in_place(library, x, y):
+    z = x * 2.0
+    w = z * z
+    z.add_(1.0)
+    w.sum().backward()
+
+
+def leaf_in_place(library, x, y):
+    x.add_(1.0)
+
+
+def view_of_a_leaf_in_place(library, x, y):
+    x[0].mul_(2.0)
+
+
+def out_that_requires_grad(library, x, y):
+    library.mul(x, y, out=library.empty(2, 2, dtype=library.float64))
+
+
+def integers(library, x, y):
+    library.ones(2, dtype=library.int64).requires_grad_()
+
+
+def flag_of_what_was_computed(library, x, y):
+    (x * y).requires_grad_(False)
+
+
+def unused_input(library, x, y):
+    library.autograd.grad((x * x).sum(), [x, y])
+
+
+def input_without_grad(library, x, y):
+    library.autograd.grad((x * x).sum(), x.detach())
+
+
+def hook_of_what_needs_none(library, x, y):
+    x.detach().register_hook(lambda gradient: gradient)
+
+
+def grad_of_another_shape_assigned(library, x, y):
+    x.grad = library.ones(3, dtype=library.float64)
+
+
+def to_numpy(library, x, y):
+    x.numpy()
+
+
+REFUSED = (
+    second_backward, of_a_matrix, of_what_needs_none, gradient_of_another_shape, changed_in_place, leaf_in_place,
+    view_of_a_leaf_in_place, out_that_requires_grad, integers, flag_of_what_was_computed, unused_input,
+    input_without_grad, hook_of_what_needs_none, grad_of_another_shape_assigned, to_numpy,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda each: each.__name__)
+def test_what_pytorch_refuses_is_refused(program: Program) -> None:
+    with pytest.raises(Exception) as expected:
+        run(program, torch, MATRIX, MATRIX)
+    with pytest.raises(type(expected.value)) as found:
+        run(program, opdsl, MATRIX, MATRIX)
+    assert isinstance(found.value, opdsl.errors.OpdslError)
+
+
+def test_a_refused_write_changes_nothing() -> None:
+    x = opdsl.tensor(MATRIX, requires_grad=True)
+    with pytest.raises(opdsl.errors.RequiresGradError):
+        x.add_(1.0)
+    assert x.tolist() == MATRIX
+
+
+# ----------------------------------------------------------------------------------------------------------- the engine
+
+
+def test_a_long_chain_does_not_overflow_the_stack() -> None:
+    x = opdsl.ones(2, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y * 1.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_long_chain_is_freed_without_recursion() -> None:
+    y = opdsl.ones(2, requires_grad=True)
+    for _ in range(100_000):
+        y = y * 1.0
+    del y
+
+
+def test_the_graph_is_freed_with_its_results() -> None:
+    x = opdsl.ones(2, requires_grad=True)
+    middle = x * 2.0
+    seen = weakref.ref(middle)
+    gc.disable()
+    try:
+        result = opdsl.tanh(middle)
+        del middle
+        assert seen() is not None
+        result.sum().backward()
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+def test_threads_accumulate_into_one_leaf() -> None:
+    x = opdsl.zeros(64, requires_grad=True)
+
+    def work() -> None:
+        for _ in range(50):
+            (x * 1.0).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert x.grad.tolist() == [200.0] * 64
+
+
+def test_an_operator_without_derivative_names_itself() -> None:
+    with opdsl.Library("underived") as library:
+
+        @library.op
+        def twice(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @twice.kernel("CPU")
+        def twice_kernel(self):
+            return self + self
+
+        x = opdsl.ones(2, requires_grad=True)
+        with pytest.raises(opdsl.errors.MissingDerivativeError, match="underived::twice"):
+            twice(x).sum().backward()
+
+
+def test_a_declared_derivative_wins_over_a_derived_one() -> None:
+    with opdsl.Library("declared") as library:
+
+        @library.op
+        def threshold(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @threshold.pointwise
+        def threshold_scalar_function(x):
+            return max(x, 0.0)
+
+        @threshold.derivative("self")
+        def threshold_derivative(grad, self):
+            return grad * 7.0
+
+        x = opdsl.tensor([-1.0, 2.0], requires_grad=True)
+        threshold(x).sum().backward()
+        assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_nothing_is_recorded_for_tensors_that_need_none() -> None:
+    x = opdsl.ones(2)
+    assert (x * x).grad_fn is None
