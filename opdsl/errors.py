@@ -105,6 +105,13 @@ class DimensionError(OpdslError, IndexError):
     """A dimension is out of range."""
 
 
+class PositionError(DimensionError, ShapeError):
+    """An element of an index tensor leads out of the dimension.
+
+    PyTorch raises IndexError or RuntimeError for it, depending on the operator and its road.
+    """
+
+
 class DTypeError(OpdslError, RuntimeError):
     """A dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
 

@@ -326,8 +326,16 @@ class Declaration:
             self._register_structured(key)
         self._register_common()
 
-    def attach_out_kernel(self, keys: Iterable[str], function: object, *, compiled: bool) -> None:
+    def attach_out_kernel(
+        self, keys: Iterable[str], function: object, *, compiled: bool, alias_safe: bool = False
+    ) -> None:
         """Take a kernel that fills outputs, for one backend.
+
+        Args:
+            keys: the dispatch keys.
+            function: takes the arguments, the precomputed values, the outputs.
+            compiled: whether the backend compiles it for arrays and numbers.
+            alias_safe: whether it may get an argument as its output, as an in-place call has it.
 
         Raises:
             KernelSignatureError: its parameters are not the schema's and then the outputs, or there is no ``.meta``.
@@ -353,6 +361,7 @@ class Declaration:
         for key in dict.fromkeys(parsed):
             self._claim(f"out_kernel {key}", kernel)
             definition.add_kernel(str(key), kernel, compiled=compiled)
+            definition.alias_safe |= alias_safe
             self._register_structured(key)
 
     def _out_names(self) -> tuple[str, ...]:

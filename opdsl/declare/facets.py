@@ -173,11 +173,11 @@ class Facets:
 
         return attach
 
-    def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[Any], Any]:
+    def out_kernel(self, *keys: str, compiled: bool = True, alias_safe: bool = False) -> Callable[[Any], Any]:
         """Attach a kernel that fills outputs."""
 
         def attach(decorated: Any) -> Any:
-            self.declaration.attach_out_kernel(keys, decorated, compiled=compiled)
+            self.declaration.attach_out_kernel(keys, decorated, compiled=compiled, alias_safe=alias_safe)
             return decorated
 
         return attach

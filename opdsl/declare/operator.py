@@ -100,7 +100,7 @@ class Operator(Protocol, Generic[P, R_co]):
     def view_kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a function from where a tensor's elements lie to where a view's do."""
 
-    def out_kernel(self, *keys: str, compiled: bool = True) -> Callable[[F], F]:
+    def out_kernel(self, *keys: str, compiled: bool = True, alias_safe: bool = False) -> Callable[[F], F]:
         """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set."""
 
     def kernel(self, *keys: str) -> Callable[[F], F]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from opdsl.kernels.checks import check
     from opdsl.kernels.dtypes import OutputCast
     from opdsl.kernels.indexed import fill_by_index
+    from opdsl.kernels.indirect import Positions, gather, range_of, scatter
     from opdsl.kernels.meta import MetaContext
-    from opdsl.kernels.outputs import new_tensor, resize, resize_output
+    from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
     from opdsl.kernels.pointwise import PointwiseDefinition
     from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.random import fill_random_
@@ -28,9 +29,11 @@ __all__ = [
     "MetaContext",
     "OutputCast",
     "PointwiseDefinition",
+    "Positions",
     "ReductionDefinition",
     "StructuredDefinition",
     "StructuredKernel",
+    "as_resized",
     "cast",
     "check",
     "check_inplace",
@@ -40,9 +43,12 @@ __all__ = [
     "fill_",
     "fill_by_index",
     "fill_random_",
+    "gather",
     "new_tensor",
+    "range_of",
     "resize",
     "resize_output",
+    "scatter",
     "sum_to",
     "write_out",
 ]
@@ -52,9 +58,11 @@ _MODULES = {
     "MetaContext": "meta",
     "OutputCast": "dtypes",
     "PointwiseDefinition": "pointwise",
+    "Positions": "indirect",
     "ReductionDefinition": "reduction",
     "StructuredDefinition": "author",
     "StructuredKernel": "structured",
+    "as_resized": "outputs",
     "cast": "primitives",
     "check": "checks",
     "check_inplace": "primitives",
@@ -64,9 +72,12 @@ _MODULES = {
     "fill_": "primitives",
     "fill_by_index": "indexed",
     "fill_random_": "random",
+    "gather": "indirect",
     "new_tensor": "outputs",
+    "range_of": "indirect",
     "resize": "outputs",
     "resize_output": "outputs",
+    "scatter": "indirect",
     "sum_to": "reduction",
     "write_out": "primitives",
 }

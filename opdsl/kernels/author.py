@@ -193,7 +193,7 @@ class StructuredDefinition(Definition):
             call.name,
             call.parameters,
             (*expressions, *(f"{name}{array}" for name in call.targets)) if runs else None,
-            (*overlap_guards(self.parameters, arguments, call, outputs, elementwise=self.alias_safe), *guards),
+            (*overlap_guards(self.parameters, arguments, call, outputs, elementwise=False), *guards),
             call.targets,
             views_among(call.targets, outputs),
             self.results,

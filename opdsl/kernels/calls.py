@@ -47,6 +47,26 @@ class PointwiseCall(NamedTuple):
     allocate: tuple[NewArray | None, ...]
 
 
+class IndirectCall(NamedTuple):
+    """A pointwise loop in which one element of each step lies where positions lead.
+
+    sizes: coalesced sizes, innermost last.
+    inputs: in the order of the scalar function's parameters.
+    output: of the function's one result.
+    positions: int64 operands. Each step's place is moved along one dimension for each, as far as the position says; a
+        negative one counts from the end.
+    reads: which input is read there; None for none.
+    writes: whether the output is written there. The loop runs in order then, since two steps may lead to one place.
+    """
+
+    sizes: tuple[int, ...]
+    inputs: tuple[OperandSpec, ...]
+    output: OperandSpec
+    positions: tuple[OperandSpec, ...]
+    reads: int | None
+    writes: bool
+
+
 class Folding(NamedTuple):
     """What a reduction computes: a monoid of accumulators, and the way into it and out of it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from opdsl.runtime.device import backends
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, Folding, PlanCall, PointwiseCall, ReductionCall
+    from opdsl.kernels.calls import AuthorCall, Folding, IndirectCall, PlanCall, PointwiseCall, ReductionCall
     from opdsl.scalar.graph import TypedGraph
 
 Compiled = Callable[..., Any]
@@ -24,6 +24,11 @@ class Compiler(Protocol):
 
     def pointwise(self, graph: TypedGraph, call: PointwiseCall) -> Compiled:
         """A loop around a scalar graph: arrays and numbers, then given outputs -> the output, or a tuple of several."""
+
+    def indirect(self, graph: TypedGraph, call: IndirectCall) -> Compiled:
+        """A loop around a scalar graph: inputs, the arrays of positions, then for each of these how many bytes lie
+        between neighbours of its dimension and how many there are, then the output. It trusts the positions.
+        """
 
     def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
         """A reduction: the input array, numbers, then given outputs -> the output, or a tuple of several."""

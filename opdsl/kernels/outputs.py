@@ -91,20 +91,33 @@ def resize(
     """
     form = tensor.geometry
     strides = contiguous_strides(shape) if strides is None else strides
-    offset = tensor.storage_offset()
-    needed = required_storage(shape, strides, offset)
-    held = storage_size(tensor) // form.dtype.itemsize
-    if needed <= held:
-        become(tensor, View(shape, strides, offset))
+    inside = place_inside(tensor, shape, strides)
+    if inside is not None:
+        become(tensor, inside)
         return
     made = new_tensor(form.replace(shape=shape, strides=strides, is_view=False))
     if copy is not None:
-        kept = (held - offset,)
+        kept = (storage_size(tensor) // form.dtype.itemsize - tensor.storage_offset(),)
         copy(make_view(made, kept, (1,)), make_view(tensor, kept, (1,)))
     tensor._base = None
     tensor.geometry = made.geometry
     if hasattr(made, "array"):
         tensor.array = tensor._memory = made.array
+
+
+def place_inside(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> View | None:
+    """What a tensor shows of its storage once it is resized; None where that is too small."""
+    place = View(shape, strides, tensor.storage_offset())
+    fits = required_storage(*place) * tensor.geometry.dtype.itemsize <= storage_size(tensor)
+    return place if fits else None
+
+
+def as_resized(output: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Tensor:
+    """The memory that an output will show when it has the shape of the result; itself where that is new."""
+    if output.geometry.shape == shape:
+        return output
+    inside = place_inside(output, shape, contiguous_strides(shape) if strides is None else strides)
+    return output if inside is None else make_view(output, *inside)
 
 
 class Target(NamedTuple):

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple, Protocol
 from opdsl.errors import OpdslError, ShapeError
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.described import Described
-from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
+from opdsl.kernels.outputs import (
+    Promise,
+    Target,
+    array_of,
+    as_resized,
+    check_device,
+    check_written,
+    new_tensor,
+    tensor_over,
+)
 from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
 from opdsl.runtime.geometry import Geometry
@@ -228,6 +237,9 @@ class StructuredKernel(Described):
         targets = []
         for place, (promise, output) in enumerate(zip(prepared.promises, given, strict=True)):
             aliased = check_written(output, read, given[:place])
+            if output.shape != promise.shape:
+                others = [each for each in read if each is not output]
+                check_written(as_resized(output, promise.shape, promise.strides), others, given[:place])
             if not self.definition.may_resize_inputs:
                 _check_input_keeps_shape(output, promise, read)
             self.definition.check_given(prepared, promise, output, inplace=self.is_inplace)

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opdsl.backends.cpu.author import author
+    from opdsl.backends.cpu.indirect import indirect
     from opdsl.backends.cpu.pointwise import pointwise
     from opdsl.backends.cpu.reduction import reduction
     from opdsl.backends.cpu.tensors import plan
 
-__all__ = ["author", "plan", "pointwise", "reduction"]
+__all__ = ["author", "indirect", "plan", "pointwise", "reduction"]
 
-_MODULES = {"author": "author", "plan": "tensors", "pointwise": "pointwise", "reduction": "reduction"}
+_MODULES = {
+    "author": "author",
+    "indirect": "indirect",
+    "plan": "tensors",
+    "pointwise": "pointwise",
+    "reduction": "reduction",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ METADATA = """!0 = distinct !{}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.vectorize.enable", i1 false}
 !5 = !{!"llvm.loop.unroll.disable"}"""
-PARALLEL, _ONE_BY_ONE = "!1", "!3"
+PARALLEL, ONE_BY_ONE = "!1", "!3"
 
 
 class Operand(NamedTuple):
@@ -90,19 +90,19 @@ def module_ir(
             which elements it is wrong; None when ``@function`` itself is as fast.
     """
     print_row = _row if variants is None else _row_of_stretches
-    rows = [print_row(_Row(signature, layout)) for layout in layouts]
+    rows = [print_row(Row(signature, layout)) for layout in layouts]
     texts = [function, *([] if variants is None else [variants]), *sorted({*declarations, *DECLARATIONS})]
     return "\n".join([*texts, *rows, ATTRIBUTES, METADATA])
 
 
-def _row(row: _Row) -> str:
+def _row(row: Row) -> str:
     """One loop over all elements."""
     row.compute("all", "0", "%count", "function")
     row.text.line("  ret void\n}")
     return str(row.text)
 
 
-def _row_of_stretches(row: _Row) -> str:
+def _row_of_stretches(row: Row) -> str:
     """A stretch of elements after the other: the loop that vectorises, if no element of the stretch is a rare one.
 
     Both loops give the same bits for elements that are not rare, so where stretches begin does not matter.
@@ -113,7 +113,7 @@ def _row_of_stretches(row: _Row) -> str:
     text.line("  %end = select i1 %full, i64 %far, i64 %count")
     found = row.any_rare("%begin", "%end")
     text.line(f"  %slow = icmp ne i8 {found}, 0\n  br i1 %slow, label %slowly, label %swiftly\nslowly:")
-    row.compute("slow", "%begin", "%end", "function", _ONE_BY_ONE)
+    row.compute("slow", "%begin", "%end", "function", ONE_BY_ONE)
     text.line("  br label %stretch_done\nswiftly:")
     row.compute("fast", "%begin", "%end", "function.fast")
     text.line("  br label %stretch_done\nstretch_done:\n  %more = icmp ult i64 %end, %count")
@@ -121,16 +121,18 @@ def _row_of_stretches(row: _Row) -> str:
     return str(text)
 
 
-class _Row:
+class Row:
     """A row kernel under construction.
 
+    signature: of all operands. called: of the function, which may take fewer of them.
     text: what is printed so far; at first the part that comes before any element.
     fixed: values of the inputs that are the same for the whole row, by position.
     moving: for the other operands the address of their first element, and their stride unless they are contiguous.
     """
 
-    def __init__(self, signature: Signature, layout: str) -> None:
+    def __init__(self, signature: Signature, layout: str, called: Signature | None = None) -> None:
         self.signature = signature
+        self.called = called or signature
         self.text = text = Text()
         text.line(f"define void @{symbol(layout)}(ptr %operands, i64 %count, ptr %strides) #0 {{\nentry:")
         places = [_slot(text, k) for k in range(len(signature.operands))]
@@ -147,8 +149,8 @@ class _Row:
         text, outputs = self.text, self.signature.outputs
         with _Elements(text, name, begin, end, kind) as i:
             values = self.inputs(i)
-            places = [self.place(len(values) + o, i) for o in range(len(outputs))]
-            results = _call(text, self.signature, function, values)
+            places = [self.place(len(self.signature.inputs) + o, i) for o in range(len(outputs))]
+            results = _call(text, self.called, function, values)
             for output, place, value in zip(outputs, places, results, strict=True):
                 store_operand(text, output, place, value)
 
@@ -156,16 +158,19 @@ class _Row:
         """A loop that finds out whether an element is a rare one; an i8 that tells."""
         with _Elements(self.text, "rare", begin, end, PARALLEL) as i:
             self.text.line("  %before = phi i8 [ 0, %rare_head ], [ %found, %rare_loop ]")
-            arguments = _arguments(self.signature, self.inputs(i))
+            arguments = _arguments(self.called, self.inputs(i))
             self.text.line(f"  %found = or i8 %before, {self.text.value(f'call i8 @function.rare({arguments})')}")
         return "%found"
 
     def inputs(self, i: str) -> list[str]:
         """The function's arguments for an element; all are read before anything is written."""
-        return [
-            self.fixed[k] if k in self.fixed else load_operand(self.text, each, self.place(k, i), ACCESS)
-            for k, each in enumerate(self.signature.inputs)
-        ]
+        return [self.value(k, i) for k in range(len(self.called.inputs))]
+
+    def value(self, k: int, i: str) -> str:
+        """Element i of an input."""
+        if k in self.fixed:
+            return self.fixed[k]
+        return load_operand(self.text, self.signature.operands[k], self.place(k, i), ACCESS)
 
     def place(self, k: int, i: str) -> str:
         """Where element i of an operand lies."""

@@ -137,12 +137,13 @@ def is_contiguous(new: NewArray) -> bool:
 
 def _signature(graph: TypedGraph, call: PointwiseCall) -> Signature:
     return Signature(
-        tuple(_operand(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)),
-        tuple(_operand(spec, kind) for spec, kind in zip(call.outputs, graph.result_types, strict=True)),
+        tuple(operand(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)),
+        tuple(operand(spec, kind) for spec, kind in zip(call.outputs, graph.result_types, strict=True)),
     )
 
 
-def _operand(spec: OperandSpec, kind: str) -> Operand:
+def operand(spec: OperandSpec, kind: str) -> Operand:
+    """An operand as a row kernel is compiled for it."""
     return Operand("" if spec.strides is None else spec.dtype.name, str(kind))
 
 
@@ -152,7 +153,7 @@ def _layout(call: PointwiseCall) -> str:
     contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in operands)
     if not call.sizes or call.sizes[-1] == 1:
         return contiguous
-    exact = "".join(_letter(spec) for spec in operands)
+    exact = "".join(letter(spec) for spec in operands)
     if exact == contiguous:
         return contiguous
     if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:
@@ -160,7 +161,8 @@ def _layout(call: PointwiseCall) -> str:
     return exact
 
 
-def _letter(spec: OperandSpec) -> str:
+def letter(spec: OperandSpec) -> str:
+    """How an operand lies in a row."""
     if spec.strides is None:
         return NUMBER
     return {spec.dtype.itemsize: CONTIGUOUS, 0: SINGLE}.get(spec.strides[-1], STRIDED)

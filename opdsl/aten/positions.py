@@ -1,0 +1,93 @@
+"""Index tensors: what operators accept as one, and where its elements lead."""
+
+from __future__ import annotations
+
+from opdsl.errors import PositionError
+from opdsl.kernels import Positions, cast, range_of
+from opdsl.runtime import Tensor, contiguous_strides, int32, int64
+
+BOTH = (int64, int32)
+LONG = (int64,)
+
+
+def as_int64(index: Tensor) -> Tensor:
+    """An index tensor as int64."""
+    return index if index.dtype is int64 else cast(index, int64)
+
+
+def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
+    """An element of an int64 tensor that is no position of a dimension; None if all are.
+
+    Args:
+        index: on meta nothing is known of its elements, so nothing is wrong.
+        size: of the dimension.
+        least: the smallest position, ``-size`` where negative ones count from the end.
+    """
+    found = None if index.is_meta else range_of(index)
+    if found is None or (found[0] >= least and found[1] < size):
+        return None
+    return found[1] if found[1] >= size else found[0]
+
+
+def require_inside(index: Tensor, size: int, dim: int, *, least: int = 0) -> None:
+    """That every element of an int64 tensor is a position of a dimension.
+
+    Raises:
+        PositionError: one is not.
+    """
+    wrong = outside(index, size, least=least)
+    if wrong is not None:
+        raise PositionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def sizes_of(tensor: Tensor) -> tuple[int, ...]:
+    """The sizes, where a number counts as a tensor of one dimension (``ensure_nonempty_size``)."""
+    return tensor.shape or (1,)
+
+
+def along(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:
+    """How the elements of ``index`` lead through a tensor along a dimension, in the other dimensions step by step.
+
+    Args:
+        tensor: with as many dimensions as ``index``, a number counting as one.
+        dim: not negative.
+        index: int32 or int64.
+
+    Returns:
+        The strides of a loop over the shape of ``index``, and what moves its steps.
+
+    Raises:
+        PositionError: an element leads out of the dimension.
+    """
+    wide = as_int64(index)
+    size = sizes_of(tensor)[dim]
+    require_inside(wide, size, dim)
+    strides = list(tensor.strides or (0,))
+    stride, strides[dim] = strides[dim], 0
+    return tuple(strides[: index.ndim]), Positions(wide, size, stride)
+
+
+def modulo(index: Tensor, size: int) -> Tensor:
+    """The remainders, none negative."""
+    return index - index.div(size, rounding_mode="floor") * size
+
+
+def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
+    """How positions among all elements, which are counted in row-major order, lead through a tensor.
+
+    Raises:
+        PositionError: there is no such element.
+    """
+    numel = tensor.numel()
+    wrong = outside(index, numel, least=-numel)
+    if wrong is not None:
+        raise PositionError(f"out of range: tried to access index {wrong} on a tensor of {numel} elements.")
+    if tensor.is_contiguous() or index.numel() == 0:
+        return [Positions(index, numel, 1)]
+    # Each dimension by itself: the quotient by the number of elements behind it, without the dimensions around it.
+    behind = contiguous_strides(tensor.shape)
+    wrapped = modulo(index, numel)
+    return [
+        Positions(modulo(wrapped.div(step, rounding_mode="floor"), size), size, stride)
+        for size, stride, step in zip(tensor.shape, tensor.strides, behind, strict=True)
+    ]

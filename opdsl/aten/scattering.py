@@ -1,0 +1,285 @@
+"""Operators that write or combine values at positions along one dimension: ``scatter`` and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.aten.comparison import where
+from opdsl.aten.factories import full
+from opdsl.aten.gathering import require_apart
+from opdsl.aten.positions import BOTH, along, sizes_of
+from opdsl.declare import Inplace, Out, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, scatter
+from opdsl.kernels.numbers import to_element
+from opdsl.runtime import Category, Tensor, wrap_dimension
+from opdsl.schema.vocabulary import Scalar
+
+IN_PLACE = Inplace(variants="method")
+
+# ------------------------------------------------------------------------------------- of what is there, and a value
+
+
+def add_scalar_function(old, new):  # type: ignore[no-untyped-def]
+    return old + new
+
+
+def multiply_scalar_function(old, new):  # type: ignore[no-untyped-def]
+    return old * new
+
+
+def larger_scalar_function(old, new):  # type: ignore[no-untyped-def]
+    return max(old, new)
+
+
+def smaller_scalar_function(old, new):  # type: ignore[no-untyped-def]
+    return min(old, new)
+
+
+# By what `scatter` calls them.
+COMBINES = {"add": add_scalar_function, "multiply": multiply_scalar_function}
+
+# By what `scatter_reduce` calls them. A mean is a sum that is divided afterwards.
+REDUCES = {
+    "sum": add_scalar_function,
+    "prod": multiply_scalar_function,
+    "mean": add_scalar_function,
+    "amax": larger_scalar_function,
+    "amin": smaller_scalar_function,
+}
+
+# What a sum and a product begin with.
+NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def scatter_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, src: Tensor | None) -> None:
+    """The shape function of every ``scatter`` (``scatter_meta_impl`` in ATen/native/TensorAdvancedIndexing.cpp).
+
+    Raises:
+        DTypeError, ShapeError, DimensionError, OverlapError, PositionError: the arguments do not fit.
+    """
+    place = wrap_dimension(dim, self.ndim)
+    if index.numel() and index.dtype not in BOTH:
+        raise DTypeError("scatter(): Expected dtype int32/int64 for index")
+    if src is not None and src.dtype is not self.dtype:
+        raise DTypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    ctx.set_output(0, self.shape, like=self)
+    out = ctx.maybe_get_output()
+    require_apart(out, self.shape, "aten::scatter.out", index, *(() if src is None else (src,)))
+    if index.numel() == 0:
+        return
+    sizes, wanted = sizes_of(self), sizes_of(index)
+    check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
+    if src is not None:
+        given = sizes_of(src)
+        check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
+    for each, size in enumerate(wanted):
+        fits = (each == place or size <= sizes[each]) and (src is None or size <= given[each])
+        beside = "" if src is None else f" and to be smaller than src {list(src.shape)}"
+        check(
+            fits,
+            f"Expected index {list(index.shape)} to be smaller than self {list(self.shape)} apart from dimension "
+            f"{place}{beside}",
+        )
+    along(self, place, index)
+
+
+def write_along(
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    values: Tensor | complex,
+    out: Tensor,
+    combine: Callable[..., Any] | None = None,
+) -> None:
+    """Make ``out`` what ``self`` is, with values written at positions along a dimension.
+
+    Args:
+        self, out: of one shape; the same memory in an in-place call.
+        dim: of the positions.
+        index: int32 or int64.
+        values: a number, or at least of the shape of ``index``.
+        combine: a scalar function of what is there and a value.
+    """
+    place = wrap_dimension(dim, self.ndim)
+    strides, positions = along(out, place, index) if index.numel() else ((), None)
+    if out is not self and out.data_ptr() != self.data_ptr():
+        copy_(out, self)
+    if positions is None:
+        return
+    if isinstance(values, Tensor) and values.shape != index.shape:
+        values = first_of_each(values, index.shape)
+    scatter(out, index.shape, strides, [positions], values, combine)
+
+
+def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The first elements along every dimension; a number is a tensor of one element."""
+    for dim, size in enumerate(shape if values.ndim else ()):
+        values = values.narrow(dim, 0, size)
+    return values
+
+
+# ------------------------------------------------------------------------------------------------------------- scatter
+
+
+@op(
+    "aten::scatter.src",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter.src_out", variants="function"),
+)
+def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` written at positions along a dimension."""
+    ...
+
+
+@scatter_src.meta
+def scatter_src_meta(ctx, self, dim, index, src):
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_src.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_src_cpu(self, dim, index, src, out):
+    write_along(self, dim, index, src, out)
+
+
+@scatter_src.overload(
+    "value",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter.value_out", variants="function"),
+)
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """``self`` with a number written at positions along a dimension."""
+    ...
+
+
+@scatter_value.meta
+def scatter_value_meta(ctx, self, dim, index, value):
+    scatter_checks(ctx, self, dim, index, None)
+
+
+@scatter_value.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_value_cpu(self, dim, index, value, out):
+    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
+
+
+@scatter_src.overload(
+    "reduce", variants="function, method", inplace=IN_PLACE, out=Out("scatter.reduce_out", variants="function")
+)
+def scatter_combine(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    ...
+
+
+@scatter_combine.meta
+def scatter_combine_meta(ctx, self, dim, index, src, reduce):
+    combining(reduce)
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_combine.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_combine_cpu(self, dim, index, src, reduce, out):
+    write_along(self, dim, index, src, out, combining(reduce))
+
+
+@scatter_src.overload(
+    "value_reduce",
+    variants="function, method",
+    inplace=IN_PLACE,
+    out=Out("scatter.value_reduce_out", variants="function"),
+)
+def scatter_combine_value(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    """``self`` with a number added or multiplied at positions along a dimension."""
+    ...
+
+
+@scatter_combine_value.meta
+def scatter_combine_value_meta(ctx, self, dim, index, value, reduce):
+    combining(reduce)
+    scatter_checks(ctx, self, dim, index, None)
+
+
+@scatter_combine_value.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_combine_value_cpu(self, dim, index, value, reduce, out):
+    write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out, combining(reduce))
+
+
+def combining(reduce: str) -> Callable[..., Any]:
+    """The scalar function that ``scatter`` combines with.
+
+    Raises:
+        ShapeError: there is none of that name.
+    """
+    check(reduce in COMBINES, "reduce argument must be either add or multiply.")
+    return COMBINES[reduce]
+
+
+# --------------------------------------------------------------------------------------------------------- scatter_add
+
+
+@op("aten::scatter_add", variants="function, method", tags="core", inplace=IN_PLACE, out=Out(variants="function"))
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """``self`` with values of ``src`` added at positions along a dimension."""
+    ...
+
+
+@scatter_add.meta
+def scatter_add_meta(ctx, self, dim, index, src):
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_add.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_add_cpu(self, dim, index, src, out):
+    write_along(self, dim, index, src, out, add_scalar_function)
+
+
+# ------------------------------------------------------------------------------------------------------ scatter_reduce
+
+
+@op(
+    "aten::scatter_reduce.two",
+    variants="function, method",
+    tags="core",
+    inplace=IN_PLACE,
+    out=Out("scatter_reduce.two_out", variants="function"),
+)
+def scatter_reduce(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+    With ``include_self=False`` what is at these positions does not count.
+    """
+    ...
+
+
+@scatter_reduce.meta
+def scatter_reduce_meta(ctx, self, dim, index, src, reduce, include_self):
+    check(reduce in REDUCES, f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if self.is_complex() and reduce in ("amax", "amin"):
+        raise UnsupportedDTypeError(f'"scatter_reduce_{reduce}" not implemented for {self.dtype.scalar_type}')
+    scatter_checks(ctx, self, dim, index, src)
+
+
+@scatter_reduce.out_kernel("CPU", compiled=False, alias_safe=True)
+def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
+    if not include_self and index.numel():
+        # Then a first value counts twice where that makes no difference; sums and products begin anew.
+        write_along(self, dim, index, NEUTRAL.get(reduce, src), out)
+        self = out
+    write_along(self, dim, index, src, out, REDUCES[reduce])
+    if reduce == "mean" and index.numel():
+        divide_by_counts(out, dim, index, include_self)
+
+
+def divide_by_counts(sums: Tensor, dim: int, index: Tensor, include_self: bool) -> None:
+    """Divide sums by how many numbers each is of; integers are rounded down."""
+    counts = full(sums.shape, int(include_self), dtype=sums.dtype)
+    write_along(counts, dim, index, 1, counts, add_scalar_function)
+    counts = where(counts == 0, full([], 1, dtype=sums.dtype), counts)
+    rounding_mode = None if sums.dtype.category >= Category.FLOAT else "floor"
+    copy_(sums, sums.div(counts, rounding_mode=rounding_mode))

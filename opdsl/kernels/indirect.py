@@ -1,0 +1,239 @@
+"""Elements at places that positions tell: gathering them, writing them, and checking the positions beforehand.
+
+A loop over a shape takes one step for each of its elements. Each step has a place in a tensor, where strides lead, and
+positions move it along dimensions of the tensor; everything that indexes by tensors is such a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec
+from opdsl.kernels.coalescing import coalesce
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.outputs import array_of
+from opdsl.kernels.reduction_iterator import reduction_call
+from opdsl.kernels.strides import Shape, Strides, loop_order, steps
+from opdsl.runtime.device import meta
+from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
+from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+# A copy moves bits, so that NaN payloads stay and few kernels are needed; those of complex128 are moved as numbers.
+_BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
+_LARGEST = (1 << 63) - 1
+
+Number = bool | int | float | complex
+
+
+class Positions(NamedTuple):
+    """How steps are moved along one dimension of a tensor.
+
+    tensor: int64, broadcast to the loop's shape; negative ones count from the end of the dimension.
+    size, stride: of the dimension, the stride in elements.
+    """
+
+    tensor: Tensor
+    size: int
+    stride: int
+
+
+class _Operand(NamedTuple):
+    """One operand of a loop.
+
+    dtype: how its elements are taken.
+    strides: bytes for each dimension of the loop; None for a number.
+    """
+
+    dtype: DType
+    strides: Strides | None
+
+
+def range_of(positions: Tensor) -> tuple[int, int] | None:
+    """The smallest and the largest element of an int64 tensor; None where there is none."""
+    if positions.geometry.numel == 0:
+        return None
+    least, greatest = _range_kernel(positions.geometry)(array_of(positions))
+    return int(least), int(greatest)
+
+
+def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Positions]) -> None:
+    """Writes into every element of ``out`` the element of ``source`` that its step leads to.
+
+    Args:
+        out: of the loop's shape.
+        source: of the same dtype, in other memory.
+        strides: of the steps through ``source``, in elements.
+        positions: inside of their dimensions.
+    """
+    if out.geometry.numel == 0 or out.geometry.device is meta:
+        return
+    taken = (_bits(out.dtype, source.dtype), _scaled(strides, source.dtype))
+    loop = _copy_loop(out.shape, (taken[0], steps(out.geometry, out.shape)), taken, _geometries(positions), False)
+    loop(array_of(source), *_arguments(positions, source.dtype), array_of(out))
+
+
+def scatter(
+    target: Tensor,
+    shape: Shape,
+    strides: Strides,
+    positions: Sequence[Positions],
+    values: Tensor | Number,
+    combine: Callable[..., Any] | None = None,
+    numbers: Sequence[Number] = (),
+) -> None:
+    """Writes values into the elements of ``target`` that steps lead to, one step after the other.
+
+    Args:
+        target: of which the loop's steps move through ``strides``.
+        shape: of the loop.
+        strides: of the steps through ``target``, in elements.
+        positions: inside of their dimensions.
+        values: broadcast to the loop's shape and converted; in memory that is not the target's.
+        combine: a scalar function of the element that is there, the value, and ``numbers``; without one the value is
+            written as it is.
+        numbers: further arguments of ``combine``.
+    """
+    if 0 in shape or target.geometry.device is meta:
+        return
+    place = (target.dtype, _scaled(strides, target.dtype))
+    given = values if isinstance(values, Tensor) else None
+    moved = (*_arguments(positions, target.dtype), array_of(target))
+    if combine is None and given is not None and given.dtype is target.dtype:
+        bits = _bits(target.dtype, given.dtype)
+        read = (bits, steps(given.geometry, shape))
+        _copy_loop(shape, (bits, place[1]), read, _geometries(positions), True)(array_of(given), *moved)
+        return
+    operand = (precision_of(target.dtype), None) if given is None else (given.dtype, steps(given.geometry, shape))
+    value = values if given is None else array_of(given)
+    if combine is None:
+        _copy_loop(shape, place, operand, _geometries(positions), True)(value, *moved)
+        return
+    assert isinstance(combine, FunctionType), "a scalar function is written in Python"
+    loop = _update_loop(combine, len(numbers), shape, place, operand, _geometries(positions))
+    loop(array_of(target), value, *numbers, *moved)
+
+
+def _bits(dtype: DType, other: DType) -> DType:
+    return _BITS.get(dtype.itemsize, dtype) if dtype is other else dtype
+
+
+def _scaled(strides: Strides, dtype: DType) -> Strides:
+    return tuple(stride * dtype.itemsize for stride in strides)
+
+
+def _geometries(positions: Sequence[Positions]) -> tuple[Geometry, ...]:
+    return tuple(each.tensor.geometry for each in positions)
+
+
+def _arguments(positions: Sequence[Positions], dtype: DType) -> tuple[Any, ...]:
+    """What a compiled loop takes of positions."""
+    arrays = [array_of(each.tensor) for each in positions]
+    return (*arrays, *(each.stride * dtype.itemsize for each in positions), *(each.size for each in positions))
+
+
+# ---------------------------------------------------------------------------------------------------------- the loops
+
+
+@lru_cache(maxsize=512)
+def _copy_loop(
+    shape: Shape,
+    output: tuple[DType, Strides],
+    source: tuple[DType, Strides | None],
+    positions: tuple[Geometry, ...],
+    writes: bool,
+) -> Compiled:
+    """A loop that copies, and converts if the dtypes differ: from where positions lead, or to there."""
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
+    kind = ScalarType(precision_of(output[0] if source[1] is None else source[0]).name)
+    graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
+    return _compile(graph, shape, [source], output, positions, None if writes else 0, writes)
+
+
+@lru_cache(maxsize=512)
+def _update_loop(
+    function: FunctionType,
+    numbers: int,
+    shape: Shape,
+    target: tuple[DType, Strides],
+    value: tuple[DType, Strides | None],
+    positions: tuple[Geometry, ...],
+) -> Compiled:
+    """A loop that combines what is where positions lead with values."""
+    scalar = _scalar_function(function)
+    dtype = precision_of(target[0])
+    graph = scalar.specialise(dict.fromkeys(scalar.parameters, dtype.name), results=[dtype.name])
+    return _compile(graph, shape, [target, value, *[(dtype, None)] * numbers], target, positions, 0, True)
+
+
+def _compile(
+    graph: TypedGraph,
+    shape: Shape,
+    inputs: Sequence[tuple[DType, Strides | None]],
+    output: tuple[DType, Strides],
+    positions: tuple[Geometry, ...],
+    reads: int | None,
+    writes: bool,
+) -> Compiled:
+    arrays = [
+        output,
+        *(each for each in inputs if each[1] is not None),
+        *((int64, steps(each, shape)) for each in positions),
+    ]
+    strides = [each[1] or () for each in arrays]
+    order = loop_order(shape, strides)
+    sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    rest = iter(coalesced)
+    written = OperandSpec(output[0], next(rest))
+    read = tuple(OperandSpec(dtype, None if each is None else next(rest)) for dtype, each in inputs)
+    moves = tuple(OperandSpec(int64, next(rest)) for _ in positions)
+    device = positions[0].device if positions else None
+    call = IndirectCall(sizes, read, written, moves, reads, writes)
+    return compiler_for("cpu" if device is None else device.type).indirect(graph, call)
+
+
+# -------------------------------------------------------------------------------------------------- smallest, largest
+
+
+@cache
+def _scalar_function(function: FunctionType) -> ScalarFunction:
+    from opdsl.scalar import read
+
+    return read(function)
+
+
+@lru_cache(maxsize=512)
+def _range_kernel(form: Geometry) -> Compiled:
+    results = [geometry(int64, form.device, ())] * 2
+    call = reduction_call(form, tuple(range(form.ndim)), results, allocate=True)
+    lift, combine, finish = (_integers(each) for each in (_twice, _wider, _both))
+    return compiler_for(form.device.type).reduction(Folding((_LARGEST, -_LARGEST - 1), lift, combine, finish), call)
+
+
+def _integers(function: Callable[..., Any]) -> TypedGraph:
+    """A scalar function of int64 with two results."""
+    assert isinstance(function, FunctionType), "one of those beneath"
+    scalar = _scalar_function(function)
+    return scalar.specialise(dict.fromkeys(scalar.parameters, "int64"), results=["int64"] * 2)
+
+
+def _twice(value):  # type: ignore[no-untyped-def]
+    return value, value
+
+
+def _wider(least, greatest, other_least, other_greatest):  # type: ignore[no-untyped-def]
+    return min(least, other_least), max(greatest, other_greatest)
+
+
+def _both(least, greatest, count):  # type: ignore[no-untyped-def]
+    return least, greatest

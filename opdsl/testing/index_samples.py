@@ -1,0 +1,145 @@
+"""Samples of aten's operators that take index tensors and masks, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.aten.construction import tensor
+from opdsl.runtime import Tensor, bool_, int32
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+
+ALONG = [[0, 2, 1, 0], [1, 1, 0, 2]]
+VECTOR = [2, 0]
+
+
+def _index(data: object) -> Tensor:
+    return tensor(data)
+
+
+def _gathered(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(ALONG))
+    yield Sample(make.transposed(3, 4), -1, _index([[3], [0]]))
+    yield Sample(make(), 0, _index(0))
+
+
+def _selected(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(VECTOR))
+    yield Sample(make.transposed(3, 4), 1, tensor([1, 1, 3], dtype=int32))
+
+
+def _taken(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), _index([[0, -1], [5, 11]]))
+    yield Sample(make.transposed(3, 4), _index([1, 4]))
+
+
+def _taken_along(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), _index([0, -1]))
+    yield Sample(make(3, 4), _index([[0], [2]]), 0)
+
+
+def _scattered(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index([[0, 2, 1, 0]]), make(2, 4))
+    yield Sample(make.transposed(3, 4), 1, _index([[3, 1], [0, 2]]), make(2, 2))
+
+
+def _scattered_number(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(ALONG), 1)
+
+
+def _combined(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(ALONG), make(2, 4), reduce="add")
+    yield Sample(make(3, 4), 0, _index(ALONG), make(2, 4), reduce="multiply")
+
+
+def _combined_number(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(ALONG), 1, reduce="add")
+
+
+def _reduced(make: Maker) -> Iterator[Sample]:
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        yield Sample(make(3, 4), 0, _index(ALONG), make(2, 4), reduce)
+        yield Sample(make(3, 4), 0, _index(ALONG), make(2, 4), reduce, include_self=False)
+
+
+def _written(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(VECTOR), make(2, 4))
+    yield Sample(make.transposed(3, 4), -1, _index([1]), make(3, 1))
+
+
+def _filled(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(VECTOR), 1)
+
+
+def _filled_with_tensor(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 0, _index(VECTOR), make())
+
+
+def _put(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), _index([1, -1]), make(2))
+    yield Sample(make(3, 4), _index([1, -1]), make(2), True)
+
+
+def _masked(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4, dtype=bool_))
+    yield Sample(make.transposed(3, 4), make(4, dtype=bool_))
+
+
+def _masked_with_number(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4, dtype=bool_), 1)
+    yield Sample(make(3, 4), make(4, dtype=bool_), 1)
+
+
+def _masked_with_tensor(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4, dtype=bool_), make())
+
+
+def _masked_with_source(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4, dtype=bool_), make(12))
+
+
+def _indexed(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), [_index(VECTOR)])
+    yield Sample(make.transposed(3, 4), [None, _index([[1], [-1]])])
+    yield Sample(make(3, 4), [_index([0, 1]), _index([3, 2])])
+
+
+def _indexed_and_written(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), [_index(VECTOR)], make(2, 4))
+    yield Sample(make(3, 4), [None, _index([1])], make(), True)
+
+
+TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::gather": _gathered,
+    "aten::index_select": _selected,
+    "aten::take": _taken,
+    "aten::take_along_dim": _taken_along,
+    "aten::scatter.src": _scattered,
+    "aten::scatter.value": _scattered_number,
+    "aten::scatter.reduce": _combined,
+    "aten::scatter.value_reduce": _combined_number,
+    "aten::scatter_add": _scattered,
+    "aten::scatter_reduce.two": _reduced,
+    "aten::index_add": _written,
+    "aten::index_copy": _written,
+    "aten::index_fill.int_Scalar": _filled,
+    "aten::index_fill_.int_Scalar": _filled,
+    "aten::index_fill.int_Tensor": _filled_with_tensor,
+    "aten::index_fill_.int_Tensor": _filled_with_tensor,
+    "aten::put": _put,
+    "aten::put_": _put,
+    "aten::masked_select": _masked,
+    "aten::masked_fill.Scalar": _masked_with_number,
+    "aten::masked_fill_.Scalar": _masked_with_number,
+    "aten::masked_fill.Tensor": _masked_with_tensor,
+    "aten::masked_fill_.Tensor": _masked_with_tensor,
+    "aten::masked_scatter": _masked_with_source,
+    "aten::masked_scatter_": _masked_with_source,
+    "aten::index.Tensor": _indexed,
+    "aten::_unsafe_index.Tensor": _indexed,
+    "aten::index_put": _indexed_and_written,
+    "aten::index_put_": _indexed_and_written,
+    "aten::_unsafe_index_put": _indexed_and_written,
+    "aten::_index_put_impl_": _indexed_and_written,
+}
+"""By an operator's name; one without an overload stands for the empty overload alone."""
