@@ -254,6 +254,11 @@ MISTAKES = {
         lambda: torch.zeros(2, device="meta").to("cpu"),
     ),
     "shape": Mistake(errors.ShapeError, lambda: zeros(2) + zeros(3), lambda: torch.zeros(2) + torch.zeros(3)),
+    "position": Mistake(
+        errors.PositionError,
+        lambda: opdsl.index_select(zeros(2), 0, opdsl.tensor([5])),
+        lambda: torch.index_select(torch.zeros(2), 0, torch.tensor([5])),
+    ),
     "dimension": Mistake(errors.DimensionError, lambda: opdsl.sum(zeros(2), 5), lambda: torch.sum(torch.zeros(2), 5)),
     "dtype": Mistake(
         errors.DTypeError,
