@@ -16,6 +16,7 @@ from types import ModuleType
 from opdsl.aten.index import METHODS, PACKETS
 from opdsl.dispatch.loading import deferred_sources
 from opdsl.runtime import install_late_methods
+from opdsl.runtime.forking import LOADING, held_across_fork
 from opdsl.runtime.tensor import prepare
 
 TOPICS = (
@@ -49,7 +50,7 @@ TOPICS = (
 
 
 # One thread loads at a time: another that needs the same method waits until it is there.
-_loading = threading.RLock()
+_loading = held_across_fork(threading.RLock(), LOADING)
 
 
 def load() -> None:

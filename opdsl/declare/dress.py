@@ -9,7 +9,8 @@ from opdsl.declare.facets import Facets, dress_function
 from opdsl.dispatch import Operator, Packet, registry
 from opdsl.dispatch.bindings import is_bound
 from opdsl.dispatch.loading import sources_are_deferred
-from opdsl.runtime import install_method, remove_method
+from opdsl.dispatch.packet import has_method
+from opdsl.runtime import install_method
 
 
 def dress(declaration: Declaration) -> FunctionType:
@@ -71,8 +72,7 @@ def _install(declaration: Declaration, packet: Packet) -> None:
     """
     if packet.method is not None:
         return
-    facade = packet.facade(lambda each: each.is_bound and "method" in str(each.properties["variants"]), is_method=True)
+    facade = packet.facade(has_method, is_method=True)
     facade.function.__doc__ = declaration.function.__doc__
     install_method(packet.base, facade.function)
     packet.method = facade
-    declaration.library.undo(lambda: remove_method(packet.base))

@@ -8,7 +8,6 @@ bind, dispatch, run, and ask the kernel for a plan. ``facts/calls.md`` of the pr
 from __future__ import annotations
 
 import linecache
-import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
 
@@ -21,6 +20,7 @@ from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import State, current
 from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
+from opdsl.runtime.forking import registering
 
 PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not grow without bound
 
@@ -37,6 +37,10 @@ _OTHER_NAMES = {
     "dim": ("axis",),
     "keepdim": ("keepdims",),
 }
+
+
+# How the globals of a generated function begin that belong to one caller alone.
+_OWN_NAMES = ("plans", "slow", "explain", "call_out", "by_other_names", "default_")
 
 
 def _aliases(slots: Sequence[Slot], is_method: bool) -> dict[str, str]:
@@ -97,9 +101,12 @@ class Caller:
         self.plans: dict[State, dict[object, object]] = {}
         self.stored = 0
         self.generation = 0
-        self.lock = threading.Lock()
-        self.source = write(self)
         self.namespace = namespace
+        # A thread may still run what was compiled into this namespace before: its objects keep their names.
+        earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
+        self.taken = frozenset({slot.name for slot in self.slots} | earlier)
+        self.own_globals: frozenset[str] = frozenset()
+        self.source = write(self)
         self.function = _compile(self)
         self._path: Callable[..., tuple[object, ...]] = namespace.pop("path")  # type: ignore[assignment]
 
@@ -126,7 +133,7 @@ class Caller:
 
     def forget(self) -> None:
         """Drop all plans; the ones being made now are not stored any more."""
-        with self.lock:
+        with registering:
             self.generation += 1
             self.plans.clear()
             self.stored = 0
@@ -152,14 +159,26 @@ class Caller:
         kernel = bound.operator.find(bound.arguments, state)
         try:
             result = (recorded(bound.operator, kernel) if state.recording else kernel)(*bound.arguments)
-        except OpdslError as error:
-            _name_operator(error, bound.operator.name)
+        except Exception as error:
+            name_operator(error, bound.operator.name)
             raise
         if bound.requires_grad:
             return result.requires_grad_() if isinstance(result, Tensor) else result
         if path is not None and state.plans and _is_hashable(path):
             self._keep(bound, kernel, (given, named), (state, *path), generation)
         return result
+
+    def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
+        """Name the operator in an error that a plan has raised, as the slow road does.
+
+        Args:
+            error: what was raised.
+            given, named: the call, as the slow road takes it.
+        """
+        try:
+            name_operator(error, bind(self.name, self.signatures, given, named).operator.name)
+        except ArgumentError:
+            name_operator(error, self.name)
 
     def _keep(
         self,
@@ -178,7 +197,7 @@ class Caller:
         if path[0].recording:  # type: ignore[attr-defined]
             plan = recorded(bound.operator, plan)
         plan = self._adapt(bound.operator, plan, call[1])
-        with self.lock:
+        with registering:
             if generation != self.generation:
                 return
             if self.stored >= PLAN_LIMIT:
@@ -238,8 +257,17 @@ class Caller:
         return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
 
 
-def _name_operator(error: OpdslError, name: str) -> None:
-    """Put the operator's name in front of a message that does not begin with one; of nested calls the innermost."""
+def name_operator(error: Exception, name: str) -> None:
+    """Say in an error which operator it comes from.
+
+    A message of ours gets the name in front, unless it begins with one: of nested calls the innermost. An exception of
+    an author's own stays as it is, with a note for each operator that it passes.
+    """
+    if not isinstance(error, OpdslError):
+        note = f"raised in a kernel of {name}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        return
     text = str(error)
     if "::" not in text.partition(" ")[0]:
         error.args = (f"{name}: {text}", *error.args[1:])
@@ -269,6 +297,15 @@ def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, o
 
 def _compile(caller: Caller) -> FunctionType:
     """Run the generated source in a namespace of its own, known to ``linecache`` so that tracebacks show it."""
+    clean = _cleaned(caller)
+
+    def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
+        given, named = clean(given, named)
+        return caller.slow(given, named, caller.path(given, named))
+
+    def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
+        caller.explain(error, *clean(given, named))
+
     names: dict[str, object] = {
         "plans": caller.plans,
         "state": current.get,
@@ -276,16 +313,17 @@ def _compile(caller: Caller) -> FunctionType:
         "value_key": value_key,
         "mixed_key": mixed_key,
         "spread_key": spread_key,
-        "slow": _slow_road(caller),
+        "slow": slow,
+        "explain": explain,
         "missing": MISSING,
         "by_other_names": caller.by_other_names,
         "call_out": None if caller.out is None else caller.out.function,
-        **{each.__name__: each for each in (type, tuple, int, KeyError, AttributeError, TypeError)},
+        **{each.__name__: each for each in (type, tuple, int, KeyError, AttributeError, TypeError, Exception)},
         **{f"default_{slot.name}": slot.default for slot in caller.slots},
     }
-    taken = {slot.name for slot in caller.slots}
     namespace = caller.namespace
-    namespace.update({free_name(name, taken): value for name, value in names.items()})
+    namespace.update({free_name(name, caller.taken): value for name, value in names.items()})
+    caller.own_globals = frozenset(free_name(name, caller.taken) for name in names if name.startswith(_OWN_NAMES))
     filename = f"<opdsl caller {caller.name} {id(caller):x}>"
     exec(compile(caller.source, filename, "exec"), namespace)
     linecache.cache[filename] = (len(caller.source), None, caller.source.splitlines(keepends=True), filename)
@@ -294,13 +332,13 @@ def _compile(caller: Caller) -> FunctionType:
     return function
 
 
-def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object]], object]:
-    """The slow road of a caller: takes away what was left at its default, then binds and dispatches."""
+def _cleaned(caller: Caller) -> Callable[..., tuple[tuple[object, ...], dict[str, object]]]:
+    """What makes a call of everything that the generated function was given: without what was left at its default."""
     places = [slot for slot in caller.slots if not slot.keyword_only]
     # What only some overloads take by position is handed on by name, which all of them take.
     by_name = {each.name for one in caller.signatures for each in one.parameters if each.keyword_only}
 
-    def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
+    def clean(given: tuple[object, ...], named: dict[str, object]) -> tuple[tuple[object, ...], dict[str, object]]:
         positional: list[object] = []
         rest: dict[str, object] = {}
         pairs: Iterable[tuple[Slot, object]] = zip(places, given, strict=False)
@@ -317,10 +355,9 @@ def _slow_road(caller: Caller) -> Callable[[tuple[object, ...], dict[str, object
             else:
                 rest[slot.name] = value
         rest |= {name: value for name, value in named.items() if caller.is_given(name, value)}
-        arguments = tuple(positional)
-        return caller.slow(arguments, rest, caller.path(arguments, rest))
+        return tuple(positional), rest
 
-    return slow
+    return clean
 
 
 __all__ = ["Caller", "Plan", "Slot"]

@@ -69,8 +69,8 @@ def _spread(caller: Caller) -> list[str]:
     ]
 
 
-def _slow_call(caller: Caller) -> str:
-    """The expression that hands everything given to the slow road."""
+def _arguments(caller: Caller) -> str:
+    """Everything that was given, as the slow road takes it: a tuple and a dict."""
     if caller.spread is not None:
         before = [slot.name for slot in caller.slots[: caller.spread]]
         spread_name = caller.slots[caller.spread].name
@@ -85,13 +85,13 @@ def _slow_call(caller: Caller) -> str:
         named.append("'out': out")
     if caller.spread is not None:
         named.append("**§named")
-    return f"§slow({positional}, {{{', '.join(named)}}})"
+    return f"{positional}, {{{', '.join(named)}}}"
 
 
 def write(caller: Caller) -> str:
     """The source of the function and of ``path``, which forms the same keys for the slow road."""
     parameters = _parameters(caller)
-    slow = _slow_call(caller)
+    slow = f"§slow({_arguments(caller)})"
     lines = [f"def {caller.name}({parameters}):"]
     if caller.renames:
         values = ", ".join(f"{slot.name!r}: {slot.name}" for slot in caller.slots)
@@ -111,7 +111,7 @@ def write(caller: Caller) -> str:
     if at_default:
         lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
     lines.append(f"    return ({tuple_of[1]},)")
-    return with_free_names("\n".join(lines) + "\n", {slot.name for slot in caller.slots})
+    return with_free_names("\n".join(lines) + "\n", caller.taken)
 
 
 def _passed_on(caller: Caller) -> str:
@@ -151,14 +151,23 @@ def _look_up(caller: Caller, *, as_tensor: bool = True) -> list[str]:
         ]
     handler = ["    except (§KeyError, §AttributeError, §TypeError):", "        pass"]
     spread = [f"    {line}" for line in _spread(caller)]
-    return ["    try:", *spread, *lines, *handler, "    else:", f"        return §plan({passed})"]
+    return [
+        *("    try:", *spread, *lines, *handler),
+        *("    else:", "        try:", f"            return §plan({passed})"),
+        *(
+            "        except §Exception as §error:",
+            f"            §explain(§error, {_arguments(caller)})",
+            "            raise",
+        ),
+    ]
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """A name of ours, made longer until no parameter has it."""
-    while name in taken:
-        name += "_"
-    return name
+    """A name of ours; a number behind it makes it one that is not taken."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 def with_free_names(source: str, taken: Collection[str]) -> str:

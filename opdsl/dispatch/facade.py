@@ -6,11 +6,16 @@ source is generated when the function is first needed: hundreds of operators mus
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from collections.abc import Callable
 from types import FunctionType
 
 from opdsl.dispatch.caller import Caller
+from opdsl.runtime.forking import registering
+
+# A thread that was interrupted within a call goes on with the names that it began with; so many changes of overloads
+# would have to happen meanwhile.
+BUILDS_KEPT = 32
 
 
 def _stub(*given: object, **named: object) -> object:
@@ -26,12 +31,12 @@ class Facade:
         make: makes the caller, from what is declared at that moment. It is handed the namespace to live in.
     """
 
-    __slots__ = ("caller", "function", "lock", "make", "namespace")
+    __slots__ = ("builds", "caller", "function", "make", "namespace")
 
     def __init__(self, name: str, module: str, make: Callable[[dict[str, object]], Caller]) -> None:
         self.make = make
         self.caller: Caller | None = None
-        self.lock = threading.RLock()
+        self.builds: deque[frozenset[str]] = deque()
         self.namespace: dict[str, object] = {"__name__": module, "build": self.build}
         self.function = FunctionType(_stub.__code__, self.namespace, name)
         self.function.__module__ = module
@@ -39,9 +44,13 @@ class Facade:
 
     def build(self) -> FunctionType:
         """Generate the function's source if that was not done since the last change, and return the function."""
-        with self.lock:
+        with registering:
             if self.caller is None:
                 caller = self.make(self.namespace)
+                self.builds.append(caller.own_globals)
+                if len(self.builds) > BUILDS_KEPT:
+                    for name in self.builds.popleft():
+                        del self.namespace[name]
                 made = caller.function
                 self.function.__defaults__ = made.__defaults__
                 self.function.__kwdefaults__ = made.__kwdefaults__
@@ -52,7 +61,7 @@ class Facade:
 
     def change(self) -> None:
         """What the function stands for has changed: its source is made again when it is next needed."""
-        with self.lock:
+        with registering:
             self.caller = None
             self.function.__code__ = _stub.__code__
             self.function.__defaults__ = None

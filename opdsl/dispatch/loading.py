@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opdsl.runtime.forking import LOADING, held_across_fork
+
 _deferring = False
 
 
@@ -21,7 +23,7 @@ def deferred_sources() -> Iterator[None]:
             _deferring = before
 
 
-_library_loads = threading.RLock()
+_library_loads = held_across_fork(threading.RLock(), LOADING)
 
 
 def wait_for_libraries() -> None:

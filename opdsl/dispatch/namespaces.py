@@ -17,13 +17,14 @@ class Namespace:
         self._registry = registry
 
     def __getattr__(self, name: str) -> Any:
-        packet = self._registry.packets.get(f"{self._name}::{name}")
-        if packet is None:
-            raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
-        for overload, operator in tuple(packet.overloads.items()):
-            packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
-            packet.build(operator)  # so that its source can be looked at
-        return packet.main.build()
+        with self._registry.lock:  # no overload goes away meanwhile
+            packet = self._registry.packets.get(f"{self._name}::{name}")
+            if packet is None:
+                raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
+            for overload, operator in tuple(packet.overloads.items()):
+                packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
+                packet.build(operator)  # so that its source can be looked at
+            return packet.main.build()
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"

@@ -10,6 +10,7 @@ from opdsl.dispatch.facade import Facade
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Signature, own_signature, sort_signatures
 from opdsl.errors import UnknownOperatorError
+from opdsl.runtime import remove_method
 from opdsl.schema import SchemaKind
 
 Select = Callable[[Operator], bool]
@@ -17,6 +18,11 @@ Select = Callable[[Operator], bool]
 
 def _is_out(operator: Operator) -> bool:
     return operator.schema.kind is SchemaKind.out
+
+
+def has_method(operator: Operator) -> bool:
+    """Whether calls of the packet's method reach an operator."""
+    return operator.is_bound and "method" in str(operator.properties.get("variants", ""))
 
 
 def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
@@ -152,6 +158,10 @@ class Packet:
         if facade is not None:
             facade.change()
             self.facades.remove(facade)
+        if self.method is not None and not any(map(has_method, self.overloads.values())):
+            self.facades.remove(self.method)
+            self.method = None
+            remove_method(self.base)
         self.change()
 
     def change(self) -> None:

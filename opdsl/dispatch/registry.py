@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.packet import Packet
 from opdsl.dispatch.table import default_fallbacks, require_row
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
+from opdsl.runtime.forking import registering
 
 
 class Implementation:
@@ -48,7 +48,7 @@ class Registry:
         self.packets: dict[str, Packet] = {}
         self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **autograd_fallbacks(), **mode_fallbacks()}
         self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
-        self.lock = threading.RLock()
+        self.lock = registering
         self.watchers: list[Callable[[Operator], object]] = []
         self._implementations: dict[str, list[Implementation]] = {}
 
@@ -93,19 +93,25 @@ class Registry:
     def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
         """Make a kernel the newest of an operator's key; overrides stay before it."""
         with self.lock:
-            kernels = operator.registrations.setdefault(key, [])
+            kernels = list(operator.registrations.get(key, ()))
             kernels.insert(int(bool(kernels) and hasattr(type(kernels[0]), "overrides")), kernel)
-            self._changed(operator)
+            self._set_kernels(operator, key, kernels)
 
     def deregister(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
         """Take a kernel back; the one before it is the newest again."""
         with self.lock:
-            kernels = operator.registrations.get(key, [])
+            kernels = list(operator.registrations.get(key, ()))
             if kernel in kernels:
                 kernels.remove(kernel)
-            if not kernels:
-                operator.registrations.pop(key, None)
-            self._changed(operator)
+            self._set_kernels(operator, key, kernels)
+
+    def _set_kernels(self, operator: Operator, key: DispatchKey, kernels: list[Kernel]) -> None:
+        """Replace the kernels of a key, all at once: another thread may be reading what was there."""
+        made = {**operator.registrations, key: kernels}
+        if not kernels:
+            del made[key]
+        operator.registrations = made
+        self._changed(operator)
 
     def register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
         """Make a kernel the newest of those that serve every operator at a runtime key.

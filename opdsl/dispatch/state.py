@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from opdsl.dispatch.keys import AUTOCAST_KEYS, KeySet
 from opdsl.runtime.dtype import DType, float32
+from opdsl.runtime.forking import STATES, held_across_fork
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,7 +95,7 @@ class State:
 
 # A state lives as long as it is current somewhere or a caller has plans for it, so the table needs no bound of its own.
 _states: WeakValueDictionary[tuple[object, ...], State] = WeakValueDictionary()
-_states_lock = threading.RLock()  # a finaliser that runs within it may use guards itself
+_states_lock = held_across_fork(threading.RLock(), STATES)  # a finaliser that runs within it may use guards itself
 
 
 def state_of(

@@ -12,6 +12,7 @@ import numpy
 from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
+from opdsl.runtime.forking import GEOMETRIES, held_across_fork
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
 _CHANNELS_LAST_ORDERS = {
@@ -132,7 +133,7 @@ class Geometry:
 
 _Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, bool]
 
-_LOCK = threading.Lock()
+_LOCK = held_across_fork(threading.Lock(), GEOMETRIES)
 _INTERNED: weakref.WeakValueDictionary[_Key, Geometry] = weakref.WeakValueDictionary()
 
 

@@ -430,3 +430,40 @@ def test_one_kernel_under_several_keys_is_one_line_of_an_entry(lib):
     assert "CPU, CUDA: f\n" in opdsl.native.dumps([entry_of(f.operator)])
     table = f.dispatch_table()
     assert table["CPU"].kernel.functions == table["CUDA"].kernel.functions == (f_kernel,)
+
+
+def test_a_method_declared_again_in_the_same_place_replaces_the_one_before():
+    lib = Library("testagain")
+
+    def declare(by):
+        @lib.op(variants="function, method")
+        def testagain_shift(self: Tensor) -> Tensor:
+            return self + by
+
+        return testagain_shift
+
+    x = opdsl.ones(1)
+    declare(1.0)
+    assert x.testagain_shift().tolist() == [2.0]
+    function = declare(2.0)
+    assert x.testagain_shift().tolist() == function(x).tolist() == [3.0]
+    lib.close()
+    assert not hasattr(x, "testagain_shift")
+
+
+def test_a_method_stays_while_an_overload_has_it():
+    lib, other = Library("teststays"), Library("teststays")
+
+    @lib.op(variants="function, method")
+    def teststays_shift(self: Tensor) -> Tensor:
+        return self + 1
+
+    @other.op("teststays::teststays_shift.by", variants="function, method")
+    def shift_by(self: Tensor, by: Tensor) -> Tensor:
+        return self + by
+
+    x = opdsl.ones(1)
+    lib.close()
+    assert x.teststays_shift(x).tolist() == [2.0]
+    other.close()
+    assert not hasattr(x, "teststays_shift")

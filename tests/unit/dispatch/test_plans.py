@@ -180,3 +180,54 @@ def test_a_function_whose_library_is_closed_says_so():
         f(opdsl.tensor([1.0]))
     with pytest.raises(opdsl.errors.UnknownOperatorError, match=r"closed::f\.out is not declared any more"):
         out(opdsl.tensor([1.0]), out=opdsl.empty(1))
+
+
+def test_an_authors_exception_keeps_its_class_and_names_the_operators_planned_or_not():
+    with Library("testnotes") as lib:
+
+        @lib.op
+        def inner(self: Tensor) -> Tensor: ...
+
+        @inner.kernel("CPU")
+        def inner_kernel(self):
+            if fails:
+                raise LookupError("mine")
+            return self
+
+        @lib.op
+        def outer(self: Tensor) -> Tensor:
+            return inner(self)
+
+        x = opdsl.ones(2)
+        for planned in (False, True):
+            fails = False
+            if planned:
+                outer(x)
+            fails = True
+            with pytest.raises(LookupError, match="mine") as caught:
+                outer(x)
+            assert caught.value.__notes__ == [
+                "raised in a kernel of testnotes::inner",
+                "raised in a kernel of testnotes::outer",
+            ]
+
+
+def test_an_error_of_ours_names_the_operator_planned_or_not():
+    with Library("testnames") as lib:
+
+        @lib.op
+        def picky(self: Tensor) -> Tensor: ...
+
+        @picky.kernel("CPU")
+        def picky_kernel(self):
+            opdsl.check(not fails, "no more")
+            return self
+
+        x = opdsl.ones(2)
+        for planned in (False, True):
+            fails = False
+            if planned:
+                picky(x)
+            fails = True
+            with pytest.raises(RuntimeError, match=r"^testnames::picky: no more"):
+                picky(x)

@@ -1,0 +1,164 @@
+"""Calls from threads and tasks while what they reach changes; forks meanwhile."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.dispatch.facade import BUILDS_KEPT
+from opdsl.runtime.forking import registering
+
+SOAK = Path(__file__).parents[3] / "benchmarks" / "soak.py"
+
+
+def test_eight_threads_call_while_another_registers() -> None:
+    spec = importlib.util.spec_from_file_location("soak", SOAK)
+    assert spec is not None and spec.loader is not None
+    soak = importlib.util.module_from_spec(spec)
+    sys.modules["soak"] = soak
+    try:
+        spec.loader.exec_module(soak)
+        happened = soak.soak(2.0)
+    finally:
+        soak.lib.close()
+        del sys.modules["soak"]
+    assert {*soak.CALLS, *soak.CHANGES} == {getattr(soak, name) for name in happened}
+
+
+def in_child(work: Callable[[], object], seconds: float = 20.0) -> int:
+    """The exit status of a forked process that does some work: 0 if it went well."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    raise AssertionError("the child waits for ever")
+
+
+@contextmanager
+def busy(work: Callable[[], object]) -> Iterator[None]:
+    """A thread that does some work again and again meanwhile."""
+    ends = threading.Event()
+
+    def run() -> None:
+        while not ends.is_set():
+            work()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+def declare_and_call(name: str = "forked") -> None:
+    with Library(f"test{name}") as lib:
+
+        @lib.op
+        def shift(self: Tensor) -> Tensor:
+            return self + 1
+
+        assert shift(opdsl.ones(3)).tolist() == [2.0] * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+class TestForks:
+    def test_a_child_calls_what_was_planned(self) -> None:
+        x = opdsl.ones(2)
+        x + x
+        assert in_child(lambda: x + x) == 0
+
+    def test_a_child_registers_while_another_thread_of_the_parent_did(self) -> None:
+        with busy(lambda: declare_and_call("parent")):
+            assert [in_child(declare_and_call) for _ in range(8)] == [0] * 8
+
+    def test_a_child_makes_new_plans_while_another_thread_of_the_parent_did(self) -> None:
+        sizes = iter(range(1, 10**9))
+        with busy(lambda: opdsl.ones(next(sizes)).neg()):
+            assert [in_child(lambda: opdsl.ones(3, 5).exp().neg()) for _ in range(8)] == [0] * 8
+
+    def test_a_fork_waits_for_a_thread_that_registers(self) -> None:
+        holds, goes_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with registering:
+                holds.set()
+                goes_on.wait(5)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        holds.wait()
+        threading.Timer(0.2, goes_on.set).start()
+        assert in_child(declare_and_call) == 0
+        assert goes_on.is_set()
+        thread.join()
+
+    def test_a_child_keeps_guards_and_modes(self) -> None:
+        def work() -> None:
+            assert not opdsl.is_grad_enabled()
+            opdsl.ones(2).neg()
+            assert seen == ["ones", "neg"]
+
+        seen: list[str] = []
+
+        class Note(opdsl.DispatchMode):
+            def dispatch(self, operator, args, kwargs):
+                seen.append(operator.__name__)
+                return operator(*args, **kwargs)
+
+        with opdsl.no_grad(), Note():
+            assert in_child(work) == 0
+        assert seen == []
+
+
+def test_a_call_that_was_interrupted_goes_on_with_what_it_began_with() -> None:
+    """Its names stay in the function's namespace while overloads come and go."""
+    with Library("testinterrupted") as lib:
+
+        @lib.op
+        def shift(self: Tensor) -> Tensor:
+            return self + 1
+
+        x = opdsl.ones(1)
+        assert shift(x).tolist() == [2.0]
+        code, names = shift.__code__, shift.__globals__
+        for _ in range(BUILDS_KEPT - 2):
+            with Library("testinterrupted") as more:
+
+                @more.op("testinterrupted::shift.by")
+                def shift_by(self: Tensor, by: Tensor) -> Tensor:
+                    return self + by
+
+            assert shift(x).tolist() == [2.0]
+        assert set(code.co_names) - {"geometry"} <= names.keys()
+        for _ in range(BUILDS_KEPT):
+            with Library("testinterrupted") as more:
+
+                @more.op("testinterrupted::shift.by")
+                def shift_by(self: Tensor, by: Tensor) -> Tensor:
+                    return self + by
+
+            shift(x)
+        assert len(names) < 20 * BUILDS_KEPT
