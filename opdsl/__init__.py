@@ -34,6 +34,7 @@ from opdsl.dispatch import (
     set_grad_enabled,
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
+from opdsl.dispatch import Registry as _Registry
 from opdsl.dispatch import registry as _registry
 from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
 from opdsl.dispatch.packet import Packet
@@ -127,7 +128,11 @@ def _load_aten() -> None:
     importlib.import_module("opdsl.aten").load()
 
 
-ops = Operators(_registry, {"aten": _load_aten})
+def _declare_generated(registry: _Registry, namespace: str) -> None:
+    importlib.import_module("opdsl.declare.generated").declare_generated(registry, namespace)
+
+
+ops = Operators(_registry, {"aten": _load_aten}, _declare_generated)
 
 
 def _prepare_tensor() -> None:
@@ -166,7 +171,7 @@ def _attribute(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
     if name == "registry" or name in _LAZY:
-        _load_aten()  # whoever looks at operators, or overrides them, wants all of them
+        ops.aten  # noqa: B018  whoever looks at operators, or overrides them, wants all of them
         return getattr(importlib.import_module(_LAZY.get(name, "opdsl.dispatch")), name)
     value: Any
     if name in PYTHON_MODULES:

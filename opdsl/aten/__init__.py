@@ -38,6 +38,7 @@ TOPICS = (
     "scattering",
     "index_writing",
     "reductions",
+    "view_copies",
     "linear_algebra",
     "joining",
     "ranges",

@@ -132,7 +132,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     ...
 
 
-@native_dropout.kernel("CPU", "CUDA")
+@native_dropout.kernel("CPU", "CUDA", "Meta")
 def native_dropout_kernel(input, p, train):
     if input.numel() == 0:
         return input, empty_like(input, dtype=bool_)
@@ -148,7 +148,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
     ...
 
 
-@native_dropout_backward.kernel("CPU", "CUDA")
+@native_dropout_backward.kernel("CPU", "CUDA", "Meta")
 def native_dropout_backward_kernel(grad_output, mask, scale):
     return mul(grad_output, mul(mask, scale))
 
@@ -164,9 +164,9 @@ def multinomial(
     ...
 
 
-@multinomial.kernel("CPU")
+@multinomial.kernel("CPU", "Meta")
 def multinomial_kernel(self, num_samples, replacement, generator):
-    return multinomial_out_kernel(self, num_samples, replacement, generator, empty(0, dtype=int64))
+    return multinomial_out_kernel(self, num_samples, replacement, generator, empty(0, dtype=int64, device=self.device))
 
 
 @multinomial.overload("out", tags="nondeterministic_seeded")
@@ -182,7 +182,7 @@ def multinomial_out(
     ...
 
 
-@multinomial_out.kernel("CPU")
+@multinomial_out.kernel("CPU", "Meta")
 def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     if out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
@@ -194,6 +194,9 @@ def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     )
     if not self.dtype.is_floating_point:
         raise DTypeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.scalar_type}")
+    give_size(out, (*self.shape[:-1], num_samples))
+    if self.is_meta:
+        return out
     weights = host_array(self).astype(numpy.float64).reshape(-1, self.shape[-1])
     check(
         bool(numpy.isfinite(weights).all() and (weights >= 0).all()),
@@ -203,7 +206,6 @@ def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     found = (
         _with_replacement(weights, num_samples, generator) if replacement else _without(weights, num_samples, generator)
     )
-    give_size(out, (*self.shape[:-1], num_samples))
     made = empty(found.shape, dtype=int64)
     made.array[...] = found
     return out.copy_(made.view(out.shape))

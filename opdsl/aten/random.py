@@ -88,7 +88,7 @@ def log_normal_(
     ...
 
 
-@log_normal_.kernel("CPU", "CUDA")
+@log_normal_.kernel("CPU", "CUDA", "Meta")
 def log_normal_kernel(self, mean, std, generator):
     check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     distributions.digits_of(self.dtype, "log_normal_cpu")
@@ -103,7 +103,7 @@ def exponential_(
     ...
 
 
-@exponential_.kernel("CPU", "CUDA")
+@exponential_.kernel("CPU", "CUDA", "Meta")
 def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -131,7 +131,7 @@ def cauchy_(
     ...
 
 
-@cauchy_.kernel("CPU", "CUDA")
+@cauchy_.kernel("CPU", "CUDA", "Meta")
 def cauchy_kernel(self, median, sigma, generator):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
@@ -146,7 +146,7 @@ def geometric_(
     ...
 
 
-@geometric_.kernel("CPU", "CUDA")
+@geometric_.kernel("CPU", "CUDA", "Meta")
 def geometric_kernel(self, p, generator):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:
@@ -517,7 +517,7 @@ def bernoulli_(
     ...
 
 
-@bernoulli_.kernel("CPU", "CUDA")
+@bernoulli_.kernel("CPU", "CUDA", "Meta")
 def bernoulli_tensor_kernel(self, p, generator):
     refused = self if self.dtype.is_complex else p
     if self.dtype.is_complex or not p.dtype.is_floating_point:
@@ -535,7 +535,7 @@ def bernoulli_float_(
     ...
 
 
-@bernoulli_float_.kernel("CPU", "CUDA")
+@bernoulli_float_.kernel("CPU", "CUDA", "Meta")
 def bernoulli_float_kernel(self, p, generator):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
@@ -562,7 +562,7 @@ def bernoulli_out(
     ...
 
 
-@bernoulli_out.kernel("CPU", "CUDA")
+@bernoulli_out.kernel("CPU", "CUDA", "Meta")
 def bernoulli_out_kernel(self, generator, out):
     give_size(out, self.shape)
     return out.bernoulli_(self, generator=generator)

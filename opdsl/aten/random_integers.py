@@ -339,8 +339,9 @@ def int_of(high: Tensor) -> int:
     Raises:
         ShapeError: it has another number of elements, or is on another device.
     """
-    fits = high.numel() == 1 and high.device.type == "cpu"
-    check(fits, "high must be a scalar tensor and on CPU")
+    check(high.numel() == 1 and high.device.type in ("cpu", "meta"), "high must be a scalar tensor and on CPU")
+    if high.is_meta:
+        return 1  # which numbers there would be is not known
     made: int = convert(high.item(), int64)
     return made
 
@@ -469,7 +470,7 @@ def randperm_generator_out(
     ...
 
 
-@randperm_generator_out.kernel("CPU")
+@randperm_generator_out.kernel("CPU", "Meta")
 def randperm_generator_out_kernel(n, generator, out):
     dtype = out.dtype
     check(n >= 0, f"n must be non-negative, got{n}")
@@ -481,6 +482,8 @@ def randperm_generator_out_kernel(n, generator, out):
         limit = (1 << distributions.DIGITS[dtype]) + 1
         check(n <= limit, f"n cannot be greater than {limit} for {dtype.scalar_type} type.")
     give_size(out, (n,))
+    if out.is_meta:
+        return out
     # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
     keys = random_(empty([n], dtype=int64), generator=generator)
     order = empty([n], dtype=int64)

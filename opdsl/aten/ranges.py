@@ -201,8 +201,14 @@ def number_of(value: Tensor | complex, name: str, which: str) -> complex:
         value.ndim == 0,
         f"{name} only supports 0-dimensional start and end tensors, but got {which} with {value.ndim} dimension(s).",
     )
-    made: complex = value.item()
+    # What a meta tensor holds is not known, and the range's form does not depend on it.
+    made: complex = 0j if value.is_meta and value.dtype.is_complex else 0 if value.is_meta else value.item()
     return made
+
+
+def _meta_device(*ends: Tensor | complex) -> Device | None:
+    """Meta, for a range between ends that nobody knows."""
+    return next((each.device for each in ends if isinstance(each, Tensor) and each.is_meta), None)
 
 
 def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: int, base: float | None = None) -> Tensor:
@@ -279,6 +285,7 @@ def linspace(
 def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
     first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
+    device = device or _meta_device(start, end)
     check(steps >= 0, "number of steps must be non-negative")
     return space(empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), first, last, steps)
 
@@ -406,6 +413,7 @@ def logspace(
 def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
     first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.logspace()")
+    device = device or _meta_device(start, end)
     check(steps >= 0, "number of steps must be non-negative")
     made = empty([steps], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
     return space(made, first, last, steps, base)

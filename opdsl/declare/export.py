@@ -24,6 +24,7 @@ from opdsl.native import (
     UfuncKey,
     Variant,
 )
+from opdsl.native.generated import GENERATED
 from opdsl.native.known import COMPOSITE_IMPLICIT, DISPATCH_KEYS, UFUNC_KEYS
 from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_name, type_of
 
@@ -53,8 +54,10 @@ def export(registry: Registry, namespaces: Iterable[str] | None = None) -> list[
 
 
 def is_generated(operator: Operator) -> bool:
-    """Whether torchgen makes the operator from an ``autogen``: the derived ``out=`` of a Python kernel."""
+    """Whether torchgen makes the operator from an ``autogen``: a twin, or the derived ``out=`` of a Python kernel."""
     declaration = _declaration(operator)
+    if GENERATED in operator.tags:
+        return True
     if operator is not declaration.operators.get("out") or operator is declaration.main:
         return False
     return not (_is_structured(declaration) or declaration.is_composite or declaration.out_is_explicit)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from types import FunctionType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 import attrs
 
@@ -17,7 +17,7 @@ from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, o
 from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, declared_into
 from opdsl.dispatch.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError, SchemaError
-from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
+from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name, parse_schema
 
 if TYPE_CHECKING:
     from opdsl.declare.declaration import Declaration
@@ -118,6 +118,56 @@ class Library:
             if not is_declaration(checked):
                 declaration.attach_body()
             return dress(declaration)
+
+    def define(
+        self,
+        schema: str | FunctionSchema,
+        body: Callable[..., Any] | None = None,
+        *,
+        key: str = "CompositeImplicitAutograd",
+        at: FunctionType | None = None,
+        **options: object,
+    ) -> OperatorFunction[..., Any]:
+        """Declare an operator by its schema: what ``op`` does with the signature of a function.
+
+        Args:
+            schema: ``"scale(Tensor self, float by=2.0) -> Tensor"``; without a namespace, in this library's.
+            body: its kernel, called with the arguments, keyword-only ones by name; None only declares.
+            key: the dispatch key of ``body``; a composite kernel by default.
+            at: the function whose place messages name; None for the line that calls.
+            options: as of ``op``.
+
+        Returns:
+            The function to call; implementations are attached beneath, as ``f.kernel("CPU")(function)``.
+
+        Raises:
+            SchemaError: the text is no schema.
+            DeclarationError: an option is wrong.
+            DuplicateOperatorError: the name is taken.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     scale = lib.define("scale(Tensor self, float by=2.0) -> Tensor", lambda self, by: self * by)
+        ...     scale(opdsl.tensor([1.0, 2.0]), 3.0).tolist()
+        [3.0, 6.0]
+        """
+        from opdsl.declare.defining import function_of
+        from opdsl.declare.dress import dress
+
+        given = parse_schema(schema) if isinstance(schema, str) else schema
+        namespace = given.name.namespace or self.namespace
+        name = attrs.evolve(given.name, namespace=None if namespace == "aten" else namespace)
+        parsed = attrs.evolve(given, name=name)
+        frame = sys._getframe(1)
+        code, line = (frame.f_code, frame.f_lineno) if at is None else (at.__code__, at.__code__.co_firstlineno)
+        module = str(frame.f_globals.get("__name__")) if at is None else at.__module__
+        function = partial(function_of, parsed, module=module, place=(code.co_filename, line))
+        with self._all_or_nothing():
+            declaration = self._declaration_of(function(None), parsed, options)
+            made = dress(declaration)
+            if body is not None:
+                declaration.attach_kernel((key,), function(body))
+            return cast("OperatorFunction[..., Any]", made)
 
     def declare_variant(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.registry import Registry
 from opdsl.errors import UnknownOperatorError
 
@@ -39,12 +40,26 @@ class Operators:
 
     Args:
         registry: where the operators are.
-        loaders: what makes a namespace's operators known, called when the namespace is first asked for.
+        loaders: what makes a namespace's operators known, called when the namespace is asked for.
+        complete: declares what follows from a namespace's operators, called when there are new ones.
     """
 
-    def __init__(self, registry: Registry, loaders: Mapping[str, Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        loaders: Mapping[str, Callable[[], None]],
+        complete: Callable[[Registry, str], None] = lambda registry, namespace: None,
+    ) -> None:
         self._registry = registry
         self._loaders = dict(loaders)
+        self._complete = complete
+        self._pending: set[str] = set()
+        registry.watchers.append(self._note)
+
+    def _note(self, operator: Operator) -> None:
+        """What a new operator has generated is declared when its namespace is next asked for."""
+        if "autogen" in operator.properties:
+            self._pending.add(operator.name.partition("::")[0])
 
     def __getattr__(self, name: str) -> Namespace:
         load = self._loaders.get(name)
@@ -55,6 +70,9 @@ class Operators:
                 f"no namespace {name}. Import the module that declares it, or declare an operator with "
                 f'@op("{name}::...").'
             )
+        if name in self._pending:
+            self._pending.discard(name)
+            self._complete(self._registry, name)
         return Namespace(name, self._registry)
 
     def __dir__(self) -> list[str]:

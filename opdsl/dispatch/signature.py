@@ -194,10 +194,19 @@ class Signature:
         outs = (out,) if isinstance(out, Tensor) else out
         if not isinstance(outs, (tuple, list)) or not all(isinstance(each, Tensor) for each in outs):
             return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
+        if len(self.out_names) == 1 and isinstance(self.out.schema.out[0].type, ListType):
+            listed = not isinstance(out, Tensor)
+            return self._with_outs(values, (tuple(outs),)) if listed else Mismatch("argument 'out' must be a list")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
         names = [each.python_name for each in self.out.schema.arguments]
         _check_options({name: value for name, value in values.items() if name in named and name not in names}, outs[0])
+        return self._with_outs(values, tuple(outs))
+
+    def _with_outs(self, values: dict[str, object], outs: tuple[object, ...]) -> Bound:
+        """The call of the ``out=`` operator with its outputs last."""
+        assert self.out is not None, "asked where there is one"
+        names = [each.python_name for each in self.out.schema.arguments]
         arguments = [values[name] for name in names if name not in self.out_names]
         return Bound(self.out, (*arguments, *outs))
 

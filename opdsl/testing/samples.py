@@ -10,11 +10,11 @@ from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.schema import Argument, ListType, OptionalType
-from opdsl.testing import aten_samples, index_samples, view_samples
+from opdsl.testing import aten_samples, factory_samples, index_samples, view_samples
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
-TABLE = {**aten_samples.TABLE, **view_samples.TABLE, **index_samples.TABLE}
+TABLE = {**aten_samples.TABLE, **view_samples.TABLE, **index_samples.TABLE, **factory_samples.TABLE}
 
 # What an operator may say of a sample that was not made for it.
 REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError)

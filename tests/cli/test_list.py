@@ -62,7 +62,12 @@ def test_a_pattern_without_wildcards_is_a_part_of_the_name(run: Run) -> None:
 
 @pytest.mark.parametrize("pattern", ["mul.*", "aten::mul.*"])
 def test_a_pattern_with_wildcards_is_the_whole_name(run: Run, pattern: str) -> None:
-    assert names(run("list", pattern)) == ["aten::mul.Scalar", "aten::mul.Tensor", "aten::mul.out"]
+    assert names(run("list", pattern)) == [
+        "aten::mul.Scalar",
+        "aten::mul.Scalar_out",
+        "aten::mul.Tensor",
+        "aten::mul.out",
+    ]
 
 
 def test_a_pattern_that_nothing_matches_exits_with_1(run: Run) -> None:

@@ -13,12 +13,17 @@ from opdsl.runtime.geometry import geometry
 from opdsl.testing.sample import Content, Sample, contents, difference, tensors_in
 from opdsl.testing.subject import Subject
 
+# Operators whose results have elements that nothing has set.
+_UNINITIALISED = frozenset(
+    ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize", "resize_as")
+)
+
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     if subject.operator.schema.is_mutable or "nondeterministic_seeded" in subject.operator.tags:
         return
-    uninitialised = subject.operator.packet_name == "aten::empty"
+    uninitialised = subject.operator.schema.name.base in _UNINITIALISED
     for sample in subject.samples:
         result = sample.copy().call(subject.function)
         wanted = contents(result)

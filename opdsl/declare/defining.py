@@ -1,0 +1,47 @@
+"""Functions made of schemas: what ``def`` is to ``@op``, for operators that are declared by their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from opdsl.dispatch.arguments import MISSING
+from opdsl.dispatch.signature import Parameter
+from opdsl.schema import FunctionSchema
+
+
+def function_of(
+    schema: FunctionSchema, body: Callable[..., Any] | None, *, module: str, place: tuple[str, int]
+) -> FunctionType:
+    """A function with a schema's parameters.
+
+    Args:
+        schema: names and defaults come from it.
+        body: what it calls with its arguments, those keyword-only in the schema by name; None for a declaration.
+        module: the name of the module that it counts to.
+        place: file and line, for messages.
+    """
+    parameters: list[str] = []
+    passed: list[str] = []
+    namespace: dict[str, Any] = {"__name__": module, "body": body}
+    for argument in (*schema.positional, *schema.keyword_only):
+        by_name = argument in schema.keyword_only
+        each = Parameter(argument, keyword_only=by_name)
+        if by_name and "*" not in parameters:
+            parameters.append("*")
+        default = f"default_{each.name}"
+        namespace[default] = each.default
+        parameters.append(each.name if each.default is MISSING else f"{each.name}={default}")
+        passed.append(f"{each.name}={each.name}" if by_name else each.name)
+    for out in schema.out:
+        parameters += [out.python_name] if "*" in parameters else ["*", out.python_name]
+        passed.append(f"{out.python_name}={out.python_name}")
+    name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else schema.name.base
+    result = "..." if body is None else f"return body({', '.join(passed)})"
+    exec(f"def {name}({', '.join(parameters)}):\n    {result}\n", namespace)
+    made = namespace[name]
+    assert isinstance(made, FunctionType)
+    made.__code__ = made.__code__.replace(co_filename=place[0], co_firstlineno=place[1])
+    made.__doc__ = f"``{schema}``"
+    return made

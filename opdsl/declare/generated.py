@@ -1,0 +1,139 @@
+"""The operators that ``autogen`` stands for, declared when a namespace is looked at.
+
+An entry names in ``autogen`` what torchgen makes of it: an ``out=`` variant of what computes, a functional one of what
+writes its arguments. ``opdsl.native.generated`` says which those are; here they get composite kernels.
+Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in torchgen/gen_functionalization_type.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.export import entry_of
+from opdsl.dispatch import Operator, Registry
+from opdsl.kernels import clone, copy_, resize_output
+from opdsl.native.entry import NativeFunction
+from opdsl.native.generated import GENERATED, variants_made
+from opdsl.runtime import Tensor
+from opdsl.schema import FunctionSchema, SchemaKind
+
+_KEY = "CompositeExplicitAutograd"
+
+
+def declare_generated(registry: Registry, namespace: str) -> None:
+    """Declare what is named in ``autogen`` by operators of a namespace and is not there yet."""
+    by_signature: dict[str, dict[SchemaKind, Operator]] = {}
+    for operator in registry:
+        if operator.name.startswith(f"{namespace}::") and isinstance(operator.declaration, Declaration):
+            kinds = by_signature.setdefault(str(operator.schema.signature()), {})
+            kinds.setdefault(operator.schema.kind, operator)
+    for kinds in by_signature.values():
+        if any("autogen" in each.properties for each in kinds.values()):
+            _complete(registry, kinds)
+
+
+def _complete(registry: Registry, kinds: dict[SchemaKind, Operator]) -> None:
+    entries = {kind: entry_of(operator) for kind, operator in kinds.items() if GENERATED not in operator.tags}
+    # A functional variant comes first: the out variant calls it.
+    for entry in sorted(variants_made(entries), key=lambda each: each.kind is SchemaKind.out):
+        base = next(iter(kinds.values()))
+        name = attrs.evolve(entry.schema.name, namespace=base.schema.name.namespace).qualified
+        if name not in registry.operators:
+            _declare(entry, kinds)
+        kinds[entry.kind] = registry.operators[name]
+
+
+def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:
+    if entry.kind is SchemaKind.out:
+        base = kinds[SchemaKind.functional]
+        body = _out(_function(base), entry.schema)
+    else:
+        base = next(kinds[kind] for kind in (SchemaKind.mutable, SchemaKind.inplace) if kind in kinds)
+        body = _functional(_function(base), base.schema)
+    declaration = base.declaration
+    assert isinstance(declaration, Declaration), "declared operators only are looked at"
+    namespace = base.name.partition("::")[0]
+    declaration.library.define(
+        attrs.evolve(entry.schema, name=attrs.evolve(entry.schema.name, namespace=namespace)),
+        body,
+        key=_KEY,
+        at=declaration.function,
+        tags=entry.tags,
+        device_check="NoCheck",
+        device_guard=False,
+        is_bound=False,
+    )
+
+
+def _function(operator: Operator) -> Callable[..., Any]:
+    declaration = operator.declaration
+    assert isinstance(declaration, Declaration), "declared operators only are looked at"
+    packet = declaration.library.registry.packets[operator.packet_name]
+    return packet.operator_function(operator)
+
+
+def _functional(base: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
+    """Copies what the base writes, calls it, and returns its fresh results and the copies."""
+    names = [each.python_name for each in schema.positional]
+    written = [each.python_name for each in schema.written_arguments]
+    fresh = [place for place, each in enumerate(schema.returns) if each.alias is None]
+
+    def body(*given: object, **named: object) -> object:
+        values = dict(zip(names, given, strict=True)) | named
+        copies = {name: _copied(values[name]) for name in written}
+        values |= copies
+        positional = [values.pop(name) for name in names]
+        result = base(*positional, **values)
+        results = result if isinstance(result, tuple) else (result,)
+        made = (*(results[place] for place in fresh), *copies.values())
+        return made[0] if len(made) == 1 else made
+
+    return body
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(each) for each in value)
+    return clone(value) if isinstance(value, Tensor) else value
+
+
+def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
+    """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
+    names = [each.python_name for each in schema.out]
+    taken = {"dtype", "layout", "device"} & {each.name for each in _options(functional)}
+
+    def body(*given: object, **named: Any) -> object:
+        outs = [named.pop(name) for name in names]
+        for option in taken:
+            named[option] = getattr(outs[0], option)
+        result = functional(*given, **named)
+        results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
+        rest = [each for each in results if not _holds_tensors(each)]
+        for out, value in zip(outs, (each for each in results if _holds_tensors(each)), strict=True):
+            _store(out, value)
+        made = (*rest, *(outs if schema.returns and len(schema.returns) > len(rest) else ()))
+        return None if not made else made[0] if len(made) == 1 else made
+
+    return body
+
+
+def _options(functional: Callable[..., Any]) -> tuple[Any, ...]:
+    schema: FunctionSchema = functional.schema  # type: ignore[attr-defined]
+    return schema.tensor_options
+
+
+def _holds_tensors(value: object) -> bool:
+    return isinstance(value, (Tensor, list, tuple))
+
+
+def _store(out: Any, value: Any) -> None:
+    if isinstance(value, Tensor):
+        resize_output(out, value.shape)
+        copy_(out, value)
+        return
+    for one, other in zip(out, value, strict=True):
+        _store(one, other)

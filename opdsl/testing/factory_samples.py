@@ -1,0 +1,151 @@
+"""Samples of aten's factories, random operators and copying views whose arguments have to fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.runtime import Tensor, complex64, int64
+from opdsl.testing.aten_samples import TABLE as GENERAL
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+from opdsl.testing.view_samples import TABLE as VIEWS
+
+Samples = Callable[[Maker], Iterator[Sample]]
+
+
+def _permuted(make: Maker) -> Iterator[Sample]:
+    yield Sample((2, 3, 4), (2, 0, 1), dtype=make.dtype)
+
+
+def _ranges(make: Maker) -> Iterator[Sample]:
+    yield Sample(1, 7, 2, out=make(0))
+    yield Sample(3, -3, -1, out=make(6))
+
+
+def _between(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 1, 5)
+    yield Sample(make.transposed(3, 4), -0, 100)
+
+
+def _between_sizes(make: Maker) -> Iterator[Sample]:
+    yield Sample(1, 5, (3, 4))
+
+
+def _between_outputs(make: Maker) -> Iterator[Sample]:
+    yield Sample(1, 5, (3, 4), out=make(0))
+
+
+def _between_generators(make: Maker) -> Iterator[Sample]:
+    yield Sample(1, 5, (3, 4), generator=None)
+
+
+def _between_generator_outputs(make: Maker) -> Iterator[Sample]:
+    yield Sample(1, 5, (3, 4), generator=None, out=make(0))
+
+
+def _around(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 2.0, out=make(3, 4))
+
+
+def _probabilities(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(4) * 0 + 0.5)
+
+
+def _weights(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4) * 0 + 1, 2)
+    yield Sample(make(4) * 0 + 2, 6, True)
+
+
+def _parts_into(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3), 2, out=[make(0), make(0)])
+
+
+def _sized_parts_into(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 3), [1, 3], out=[make(0), make(0)])
+
+
+def _slices_into(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, 2), 1, out=[make(0), make(0)])
+
+
+def _with_output(samples: Samples, *, outputs: Callable[[Maker], Tensor]) -> Samples:
+    """The same samples with an empty output."""
+
+    def made(make: Maker) -> Iterator[Sample]:
+        for each in samples(make):
+            yield Sample(*each.given, **each.named, out=outputs(make))
+
+    return made
+
+
+def _of_a_kind(make: Maker) -> Tensor:
+    return make(0)
+
+
+def _complex_or_real(make: Maker) -> Tensor:
+    return make(0, dtype=complex64 if not make.dtype.is_complex else make.dtype.to_real())
+
+
+# Of these views a copying operator has its samples.
+_VIEWED = frozenset(
+    ("permute", "view", "view.dtype", "expand", "select.int", "slice.Tensor", "squeeze.dim", "squeeze.dims")
+) | frozenset(
+    ("transpose.int", "as_strided", "unfold", "view_as_real", "view_as_complex", "split_with_sizes", "narrow")
+)
+
+
+def _copies() -> Iterator[tuple[str, Samples]]:
+    known = {**GENERAL, **VIEWS}
+    for name in _VIEWED:
+        samples = known.get(f"aten::{name}")
+        if samples is not None:
+            base, _, overload = name.partition(".")
+            yield f"aten::{base}_copy.{overload}".rstrip("."), samples
+            yield f"aten::{base}_copy.{overload}_out".replace("._", "."), _with_output(samples, outputs=_of_a_kind)
+
+
+TABLE: dict[str, Samples] = {
+    **dict(_copies()),
+    "aten::empty_permuted": _permuted,
+    "aten::arange.start_out": _ranges,
+    "aten::random_.from": _between,
+    "aten::random.from": _between,
+    "aten::random.from_out": _with_output(_between, outputs=_of_a_kind),
+    "aten::randint.low": _between_sizes,
+    "aten::randint.low_out": _between_outputs,
+    "aten::randint.low_generator": _between_generators,
+    "aten::randint.low_generator_out": _between_generator_outputs,
+    "aten::randint_like.low_dtype": _between,
+    "aten::randint_like.low_dtype_out": _with_output(_between, outputs=_of_a_kind),
+    "aten::normal.Tensor_float_out": _around,
+    "aten::bernoulli_.Tensor": _probabilities,
+    "aten::multinomial": _weights,
+    "aten::multinomial.out": _with_output(_weights, outputs=lambda make: make(0, dtype=int64)),
+    "aten::split_copy.Tensor_out": _parts_into,
+    "aten::unsafe_split.Tensor_out": _parts_into,
+    "aten::split_with_sizes_copy.out": _sized_parts_into,
+    "aten::unsafe_split_with_sizes.out": _sized_parts_into,
+    "aten::unbind_copy.int_out": _slices_into,
+}
+"""By an operator's name; one without an overload stands for the empty overload alone."""
+
+
+def _with_generator(samples: Samples) -> Samples:
+    def made(make: Maker) -> Iterator[Sample]:
+        for each in samples(make):
+            yield Sample(*each.given, **each.named, generator=None)
+
+    return made
+
+
+TABLE["aten::randint_like.low_generator_dtype"] = _with_generator(_between)
+TABLE["aten::randint_like.low_generator_dtype_out"] = _with_generator(_with_output(_between, outputs=_of_a_kind))
+
+
+def _permuted_into(make: Maker) -> Iterator[Sample]:
+    yield Sample((2, 3, 4), (2, 0, 1), out=make(0))
+
+
+TABLE["aten::empty_permuted.out"] = _permuted_into
+TABLE["aten::view_as_real_copy.out"] = _with_output(VIEWS["aten::view_as_real"], outputs=lambda make: make(0))
+TABLE["aten::view_as_complex_copy.out"] = _with_output(VIEWS["aten::view_as_complex"], outputs=_complex_or_real)

@@ -1,0 +1,126 @@
+"""The operators that ``autogen`` and ``*_copy`` stand for, against PyTorch's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.testing.samples import samples_of
+from tests.torch.twins import agree, agree_or_fail
+
+
+def generated() -> list[Any]:
+    return [each for each in opdsl.registry if "generated" in each.tags and each.name.startswith("aten::")]
+
+
+def theirs(operator: Any) -> Any:
+    packet = getattr(torch.ops.aten, operator.schema.name.base)
+    return getattr(packet, operator.schema.name.overload or "default")
+
+
+def test_every_name_in_autogen_is_declared() -> None:
+    names = [each.strip() for one in opdsl.registry for each in str(one.properties.get("autogen", "")).split(",")]
+    missing = [each for each in names if each and f"aten::{each}" not in opdsl.registry.operators]
+    assert missing == []
+
+
+@pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)
+def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
+    its = theirs(operator)
+    # PyTorch prints the default 0 of a float as `0.`.
+    assert f"aten::{operator.schema}" == re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
+    # The tag `out` is given by the dispatcher, from the schema.
+    assert set(operator.tags) == {str(each).rpartition(".")[2] for each in its.tags} - {"pt2_compliant_tag", "out"}
+    assert [str(key) for key in operator.registrations] == ["CompositeExplicitAutograd"]
+
+
+@pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)
+def test_python_calls_do_not_reach_it(operator: Any) -> None:
+    assert not operator.is_bound
+
+
+COPIES: dict[str, Any] = {
+    "permute_copy": lambda lib, x: lib.permute_copy(x, (1, 0)),
+    "transpose_copy": lambda lib, x: lib.transpose_copy(x, 0, 1),
+    "t_copy": lambda lib, x: lib.t_copy(x),
+    "view_copy": lambda lib, x: lib.view_copy(x, (2, 6)),
+    "view_copy of what cannot be viewed": lambda lib, x: lib.view_copy(x.t(), (2, 6)),
+    "view_copy.dtype": lambda lib, x: lib.view_copy(x, lib.int32),
+    "expand_copy": lambda lib, x: lib.expand_copy(x, (2, 3, 4)),
+    "slice_copy": lambda lib, x: lib.slice_copy(x, 1, 1, 3),
+    "select_copy": lambda lib, x: lib.select_copy(x, 1, -1),
+    "squeeze_copy": lambda lib, x: lib.squeeze_copy(x[:, :1]),
+    "unsqueeze_copy": lambda lib, x: lib.unsqueeze_copy(x, 1),
+    "as_strided_copy": lambda lib, x: lib.as_strided_copy(x, (2, 2), (1, 4), 1),
+    "detach_copy": lambda lib, x: lib.detach_copy(x),
+    "alias_copy": lambda lib, x: lib.alias_copy(x),
+    "split_copy": lambda lib, x: tuple(lib.split_copy(x, 2)),
+    "unbind_copy": lambda lib, x: tuple(lib.unbind_copy(x, 1)),
+    "narrow_copy": lambda lib, x: lib.narrow_copy(x, 1, 1, 2),
+    "out": lambda lib, x: lib.ops.aten.permute_copy.out(x, (1, 0), out=lib.empty(0)),
+    "error": lambda lib, x: lib.select_copy(x, 5, 0),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies(name: str) -> None:
+    agree_or_fail(COPIES[name], torch.arange(12.0).view(3, 4))
+
+
+def test_a_copy_shares_nothing() -> None:
+    x = opdsl.zeros(3, 4)
+    opdsl.permute_copy(x, (1, 0)).add_(1)
+    assert x.sum().item() == 0
+
+
+CALLS: dict[str, Any] = {
+    "out of a functional operator": lambda lib, x: lib.ops.aten.clone.out(x, out=lib.empty(0)),
+    "out of an in-place operator": lambda lib, x: lib.ops.aten.fill.Scalar_out(x, 3, out=lib.empty(0)),
+    "out of a factory": lambda lib, x: lib.ops.aten.scalar_tensor.out(2, out=lib.empty(0, dtype=lib.int64)),
+    "out of a list": lambda lib, x: lib.ops.aten.unsafe_split.Tensor_out(x, 2, out=[lib.empty(0), lib.empty(0)]),
+    "functional of an in-place operator": lambda lib, x: lib.ops.aten.zero(x),
+    "functional of resize_": lambda lib, x: lib.ops.aten.resize(x, (2, 2)).shape[0],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls(name: str) -> None:
+    agree(CALLS[name], torch.arange(12.0).view(3, 4).t())
+
+
+def functionals() -> list[tuple[Any, Any]]:
+    """The generated out variants beside what they are variants of, those with random or unset elements left out."""
+    by_signature = {
+        str(each.schema.signature()): each for each in opdsl.registry if each.schema.kind.value == "functional"
+    }
+    pairs = [(each, by_signature[str(each.schema.signature())]) for each in generated() if each.schema.out]
+    return [
+        (each, base)
+        for each, base in pairs
+        if "nondeterministic_seeded" not in base.tags
+        and not base.schema.name.base.startswith(("empty", "new_empty", "resize"))
+    ]
+
+
+@pytest.mark.parametrize(("operator", "base"), functionals(), ids=lambda each: each.name)
+def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any) -> None:
+    into, functional = (opdsl.registry.packets[each.packet_name].operator_function(each) for each in (operator, base))
+    compared = 0
+    for sample in samples_of(base):
+        try:
+            expected = sample.call(functional)
+        except (RuntimeError, IndexError, TypeError):
+            continue
+        if isinstance(expected, opdsl.Tensor):
+            out = opdsl.empty(0, dtype=expected.dtype)
+            taken = {each.name for each in operator.schema.arguments}
+            named = {name: value for name, value in sample.named.items() if name in taken}
+            assert into(*sample.given, **named, out=out) is out
+            assert out.tolist() == expected.tolist()
+            compared += 1
+    if not compared:
+        pytest.skip("no sample is made from its schema")
