@@ -36,6 +36,16 @@ REDUCTIONS = {
     "amax of columns": "{0}.amax({1}, 0)",
 }
 
+ROWS = {
+    "softmax of rows": "{0}.softmax({1}, 1)",
+    "softmax of columns": "{0}.softmax({1}, 0)",
+    "log_softmax of rows": "{0}.log_softmax({1}, 1)",
+    "layer_norm": "{0}.layer_norm({1}, ({1}.shape[1],))",
+    "cumsum along rows": "{0}.cumsum({1}, 1)",
+    "cumsum along columns": "{0}.cumsum({1}, 0)",
+}
+ROW_SHAPES = ((4096, 1024), (1024, 64), (64, 64))
+
 # Run in a process of its own with a cache directory of its own: once to compile, once more to load.
 SPECIALISATION = """
 import time, opdsl
@@ -114,6 +124,13 @@ def others() -> list[Measured]:
     return [*large, *compare(reductions, names(x=random(SIDE, SIDE)), rounds=15), *products]
 
 
+def rows(shape: tuple[int, int]) -> list[Measured]:
+    """What is computed row by row; the goal is for large tensors."""
+    goal = 1.0 if shape == ROW_SHAPES[0] else None
+    cases = [case(f"{name}, {shape[0]} x {shape[1]}", text, "x", goal=goal) for name, text in ROWS.items()]
+    return compare(cases, names(x=random(*shape)), rounds=15)
+
+
 def specialisations() -> list[tuple[str, float, float]]:
     """Medians of compiling a pointwise specialisation, and of loading it from disk, whole first calls."""
     with tempfile.TemporaryDirectory() as directory:
@@ -138,6 +155,8 @@ def run() -> Report:
     report.comparison("Pointwise, contiguous float32", rows, theirs="torch")
     report.comparison("Pointwise, other layouts, 2048 x 2048 float32", layouts(), theirs="torch")
     report.comparison("Allocation, reductions, products, float32", others(), theirs="torch")
+    along = [row for shape in ROW_SHAPES for row in rows(shape)]
+    report.comparison("Softmax, layer normalisation and scans, float32", along, theirs="torch")
     report.times("One pointwise specialisation", specialisations())
     return report
 

@@ -39,6 +39,8 @@ TOPICS = (
     "index_writing",
     "reductions",
     "view_copies",
+    "scans",
+    "normalization",
     "linear_algebra",
     "joining",
     "ranges",

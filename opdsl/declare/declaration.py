@@ -12,7 +12,14 @@ from opdsl.declare.implementations import require_function, require_parameters, 
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
-from opdsl.kernels import Definition, PointwiseDefinition, ReductionDefinition, StructuredDefinition
+from opdsl.kernels import (
+    Definition,
+    PointwiseDefinition,
+    ReductionDefinition,
+    RowDefinition,
+    ScanDefinition,
+    StructuredDefinition,
+)
 from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
@@ -322,6 +329,55 @@ class Declaration:
             self._check_with(definition, self.attached["meta"])
         self.definition = definition
         self._infer_tag("reduction")
+        for key in COMPILED_KEYS:
+            self._register_structured(key)
+        self._register_common()
+
+    def attach_scan(self, keys: Iterable[str], combine: object, options: Mapping[str, Any]) -> None:
+        """Take the scalar functions of a scan, for every backend and variant.
+
+        Args:
+            keys: the dispatch keys of the kernels; none for those of all backends that compile.
+            combine: the accumulators of some elements, then those of later ones -> those of all.
+            options: ``init``, ``lift``, ``finish``, ... as ``opdsl.kernels.ScanDefinition.define`` has them.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+        """
+        function = require_function(combine, f"{self.function.__name__}.scan")
+        self._require_free("scan", function)
+        definition = ScanDefinition(self.main.schema, self.name)
+        definition.define(function, **options)
+        self._claim("scan", function)
+        self.definition = definition
+        chosen = [DispatchKey(each) for each in keys]
+        for key in chosen or COMPILED_KEYS:
+            self._register_structured(key)
+        if not chosen:
+            self._register_common()
+
+    def attach_row(self, function: object) -> None:
+        """Take a row function, for every backend and variant.
+
+        Args:
+            function: a scalar function of the operator's tensor and number parameters, by name, which may fold rows.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot.
+            KernelSignatureError: its parameters are not the operator's, or there is no ``.meta``.
+        """
+        decorator = f"{self.function.__name__}.row"
+        row = require_function(function, decorator)
+        self._require_free("row", row)
+        if "meta" not in self.attached:
+            raise KernelSignatureError(
+                f"{location(row)}: {self.name}: @{decorator} has no shape function, which sets the outputs and says "
+                f"which dimensions a row has. Write @{self.function.__name__}.meta above it."
+            )
+        definition = RowDefinition(self.main.schema, self.name, self.attached["meta"], row)
+        self._claim("row", row)
+        self.definition = definition
         for key in COMPILED_KEYS:
             self._register_structured(key)
         self._register_common()

@@ -17,18 +17,8 @@ from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
 from opdsl.schema import SchemaKind
 
-_REDUCTION_OPTIONS = (
-    "init",
-    "lift",
-    "finish",
-    "promote",
-    "accumulators",
-    "results",
-    "when",
-    "in_order",
-    "needs_elements",
-    "empty_is_all",
-)
+_SCAN_OPTIONS = ("init", "lift", "finish", "promote", "accumulators", "results")
+_REDUCTION_OPTIONS = (*_SCAN_OPTIONS, "when", "in_order", "needs_elements", "empty_is_all")
 
 
 class Facets:
@@ -150,25 +140,45 @@ class Facets:
             self._check_option(decorator, option, each, str)
         return tuple(names)
 
-    def _check_reduction(self, options: Mapping[str, Any]) -> None:
-        unknown = [each for each in options if each not in _REDUCTION_OPTIONS]
+    def _check_options(self, decorator: str, known: tuple[str, ...], options: Mapping[str, Any]) -> None:
+        """Hold the options of a reduction or a scan against those that there are."""
+        unknown = [each for each in options if each not in known]
         if unknown or "init" not in options:
             name = self.declaration.function.__name__
             problem = f"has no option {unknown[0]!r}" if unknown else "needs init=, the value of no elements"
             raise KernelSignatureError(
-                f"{self.declaration.name}: @{name}.reduction {problem}. It takes {', '.join(_REDUCTION_OPTIONS)}."
+                f"{self.declaration.name}: @{name}.{decorator} {problem}. It takes {', '.join(known)}."
             )
         for option in ("accumulators", "results"):
-            self._names("reduction", option, options.get(option) or ())
-        self._check_option("reduction", "promote", options.get("promote", ""), str)
-        self._check_option("reduction", "when", options.get("when") or {}, dict)
+            self._names(decorator, option, options.get(option) or ())
+        self._check_option(decorator, "promote", options.get("promote", ""), str)
+        self._check_option(decorator, "when", options.get("when") or {}, dict)
 
     def reduction(self, **options: Any) -> Callable[[Any], Any]:
         """Attach the scalar functions of a reduction; the decorated one combines accumulators."""
 
         def attach(decorated: Any) -> Any:
-            self._check_reduction(options)
+            self._check_options("reduction", _REDUCTION_OPTIONS, options)
             self.declaration.attach_reduction(decorated, options)
+            return decorated
+
+        return attach
+
+    def row(self, function: object = None, /) -> object:
+        """Attach a row function."""
+
+        def attach(decorated: object) -> object:
+            self.declaration.attach_row(decorated)
+            return decorated
+
+        return attach if function is None else attach(function)
+
+    def scan(self, *keys: str, **options: Any) -> Callable[[Any], Any]:
+        """Attach the scalar functions of a scan; the decorated one combines accumulators."""
+
+        def attach(decorated: Any) -> Any:
+            self._check_options("scan", _SCAN_OPTIONS, options)
+            self.declaration.attach_scan(keys, decorated, options)
             return decorated
 
         return attach
@@ -291,6 +301,8 @@ _METHODS = (
     "reduction",
     "derivative",
     "non_differentiable",
+    "row",
+    "scan",
     "overload",
     "inplace_variant",
     "out_variant",

@@ -97,6 +97,21 @@ class Operator(Protocol, Generic[P, R_co]):
     ) -> Callable[[F], F]:
         """Attach the scalar functions of a reduction: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
 
+    def row(self, function: F, /) -> F:
+        """Attach a row function beneath ``.meta``: it sees one element, and folds the row with ``row_sum`` and kin."""
+
+    def scan(
+        self,
+        *keys: str,
+        init: object,
+        lift: Callable[..., object] | None = None,
+        finish: Callable[..., object] | None = None,
+        promote: str = "default",
+        accumulators: Iterable[str] = ("value",),
+        results: Iterable[str] = ("value",),
+    ) -> Callable[[F], F]:
+        """Attach the scalar functions of a scan: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
+
     def view_kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a function from where a tensor's elements lie to where a view's do."""
 

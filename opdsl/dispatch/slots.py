@@ -14,7 +14,7 @@ class Slot:
     Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
     """
 
-    __slots__ = ("default", "has_one_name", "keyword_only", "kinds", "name", "numbers", "required")
+    __slots__ = ("accepts_none", "default", "has_one_name", "keyword_only", "kinds", "name", "numbers", "required")
 
     def __init__(self, parameters: Sequence[Parameter], *, everywhere: bool, keyword_only: bool) -> None:
         first = parameters[0]
@@ -25,6 +25,7 @@ class Slot:
         agreed = everywhere and all(each.default is first.default for each in parameters)
         self.default = first.default if agreed else MISSING
         self.required = everywhere and all(each.default is MISSING for each in parameters)
+        self.accepts_none = any(each.accepts_none for each in parameters)
         self.has_one_name = all(each.name == self.name for each in parameters)
 
     @property
@@ -48,7 +49,11 @@ class Slot:
         if self.kinds == {Kind.NUMBER}:
             return f"§type({name})"
         if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
-            plain = self.required and (not self.numbers or (self.may_lead_as_number and as_tensor))
+            plain = (
+                self.required
+                and not self.accepts_none
+                and (not self.numbers or (self.may_lead_as_number and as_tensor))
+            )
             return f"{name}.geometry" if plain else f"({name}.geometry if §type({name}) is §Tensor else §type({name}))"
         if self.kinds == {Kind.TENSORS}:
             return f"§tuple([§each.geometry for §each in {name}])"

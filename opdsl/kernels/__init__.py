@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.random import fill_random_
     from opdsl.kernels.reduction import ReductionDefinition, sum_to
+    from opdsl.kernels.row import RowDefinition
+    from opdsl.kernels.scan import ScanDefinition
     from opdsl.kernels.structured import Definition, StructuredKernel
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "PointwiseDefinition",
     "Positions",
     "ReductionDefinition",
+    "RowDefinition",
+    "ScanDefinition",
     "StructuredDefinition",
     "StructuredKernel",
     "as_resized",
@@ -60,6 +64,8 @@ _MODULES = {
     "PointwiseDefinition": "pointwise",
     "Positions": "indirect",
     "ReductionDefinition": "reduction",
+    "RowDefinition": "row",
+    "ScanDefinition": "scan",
     "StructuredDefinition": "author",
     "StructuredKernel": "structured",
     "as_resized": "outputs",

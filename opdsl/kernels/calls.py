@@ -105,6 +105,37 @@ class ReductionCall(NamedTuple):
     numbers: tuple[DType, ...] = ()
 
 
+class Scanning(NamedTuple):
+    """What a scan computes: a monoid of accumulators as in ``Folding``, and results of those of all elements so far.
+
+    init: the accumulators of no elements.
+    lift: an element -> accumulators. A second parameter, of type int64, is the element's index along the dimension.
+    combine: the accumulators of some elements, then those of later ones -> those of all. It is associative.
+    finish: accumulators -> results.
+    """
+
+    init: tuple[bool | int | float | complex, ...]
+    lift: TypedGraph
+    combine: TypedGraph
+    finish: TypedGraph
+
+
+class RowCall(NamedTuple):
+    """What is computed along one dimension, for every element of the others.
+
+    kept: coalesced sizes of the other dimensions, innermost last.
+    length: of the dimension.
+    inputs: strides for ``kept``, then along the dimension; None for a Python number.
+    outputs: the same; results for the row as a whole have a stride of 0 along it.
+    """
+
+    kept: tuple[int, ...]
+    length: int
+    inputs: tuple[OperandSpec, ...]
+    outputs: tuple[OperandSpec, ...]
+    allocate: tuple[NewArray | None, ...]
+
+
 class ArraySpec(NamedTuple):
     """An array as an author's kernel gets it.
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from opdsl.runtime.device import backends
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, Folding, IndirectCall, PlanCall, PointwiseCall, ReductionCall
+    from opdsl.kernels.calls import (
+        AuthorCall,
+        Folding,
+        IndirectCall,
+        PlanCall,
+        PointwiseCall,
+        ReductionCall,
+        RowCall,
+        Scanning,
+    )
     from opdsl.scalar.graph import TypedGraph
 
 Compiled = Callable[..., Any]
@@ -32,6 +41,15 @@ class Compiler(Protocol):
 
     def reduction(self, folding: Folding, call: ReductionCall) -> Compiled:
         """A reduction: the input array, numbers, then given outputs -> the output, or a tuple of several."""
+
+    def row(self, graph: TypedGraph, call: RowCall) -> Compiled:
+        """A loop over rows around a row function: arrays and numbers, then given outputs -> as for pointwise.
+
+        The graph's first parameters are those of the arrays.
+        """
+
+    def scan(self, scanning: Scanning, call: RowCall) -> Compiled:
+        """A scan along rows: the input array, then given outputs -> the output, or a tuple of several."""
 
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""

@@ -242,6 +242,8 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "negative": np.negative,
     "absolute": np.abs,
     "conjugate": np.conjugate,
+    "real": np.real,
+    "imag": np.imag,
     "power": _power,
     "equal": np.equal,
     "not_equal": np.not_equal,

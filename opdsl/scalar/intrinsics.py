@@ -1,8 +1,12 @@
-"""Functions that scalar functions may call beside ``math``; called outside of one, they work on Python numbers."""
+"""Functions that scalar functions may call beside ``math``; called outside of one, they work on Python numbers.
+
+Those named ``row_`` are for row definitions (``@f.row``): they fold all elements of a row. A Python number is a row of
+one element.
+"""
 
 from __future__ import annotations
 
-__all__ = ["conjugate", "fma", "trunc_divide"]
+__all__ = ["conjugate", "fma", "row_max", "row_mean", "row_min", "row_sum", "trunc_divide"]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -43,3 +47,23 @@ def trunc_divide(x: float, y: float) -> float:
     if isinstance(x, int) and isinstance(y, int):
         return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
     return float(int(x / y))
+
+
+def row_sum(x: float) -> float:
+    """The sum of ``x`` over the elements of a row, in an order that depends on the row's length alone."""
+    return x
+
+
+def row_mean(x: float) -> float:
+    """The mean of ``x`` over the elements of a row."""
+    return x
+
+
+def row_max(x: float) -> float:
+    """The largest ``x`` of a row; NaN where there is one."""
+    return x
+
+
+def row_min(x: float) -> float:
+    """The smallest ``x`` of a row; NaN where there is one."""
+    return x

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["LIBM", "OPERATIONS", "Operation"]
+__all__ = ["LIBM", "OPERATIONS", "ROW_FOLDS", "Operation"]
 
 
 class Operation(NamedTuple):
@@ -69,6 +69,9 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("to_bool", 1, "truth", "bool"),
     ("to_integer", 1, "to_integer", "int"),
     ("to_floating", 1, "to_floating", "float"),
+    # parts of complex numbers; of a real one itself and 0
+    ("real", 1, "part", "real"),
+    ("imag", 1, "part", "imag"),
     # rounding: keeps the type, as PyTorch does
     ("floor", 1, "rounding", "floor"),
     ("ceil", 1, "rounding", "ceil"),
@@ -80,6 +83,11 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
     )),
     *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "nextafter", "ieee_remainder")),
+    # over all elements of a row, in row definitions only (see ``rows``)
+    ("row_sum", 1, "row", "row_sum"),
+    ("row_mean", 1, "row_mean", "row_mean"),
+    ("row_max", 1, "row", "row_max"),
+    ("row_min", 1, "row", "row_min"),
     # only in lowered graphs: shift amounts and divisors are in range, `quotient` truncates integers, `rare` is a select
     # (condition, slow, fast) whose condition seldom holds
     ("rare", 3, "lowered", "rare"),
@@ -90,6 +98,9 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("bits_right_logical", 2, "lowered", "bits_right_logical"),
     ("quotient", 2, "lowered", "quotient"),
 )  # fmt: skip
+
+# What folds a row.
+ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
 
 # What a math library calls each operation; the float32 function's name ends in "f".
 LIBM: Final[dict[str, str]] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 from opdsl.scalar.calls import parameter_defaults, parameter_names, plain_function
 from opdsl.scalar.function import ScalarFunction
+from opdsl.scalar.operations import ROW_FOLDS
 from opdsl.scalar.source import FunctionSource, function_source
 from opdsl.scalar.statements import run_function
 from opdsl.scalar.symbols import Graph, describe, is_value
@@ -25,12 +26,14 @@ def read(
     *,
     parameters: Sequence[str] | None = None,
     constants: Mapping[str, object] | None = None,
+    rows: bool = False,
 ) -> ScalarFunction:
     """Read a Python scalar function once.
 
     function: a function (or lambda) in the scalar subset of Python, or what ``read`` gave before.
     parameters: which parameters stay parameters; the others need a default, which becomes a constant. All by default.
     constants: values for parameters that are known when reading (a mode as a string, say); they stop being parameters.
+    rows: whether it may fold rows with ``row_sum`` and the like.
     Returns: the untyped graph; type it with ``specialise``.
     Raises: ScalarFunctionError, pointing at the text, for everything that a scalar graph cannot hold.
 
@@ -63,6 +66,8 @@ def read(
         if name not in values:
             values[name] = known[name] if name in known else _default(source, defaults, name)
     results = _results(graph, source, run_function(graph, source, values, 0))
+    if not rows:
+        _check_elements(graph)
     defaults = {name: value for name, value in defaults.items() if name in kept}
     return ScalarFunction(source.name, kept, defaults, tuple(graph.nodes), tuple(graph.places), results, source)
 
@@ -71,6 +76,14 @@ def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[
     for name in wanted:
         if name not in names:
             raise source.error(source.tree, f"it has no parameter {name!r}", f"It has: {', '.join(names)}.")
+
+
+def _check_elements(graph: Graph) -> None:
+    for node, place in zip(graph.nodes, graph.places, strict=True):
+        if node.op in ROW_FOLDS:
+            raise place.source.error(
+                place.node, f"{node.op} folds a row, and this function sees single elements", "Attach it with @f.row."
+            )
 
 
 def _default(source: FunctionSource, defaults: Mapping[str, object], name: str) -> object:

@@ -26,11 +26,13 @@ from mypy.types import UnboundType
 from opdsl.typing.place import Place
 from opdsl.typing.syntax import called, path_of, set_types, written_types
 
-IMPLEMENTING = frozenset(("pointwise", "reduction", "meta", "out_kernel", "kernel", "view_kernel", "derivative"))
+IMPLEMENTING = frozenset(
+    ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
+)
 """The decorators that attach an implementation."""
 
 HANDED_OVER = frozenset(("lift", "finish"))
-"""The arguments of ``reduction`` that are scalar functions."""
+"""The arguments of ``reduction`` and ``scan`` that are scalar functions."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""

@@ -124,7 +124,7 @@ def _signature_of_callable(parameters: CallableType | Parameters, result: Type) 
 
 def _expected(place: Place, signature: Signature) -> tuple[str, ...] | None:
     """The parameters that an implementation has to have; None where they are free."""
-    if signature.names is None or place.decorator in ("pointwise", "reduction", "derivative"):
+    if signature.names is None or TYPES[place.decorator] is _scalar:
         return None
     if place.decorator == "meta":
         return (place.parameters[0] if place.parameters else "ctx", *signature.names)
@@ -198,6 +198,8 @@ def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type |
 TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
     "pointwise": _scalar,
     "reduction": _scalar,
+    "row": _scalar,
+    "scan": _scalar,
     "meta": _meta,
     "out_kernel": _out_kernel,
     "kernel": _kernel,

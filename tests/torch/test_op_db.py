@@ -66,7 +66,22 @@ LOOSE = {
     torch.complex64: 2e-5,
     torch.complex128: 1e-12,
 }
-REORDERED = {"sum", "mean", "mm", "bmm", "matmul", "linspace"}
+REORDERED = {
+    "_softmax_backward_data",
+    "native_layer_norm",
+    "nn.functional.layer_norm",
+    "log_softmax",
+    "logcumsumexp",
+    "linspace",
+    "sum",
+    "mean",
+    "mm",
+    "bmm",
+    "matmul",
+}
+
+# Those that bring rows of the shape that is their second argument to mean 0.
+NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 
 # Where we depart on purpose or by necessity.
 DEPARTURES = {
@@ -125,6 +140,9 @@ def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], di
     given = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
     for sample in given("cpu", dtype):
+        # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
+        if info.name in NORMALISING and math.prod(sample.args[0]) == 1:
+            continue
         yield (sample.input, *sample.args), sample.kwargs
 
 
@@ -188,7 +206,9 @@ def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Ten
 def tolerance_of(info: Any, dtype: torch.dtype) -> float | None:
     if our_name(info) in ARBITRARY:
         return math.inf
-    return LOOSE.get(dtype) if info.name in REORDERED or dtype.itemsize == 2 else None
+    if info.name in REORDERED:
+        return LOOSE.get(dtype, LOOSE[torch.float64])
+    return LOOSE.get(dtype) if dtype.itemsize == 2 else None
 
 
 @pytest.mark.parametrize(("info", "dtype"), list(cases()))

@@ -1,4 +1,4 @@
-"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, author kernels and plans for the CPU.
+"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, rows, scans, author kernels and plans.
 
 Each part is imported when it is first asked for: most processes need only some of them.
 """
@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from opdsl.backends.cpu.indirect import indirect
     from opdsl.backends.cpu.pointwise import pointwise
     from opdsl.backends.cpu.reduction import reduction
+    from opdsl.backends.cpu.row import row
+    from opdsl.backends.cpu.scan import scan
     from opdsl.backends.cpu.tensors import plan
 
-__all__ = ["author", "indirect", "plan", "pointwise", "reduction"]
+__all__ = ["author", "indirect", "plan", "pointwise", "reduction", "row", "scan"]
 
 _MODULES = {
     "author": "author",
@@ -23,6 +25,8 @@ _MODULES = {
     "plan": "tensors",
     "pointwise": "pointwise",
     "reduction": "reduction",
+    "row": "row",
+    "scan": "scan",
 }
 
 

@@ -75,7 +75,7 @@ class FoldSignature(NamedTuple):
         return self.lanes * (2 * _LANE_SIZE if any(kind in PART for kind in self.accumulators) else _LANE_SIZE)
 
     def __str__(self) -> str:
-        init = " ".join(_constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
+        init = " ".join(constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
@@ -115,10 +115,11 @@ def _loop_of(lanes: int) -> str:
     return f"!{lanes}0"
 
 
-def _constant(value: bool | int | float | complex, kind: str) -> str:
+def constant(value: bool | int | float | complex, kind: str) -> str:
+    """A number of a scalar type as LLVM text."""
     if kind in PART:
         number, part = complex(value), REGISTER[PART[kind]]
-        return f"{{ {part} {_constant(number.real, PART[kind])}, {part} {_constant(number.imag, PART[kind])} }}"
+        return f"{{ {part} {constant(number.real, PART[kind])}, {part} {constant(number.imag, PART[kind])} }}"
     assert not isinstance(value, complex)
     if kind in ("float32", "float64"):
         return f"0x{struct.pack('>d', float(value)).hex()}"
@@ -370,7 +371,7 @@ def _reset(signature: FoldSignature) -> str:
     arrays: list[str] = []
 
     def body(text: Text, w: str) -> None:
-        values = [_constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
+        values = [constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
         _store(text, signature, _lane(text, signature, arrays, w), values)
 
     return _over_lanes(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opdsl.kernels.compiler import Compiled
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall
+    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall, RowCall, Scanning
     from opdsl.scalar.graph import TypedGraph
 
 
@@ -18,6 +18,16 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Compiled:
 
 
 def reduction(folding: Folding, call: ReductionCall) -> Compiled:
+    """A kernel that does nothing."""
+    return _nothing
+
+
+def row(graph: TypedGraph, call: RowCall) -> Compiled:
+    """A kernel that does nothing."""
+    return _nothing
+
+
+def scan(scanning: Scanning, call: RowCall) -> Compiled:
     """A kernel that does nothing."""
     return _nothing
 

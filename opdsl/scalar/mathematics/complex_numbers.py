@@ -163,6 +163,15 @@ def _log(z: Pair) -> Pair:
     return Pair(select(_is_infinite(z), inf, real), y.apply("atan2", x))
 
 
+def _log1p(z: Pair) -> Pair:
+    """Near 0 by ``|1 + z|**2 - 1 = x * (x + 2) + y**2``, of which nothing is lost."""
+    x, y = z.real, z.imaginary
+    near = (x * (x + 2.0) + y * y).apply("log1p") * 0.5
+    far = _log(Pair(x + 1.0, y))
+    small = (abs(x) < 0.5) & (abs(y) < 0.5)
+    return Pair(select(small, near, far.real), far.imaginary)
+
+
 def _sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
     x, y = abs(z.real), abs(z.imaginary)
     first = x > y
@@ -242,6 +251,9 @@ FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "sqrt": _sqrt,
     "exp": _exp,
     "log": _log,
+    "log1p": _log1p,
+    "real": lambda z: z.real,
+    "imag": lambda z: z.imaginary,
     "log2": _scaled_log(log(2)),
     "log10": _scaled_log(log(10)),
     "tanh": _tanh,

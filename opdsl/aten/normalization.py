@@ -1,0 +1,248 @@
+"""Softmax, layer normalisation and their derivatives."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check
+from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
+from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+# ------------------------------------------------------------------------------------------------------------- softmax
+
+
+def require_floating(operator: str, tensor: Tensor) -> None:
+    """Refuses integers, bools and complex numbers, for which PyTorch has no kernels.
+
+    Raises:
+        UnsupportedDTypeError: the dtype is one of them.
+    """
+    if tensor.dtype.category is not Category.FLOAT:
+        raise UnsupportedDTypeError(
+            f"\"{operator}\" not implemented for '{tensor.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def softmax_meta(ctx, self, dim, half_to_float):
+    place = wrap_dimension(dim, self.ndim)
+    require_floating("softmax", self)
+    check(not half_to_float, "softmax with half to float conversion is not supported on CPU")
+    ctx.set_output(0, self.shape, like=self)
+    return (place,) if self.ndim else ()
+
+
+def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
+    check(
+        grad_output.shape == output.shape,
+        f"Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
+        f"{list(grad_output.shape)} does not equal {list(output.shape)} "
+        "(while checking arguments for softmax_backward)",
+    )
+    place = wrap_dimension(dim, grad_output.ndim)
+    require_floating("softmax_backward", grad_output)
+    if output.dtype is not grad_output.dtype:
+        raise DTypeError(f"expected scalar type {grad_output.dtype.scalar_type} but found {output.dtype.scalar_type}")
+    halves = grad_output.dtype is float32 and input_dtype is float16
+    ctx.set_output(0, grad_output.shape, like=grad_output, dtype=float16 if halves else grad_output.dtype)
+    return (place,) if grad_output.ndim else ()
+
+
+@op("aten::_softmax", tags="core", out=True)
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    ...
+
+
+_softmax.meta(softmax_meta)
+
+
+@_softmax.row
+def softmax_row(self):
+    exponential = math.exp(self - row_max(self))
+    return exponential / row_sum(exponential)
+
+
+@op("aten::_softmax_backward_data", out=Out(args=("grad_input",)))
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_softmax_backward_data.meta(softmax_backward_meta)
+
+
+@_softmax_backward_data.row
+def softmax_backward_row(grad_output, output):
+    return (grad_output - row_sum(grad_output * output)) * output
+
+
+@op("aten::_log_softmax", tags="core", out=True)
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """The logarithm of ``softmax``."""
+    ...
+
+
+_log_softmax.meta(softmax_meta)
+
+
+@_log_softmax.row
+def log_softmax_row(self):
+    shifted = self - row_max(self)
+    return shifted - math.log(row_sum(math.exp(shifted)))
+
+
+@op("aten::_log_softmax_backward_data", out=True)
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    ...
+
+
+_log_softmax_backward_data.meta(softmax_backward_meta)
+
+
+@_log_softmax_backward_data.row
+def log_softmax_backward_row(grad_output, output):
+    return grad_output - math.exp(output) * row_sum(grad_output)
+
+
+@op("aten::softmax.int", variants="function, method")
+def softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    return _softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+@softmax.out_variant("softmax.int_out")
+def softmax_out(
+    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``softmax`` into a given tensor."""
+    ...
+
+
+@softmax_out.kernel("CompositeExplicitAutograd")
+def softmax_out_kernel(self, dim, dtype, out):
+    return _softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
+
+
+@op("aten::log_softmax.int", variants="function, method")
+def log_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+@log_softmax.out_variant("log_softmax.int_out")
+def log_softmax_out(
+    self: Tensor, dim: int, dtype: DType | None = None, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``log_softmax`` into a given tensor."""
+    ...
+
+
+@log_softmax_out.kernel("CompositeExplicitAutograd")
+def log_softmax_out_kernel(self, dim, dtype, out):
+    return _log_softmax.variants["out"](self if dtype is None else self.to(dtype), dim, False, out=out)
+
+
+# ------------------------------------------------------------------------------------------------- layer normalisation
+
+
+def normalized_dims(input: Tensor, normalized_shape: tuple[int, ...], **parameters: Tensor | None) -> range:
+    """The dimensions that are normalised together: the last ones, whose shape is given (``_check_layer_norm_inputs``).
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    check(
+        normalized_shape,
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        "normalized_shape = []",
+    )
+    for name, tensor in parameters.items():
+        if tensor is not None:
+            check(
+                tensor.shape == normalized_shape,
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(tensor.shape)} and normalized_shape = {list(normalized_shape)}",
+            )
+    begin = input.ndim - len(normalized_shape)
+    wanted = ", ".join(map(str, ("*", *normalized_shape)))
+    check(
+        begin >= 0 and input.shape[begin:] == normalized_shape,
+        f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{wanted}], but got input of "
+        f"size {list(input.shape)}",
+    )
+    return range(begin, input.ndim)
+
+
+def statistics_dtype(input: Tensor, *parameters: Tensor | None) -> DType:
+    """The dtype of mean and rstd: the input's, or float32 for a 16-bit input with float32 parameters.
+
+    Raises:
+        DTypeError: the dtypes do not fit.
+    """
+    given = [each.dtype for each in parameters if each is not None]
+    if all(dtype is input.dtype for dtype in given):
+        return input.dtype
+    if input.dtype not in (float16, bfloat16):
+        other = next(dtype for dtype in given if dtype is not input.dtype)
+        raise DTypeError(f"expected scalar type {input.dtype.scalar_type} but found {other.scalar_type}")
+    if any(dtype is not float32 for dtype in given):
+        raise DTypeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    return float32
+
+
+@op("aten::native_layer_norm", tags="core", out=True, structured=False)
+def native_layer_norm(
+    input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+    ...
+
+
+@native_layer_norm.meta
+def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias, eps):
+    dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    require_floating("LayerNormKernelImpl", input)
+    dtype = statistics_dtype(input, weight, bias)
+    rows = (*input.shape[: dims.start], *(1 for _ in dims))
+    ctx.set_output(0, input.shape, like=input)
+    ctx.set_output(1, rows, like=input, dtype=dtype)
+    ctx.set_output(2, rows, like=input, dtype=dtype)
+    return dims
+
+
+@native_layer_norm.row
+def native_layer_norm_row(input, eps, weight=1.0, bias=0.0):
+    mean = row_mean(input)
+    deviation = input - mean
+    rstd = 1.0 / math.sqrt(row_mean(deviation * deviation) + eps)
+    return deviation * rstd * weight + bias, mean, rstd
+
+
+@native_layer_norm.kernel("CompositeExplicitAutograd")
+def native_layer_norm_kernel(input, normalized_shape, weight, bias, eps):
+    dims = list(normalized_dims(input, normalized_shape, weight=weight, bias=bias))
+    mean = input.mean(dims, True)
+    deviation = input - mean
+    rstd = 1.0 / ((deviation * deviation).mean(dims, True) + eps).sqrt()
+    result = deviation * rstd
+    if weight is not None:
+        result = result * weight
+    return result if bias is None else result + bias, mean, rstd
+
+
+@op("aten::layer_norm")
+def layer_norm(
+    input: Tensor,
+    normalized_shape: list[SymInt],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]

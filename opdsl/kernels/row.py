@@ -1,0 +1,147 @@
+"""Row definitions: an operator that computes each row from the row, its sums, means and extrema.
+
+Softmax, the norms and their derivatives are of this kind. The author writes one scalar function, which sees one element
+and may fold the row: ``row_sum(x)``, ``row_mean(x)``, ``row_max(x)``, ``row_min(x)`` of ``opdsl.scalar.intrinsics``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.calls import RowCall
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.outputs import Promise
+from opdsl.kernels.parameters import NUMBERS, Role
+from opdsl.kernels.rowwise import Rowwise, RowwiseDefinition
+from opdsl.kernels.structured import Arguments, Prepared, tensors_in
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.promotion import promote_types
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+
+class RowDefinition(RowwiseDefinition):
+    """An operator of a shape function and a row function.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+        meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the dimensions of
+            a row: neighbours, ascending. Tensors broadcast to the shape of the largest of them, which outputs have,
+            too; outputs for the row as a whole have size 1 along it.
+        function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that may
+            be None have a default, which stands for None. Of several results, those that depend on elements only by
+            way of folds are results of the row as a whole.
+
+    Raises:
+        ScalarFunctionError: the function holds what a scalar graph cannot.
+        KernelSignatureError: it does not fit the schema.
+    """
+
+    __slots__ = ("function", "meta")
+
+    def __init__(self, schema: FunctionSchema, name: str, meta: Callable[..., object], function: FunctionType) -> None:
+        from opdsl.scalar import read
+
+        super().__init__(schema, name)
+        self.meta = meta
+        self.function = function
+        self._check(read(function, rows=True))
+
+    def _check(self, function: ScalarFunction) -> None:
+        roles = {each.name: each.role for each in self.parameters}
+        for name in function.parameters:
+            if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
+                fault = "is no tensor or number" if name in roles else "is no argument"
+                raise KernelSignatureError(
+                    f"{self.name}: the row function {function.name} does not fit: {name!r} {fault} of {self.schema}. "
+                    "Take tensors and numbers, by name."
+                )
+        if len(function.results) != self.results:
+            raise KernelSignatureError(
+                f"{self.name}: the row function {function.name} returns {len(function.results)} values for "
+                f"{self.results} results. Return one for each."
+            )
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "row"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.function,)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
+        """See ``Definition.prepare``."""
+        tensors = list(tensors_in(arguments))
+        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        returned = self.meta(context, *arguments)
+        names = {each.name: place for place, each in enumerate(self.parameters)}
+        wanted = [names[name] for name in _read(self.function).parameters if arguments[names[name]] is not None]
+        arrays = [place for place in wanted if isinstance(arguments[place], Tensor)]
+        shape = broadcast_all(arguments[place].shape for place in arrays)
+        dims = self._dims(returned, shape)
+        promises = context.promises(self.meta.__name__)
+        self._check_shapes(promises, shape, dims)
+        places = (*arrays, *(place for place in wanted if place not in arrays))
+        precision = precision_of(reduce(promote_types, (arguments[place].dtype for place in arrays)))
+        return Prepared(promises, Rowwise(shape, dims, places, precision, None, promises))
+
+    def _dims(self, returned: object, shape: tuple[int, ...]) -> tuple[int, ...]:
+        dims = tuple(returned) if isinstance(returned, (tuple, list, range)) else None
+        if dims is None or not all(isinstance(each, int) and 0 <= each < len(shape) for each in dims):
+            raise self._error(f"returned {returned!r}", "Return the dimensions of a row, as a tuple of ints from 0")
+        if any(second != first + 1 for first, second in itertools.pairwise(dims)):
+            raise self._error(f"returned {dims}", "The dimensions of a row are neighbours, in ascending order")
+        return dims
+
+    def _check_shapes(self, promises: Sequence[Promise], shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+        row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+        for place, promise in enumerate(promises):
+            if promise.shape not in (shape, row):
+                problem = f"set output {place} to shape {promise.shape}"
+                raise self._error(problem, f"Rows of {shape} along {dims} have results of that shape, or of {row}")
+
+    def _error(self, problem: str, remedy: str) -> KernelError:
+        return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
+
+    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+        """See ``RowwiseDefinition.compile``."""
+        return compiler_for(device).row(self.graph(state, inputs), call)
+
+    def graph(self, state: Rowwise, inputs: Sequence[Geometry | DType]) -> TypedGraph:
+        """The typed row function of a call.
+
+        Raises:
+            UnsupportedDTypeError: an operation does not exist for these dtypes.
+        """
+        names = tuple(self.parameters[place].name for place in state.places)
+        kinds = [precision_of(each.dtype if isinstance(each, Geometry) else each) for each in inputs]
+        results = [precision_of(each.dtype).name for each in state.details]
+        types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
+        try:
+            return _read(self.function, names).specialise(types, results=results)
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{kinds[0].scalar_type}': {error}") from error
+
+
+@lru_cache(maxsize=512)
+def _read(function: FunctionType, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
+    """A row function of some of its parameters; defaults stand for the others."""
+    from opdsl.scalar import read
+
+    return cast(Any, read)(function, parameters=parameters, rows=True)  # type: ignore[no-any-return]

@@ -1,0 +1,181 @@
+"""Row functions as stages: what is computed of each element before a fold, and what of its result.
+
+A row function's graph holds folds (``row_sum`` ...). Stages undo that: each is a graph of elements, numbers and the
+folds of earlier stages, and what it gives is folded over the row; the last one gives results. A loop over the row for
+each stage is the whole kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from opdsl.scalar.builder import GraphBuilder
+from opdsl.scalar.graph import Node, TypedGraph
+from opdsl.scalar.operations import OPERATIONS, ROW_FOLDS
+from opdsl.scalar.types import ScalarType
+
+__all__ = ["RowProgram", "Stage", "row_program"]
+
+
+class Stage(NamedTuple):
+    """One loop over the row.
+
+    graph: parameters are those of the function, ``count`` (the number of elements, as int64), all folds of earlier
+        stages, and all kept values of earlier stages. Results are what is folded, then what is kept.
+    folds: how each is folded: ``row_sum``, ``row_max`` or ``row_min``.
+    kept: how many values of each element are kept for later stages, which would cost much to compute again.
+    """
+
+    graph: TypedGraph
+    folds: tuple[str, ...]
+    kept: int
+
+
+class RowProgram(NamedTuple):
+    """A row function in stages.
+
+    stages: in order.
+    elements: gives the results of each element; parameters as those of a stage.
+    rows: gives the results of the row as a whole, with the same parameters, of which it uses no elements.
+    is_element: for each result of the function, whether there is one for each element.
+    """
+
+    stages: tuple[Stage, ...]
+    elements: TypedGraph
+    rows: TypedGraph
+    is_element: tuple[bool, ...]
+
+
+# Operations that cost more than storing a value and loading it again.
+_EXPENSIVE: Final = frozenset(
+    {name for name, operation in OPERATIONS.items() if operation.rule == "floating"} - {"divide", "sqrt", "copysign"}
+) | {"power"}
+
+
+def row_program(graph: TypedGraph, elements: int, *, keep: bool) -> RowProgram:
+    """Cut the graph of a row function into stages.
+
+    graph: its first ``elements`` parameters differ from element to element, the others are the same for all.
+    keep: whether values may be kept from one stage to another.
+    """
+    return _Cutter(graph, elements, keep=keep).program()
+
+
+class _Cutter:
+    """Cuts one graph.
+
+    stage: for each node, the first stage in which its value can be computed.
+    varies: for each node, whether its value differs from element to element.
+    folds: the nodes that fold, by the stage that computes what they fold.
+    kept: the nodes whose values are kept, by the stage that computes them.
+    """
+
+    def __init__(self, graph: TypedGraph, elements: int, *, keep: bool) -> None:
+        self.graph = graph
+        self.stage: list[int] = []
+        self.varies: list[bool] = []
+        self.costly: list[bool] = []
+        for position, node in enumerate(graph.nodes):
+            self._place(position, node, elements)
+        folds = [position for position, node in enumerate(graph.nodes) if node.op in ROW_FOLDS]
+        count = max((self.stage[position] for position in folds), default=0)
+        self.folds = [[each for each in folds if self.stage[each] == stage + 1] for stage in range(count)]
+        self.kept = self._kept(count) if keep else [[] for _ in range(count)]
+
+    def _place(self, position: int, node: Node, elements: int) -> None:
+        folds = node.op in ROW_FOLDS
+        stage = max((self.stage[at] for at in node.arguments), default=0)
+        self.stage.append(stage + 1 if folds else stage)
+        self.varies.append(position < elements or (not folds and any(self.varies[at] for at in node.arguments)))
+        costly = node.op in _EXPENSIVE or any(self.costly[at] for at in node.arguments if self.stage[at] == stage)
+        self.costly.append(self.varies[-1] and costly)
+
+    def _kept(self, count: int) -> list[list[int]]:
+        """The values that a later stage needs and that cost much: the last ones of their stage."""
+        last = [*self.graph.results]
+        needed: set[int] = set()
+        for stage in range(count, -1, -1):
+            wanted = [self.graph.nodes[fold].arguments[0] for fold in self.folds[stage]] if stage < count else last
+            self._need(wanted, stage, needed, set())
+        computed = [self._computed(stage) for stage in range(count)]
+        return [
+            sorted(each for each in needed if self.stage[each] == stage and each in computed[stage])
+            for stage in range(count)
+        ]
+
+    def _need(self, wanted: Sequence[int], stage: int, needed: set[int], seen: set[int]) -> None:
+        """Note what a stage takes from earlier ones."""
+        for position in wanted:
+            if position in seen or not self.varies[position]:
+                continue
+            seen.add(position)
+            if self.stage[position] < stage and self.costly[position]:
+                needed.add(position)
+            else:
+                self._need(self.graph.nodes[position].arguments, stage, needed, seen)
+
+    def _computed(self, stage: int) -> set[int]:
+        """What a stage computes on the way to its folds."""
+        found: set[int] = set()
+        waiting = [self.graph.nodes[fold].arguments[0] for fold in self.folds[stage]]
+        while waiting:
+            position = waiting.pop()
+            if position not in found and self.varies[position]:
+                found.add(position)
+                waiting.extend(self.graph.nodes[position].arguments)
+        return found
+
+    def program(self) -> RowProgram:
+        """The stages."""
+        stages = []
+        for stage, folds in enumerate(self.folds):
+            lifted = [self.graph.nodes[fold].arguments[0] for fold in folds]
+            kinds = tuple("row_sum" if op == "row_mean" else op for op in (self.graph.nodes[fold].op for fold in folds))
+            graph = self._graph(f"stage{stage}", stage, [*lifted, *self.kept[stage]])
+            stages.append(Stage(graph, kinds, len(self.kept[stage])))
+        count = len(self.folds)
+        is_element = tuple(self.varies[at] for at in self.graph.results)
+        chosen = [[at for at in self.graph.results if self.varies[at] is varies] for varies in (True, False)]
+        return RowProgram(
+            tuple(stages),
+            self._graph("elements", count, chosen[0]),
+            self._graph("rows", count, chosen[1]),
+            is_element,
+        )
+
+    def _graph(self, name: str, stage: int, results: Sequence[int]) -> TypedGraph:
+        """The part of the graph that gives values from what is known before a stage."""
+        builder = GraphBuilder()
+        places: dict[int, int] = {}
+        for position, node in enumerate(self.graph.nodes):
+            if node.op == "parameter":
+                places[position] = builder.add(node)
+        count = builder.parameter("count", ScalarType.INT64)
+        folds = [each for earlier in self.folds[:stage] for each in earlier]
+        kept = [each for earlier in self.kept[:stage] for each in earlier]
+        for kind, positions in (("fold", folds), ("kept", kept)):
+            for place, position in enumerate(positions):
+                places[position] = builder.parameter(f"{kind}{place}", self.graph.nodes[position].type)
+        for position in folds:
+            node = self.graph.nodes[position]
+            if node.op == "row_mean":
+                total = places[position]
+                places[position] = builder.node("divide", (total, builder.cast(count, node.type)), node.type)
+        needed = set(self._closure(results, places))
+        for position, node in enumerate(self.graph.nodes):
+            if position in needed and position not in places:
+                arguments = tuple(places[at] for at in node.arguments)
+                constant = node.op == "constant"
+                places[position] = builder.add(node) if constant else builder.node(node.op, arguments, node.type)
+        return builder.finish(name, [places[at] for at in results])
+
+    def _closure(self, results: Sequence[int], known: dict[int, int]) -> set[int]:
+        found: set[int] = set()
+        waiting = list(results)
+        while waiting:
+            position = waiting.pop()
+            if position not in found and position not in known:
+                found.add(position)
+                waiting.extend(self.graph.nodes[position].arguments)
+        return found

@@ -1,0 +1,185 @@
+"""Row definitions: forms, layouts, lengths and dtypes of kernels, against NumPy; what does not fit is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.scalar import read
+from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
+from opdsl.scalar.rows import row_program
+
+lib = Library("test_rows")
+
+
+@lib.op(out=True)
+def standard(self: Tensor, dim: int, shift: float = 0.0, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """The distance from the mean in units of the extent, and the mean."""
+    ...
+
+
+@standard.meta
+def standard_meta(ctx, self, dim, shift, weight):
+    rows = tuple(1 if place == dim else size for place, size in enumerate(self.shape))
+    ctx.set_output(0, self.shape, like=self)
+    ctx.set_output(1, rows, like=self)
+    return (dim,)
+
+
+@standard.row
+def standard_row(self, shift, weight=1.0):
+    mean = row_mean(self)
+    extent = row_max(self) - row_min(self)
+    return (self - mean) / (extent + shift) * weight, mean
+
+
+def expected(x: numpy.ndarray, dim: int, shift: float, weight: numpy.ndarray | float) -> tuple[numpy.ndarray, ...]:
+    wide = x.astype(numpy.float64)
+    mean = wide.mean(dim, keepdims=True)
+    extent = wide.max(dim, keepdims=True) - wide.min(dim, keepdims=True)
+    return (wide - mean) / (extent + shift) * weight, mean
+
+
+def array(*shape: int) -> numpy.ndarray:
+    return numpy.random.default_rng(0).normal(size=shape).astype(numpy.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 70), min_size=1, max_size=3), st.data())
+def test_rows_along_every_dimension(shape, data):
+    dim = data.draw(st.integers(0, len(shape) - 1))
+    order = data.draw(st.permutations(range(len(shape))))
+    x = array(*shape).transpose(order)
+    found = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(found, expected(x, dim, 0.5, 1.0), strict=True):
+        numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 10_000), (10_000, 70), (5, 300, 65)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_rows_of_several_blocks(shape, dim):
+    x = array(*shape)
+    found = standard(opdsl.from_numpy(x), dim, 0.5)
+    for one, other in zip(found, expected(x, dim, 0.5, 1.0), strict=True):
+        numpy.testing.assert_allclose(one.numpy(), other, rtol=1e-5, atol=1e-5)
+
+
+def test_operands_broadcast():
+    x, weight = array(4, 5, 6), array(5, 1)
+    found, _ = standard(opdsl.from_numpy(x), 2, 0.5, opdsl.from_numpy(weight))
+    numpy.testing.assert_allclose(found.numpy(), expected(x, 2, 0.5, weight)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_16_bits_are_computed_in_float32():
+    x = array(3, 500).astype(numpy.float16)
+    found, _ = standard(opdsl.from_numpy(x), 1, 0.5)
+    numpy.testing.assert_array_equal(found.numpy(), expected(x, 1, 0.5, 1.0)[0].astype(numpy.float16))
+
+
+def test_nan_reaches_the_whole_row():
+    x = array(2, 40)
+    x[0, 7] = numpy.nan
+    found, _ = standard(opdsl.from_numpy(x), 1)
+    assert numpy.isnan(found.numpy()).all(1).tolist() == [True, False]
+
+
+def test_rows_without_elements():
+    found, mean = standard(opdsl.from_numpy(array(2, 0)), 1)
+    assert found.shape == (2, 0)
+    assert numpy.isnan(mean.numpy()).all()
+
+
+@pytest.mark.parametrize("shape", [(64, 1000), (1000, 64)])
+def test_results_do_not_depend_on_threads(shape):
+    from opdsl.backends.cpu.pool import get_num_threads, set_num_threads
+
+    x = opdsl.from_numpy(array(*shape))
+    before = get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 3):
+            set_num_threads(count)
+            results.append([each.numpy().tobytes() for dim in (0, 1) for each in standard(x, dim)])
+    finally:
+        set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+
+def test_out_keeps_its_strides():
+    x = array(6, 7)
+    first = opdsl.from_numpy(numpy.zeros((7, 6), numpy.float32)).t()
+    second = opdsl.from_numpy(numpy.zeros((6, 2), numpy.float32))[:, :1]
+    found = standard.variants["out"](opdsl.from_numpy(x), 1, 0.5, out=(first, second))
+    assert [each.stride() for each in found] == [(1, 6), (2, 1)]
+    numpy.testing.assert_allclose(first.numpy(), expected(x, 1, 0.5, 1.0)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_a_plan_holds_for_its_numbers_only():
+    x = opdsl.from_numpy(array(3, 4))
+    first = [standard(x, 1, 0.5)[0].numpy() for _ in range(3)]
+    other = standard(x, 1, 2.0)[0].numpy()
+    assert not numpy.allclose(first[-1], other)
+    numpy.testing.assert_allclose(other, expected(x.numpy(), 1, 2.0, 1.0)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_complex_rows_are_refused():
+    with pytest.raises(UnsupportedDTypeError, match="ComplexFloat"):
+        standard(opdsl.from_numpy(array(2, 2).astype(numpy.complex64)), 1)
+
+
+def test_folds_need_a_row_definition():
+    def wrong(x):
+        return x - row_max(x)
+
+    with pytest.raises(ScalarFunctionError, match="sees single elements"):
+        read(wrong)
+
+
+def test_rows_need_a_shape_function():
+    @lib.op
+    def shapeless(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match=r"Write @shapeless\.meta above it"):
+
+        @shapeless.row
+        def shapeless_row(self):
+            return self
+
+
+@pytest.mark.parametrize(
+    ("dims", "message"), [(None, "returned None"), ((0, 2), "neighbours"), ((1, 3), "from 0"), ((-1,), "from 0")]
+)
+def test_dimensions_that_make_no_row_are_refused(dims, message):
+    with Library("test_rows_dims") as own:
+
+        @own.op
+        def odd(self: Tensor) -> Tensor: ...
+
+        @odd.meta
+        def odd_meta(ctx, self):
+            ctx.set_output(0, self.shape, like=self)
+            return dims
+
+        @odd.row
+        def odd_row(self):
+            return self - row_sum(self)
+
+        with pytest.raises(KernelError, match=message):
+            odd(opdsl.from_numpy(array(2, 2, 2)))
+
+
+def test_what_costs_much_is_kept_between_stages():
+    def softmax(x):
+        exponential = math.exp(x - row_max(x))
+        return exponential / row_sum(exponential)
+
+    graph = read(softmax, rows=True).specialise({"x": "float32"})
+    assert [stage.kept for stage in row_program(graph, 1, keep=True).stages] == [0, 1]
+    assert [stage.kept for stage in row_program(graph, 1, keep=False).stages] == [0, 0]
