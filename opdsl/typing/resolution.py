@@ -124,7 +124,7 @@ def _signature_of_callable(parameters: CallableType | Parameters, result: Type) 
 
 def _expected(place: Place, signature: Signature) -> tuple[str, ...] | None:
     """The parameters that an implementation has to have; None where they are free."""
-    if signature.names is None or TYPES[place.decorator] is _scalar:
+    if signature.names is None or TYPES[place.decorator] in (_scalar, _derivative):
         return None
     if place.decorator == "meta":
         return (place.parameters[0] if place.parameters else "ctx", *signature.names)
