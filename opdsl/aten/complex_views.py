@@ -6,6 +6,7 @@ conjugated when it is read.
 
 from __future__ import annotations
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -22,7 +23,7 @@ def view_as_real(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     ...
 
 
-@view_as_real.kernel("CPU", "CUDA", "Meta")
+@view_as_real.kernel(*EVERYWHERE)
 def view_as_real_kernel(self):
     check(self.is_complex(), "view_as_real is only supported for complex tensors")
     strides = tuple(2 * stride for stride in self.strides)
@@ -35,7 +36,7 @@ def view_as_complex(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     ...
 
 
-@view_as_complex.kernel("CPU", "CUDA", "Meta")
+@view_as_complex.kernel(*EVERYWHERE)
 def view_as_complex_kernel(self):
     if self.dtype not in _PAIRS:
         raise DTypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import OptionError
@@ -45,7 +46,7 @@ def empty(
     ...
 
 
-@empty.kernel("CPU", "CUDA", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
+@empty.kernel(*EVERYWHERE)
 def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
     require_strided(layout)

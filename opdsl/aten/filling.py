@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, give_size
 from opdsl.aten.likes import empty_like
 from opdsl.declare import op
@@ -19,7 +20,7 @@ def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[
     ...
 
 
-@fill_number_.kernel("CPU", "CUDA", "Meta")
+@fill_number_.kernel(*EVERYWHERE)
 def fill_number_kernel(self, value):
     return fill_(self, value)
 
@@ -30,7 +31,7 @@ def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[
     ...
 
 
-@fill_tensor_.kernel("CPU", "CUDA", "Meta")
+@fill_tensor_.kernel(*EVERYWHERE)
 def fill_tensor_kernel(self, value):
     check(
         value.ndim == 0,
@@ -67,7 +68,7 @@ def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)
     ...
 
 
-@zero_.kernel("CPU", "CUDA", "Meta")
+@zero_.kernel(*EVERYWHERE)
 def zero_kernel(self):
     return fill_(self, 0)
 
@@ -91,7 +92,7 @@ def resize_(
     ...
 
 
-@resize_.kernel("CPU", "CUDA", "Meta")
+@resize_.kernel(*EVERYWHERE)
 def resize_kernel(self, size, memory_format):
     check_size(size)
     check(memory_format is not MemoryFormat.preserve_format, "Unsupported memory format", got=str(memory_format))

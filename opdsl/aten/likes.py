@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, empty, full, require_strided
 from opdsl.declare import op
 from opdsl.kernels import check, fill_, new_tensor
@@ -27,7 +28,7 @@ def empty_strided(
     ...
 
 
-@empty_strided.kernel("CPU", "CUDA", "Meta")
+@empty_strided.kernel(*EVERYWHERE)
 def empty_strided_kernel(size, stride, dtype, layout, device, pin_memory):
     check(
         len(size) == len(stride),

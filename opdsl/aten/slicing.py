@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor, views
@@ -93,6 +94,6 @@ def unfold(self: Tensor[Alias("a")], dimension: int, size: int, step: int) -> Te
     ...
 
 
-@unfold.view_kernel("CPU", "CUDA", "Meta")
+@unfold.view_kernel(*EVERYWHERE)
 def unfold_view(self, dimension, size, step):
     return views.unfold(self, dimension, size, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.errors import ShapeError
 from opdsl.kernels import check
@@ -73,7 +74,7 @@ def view(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     ...
 
 
-@view.view_kernel("CPU", "CUDA", "Meta")
+@view.view_kernel(*EVERYWHERE)
 def view_view(self, size):
     return views.view(self, size)
 
@@ -184,7 +185,7 @@ def as_strided(
     ...
 
 
-@as_strided.kernel("CPU", "CUDA", "Meta")
+@as_strided.kernel(*EVERYWHERE)
 def as_strided_kernel(self, size, stride, storage_offset):
     return make_view(self, *strided_view(self, size, stride, storage_offset))
 

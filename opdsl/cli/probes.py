@@ -14,6 +14,10 @@ from pathlib import Path
 
 import attrs
 
+from opdsl.dispatch.native_dsl import dsl_module, is_switched_on, known_dsls, unavailable_reason
+from opdsl.dispatch.overrides import list_op_overrides
+from opdsl.runtime.device import backends
+
 _NEEDED = ("attrs", "numpy", "numba", "llvmlite", "typeguard", "PyYAML", "click", "rich")
 
 # Package -> the extra of opdsl that installs it, and what it is for.
@@ -70,6 +74,8 @@ def findings() -> dict[str, list[Finding]]:
         f"opdsl {package_version('opdsl') or 'of unknown version'}": [_python(), *map(_needed, _NEEDED)],
         "CPU": [_guarded(probe, subject) for subject, probe in _CPU_PROBES.items()],
         "CUDA": [*_optional(_CUDA), cuda_driver()],
+        "backends": [_backend(each) for each in backends.device_types()],
+        "native DSLs": [*map(_native_dsl, known_dsls()), _overrides()],
         "beside": [*_optional(_OPTIONAL), mypy_plugin()],
     }
 
@@ -219,6 +225,38 @@ def _driver_version(library: str) -> str:
     number = ctypes.c_int()
     ctypes.CDLL(library).cuDriverGetVersion(ctypes.byref(number))
     return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+# -------------------------------------------------------------------------------------------- backends and native DSLs
+
+
+def _backend(device_type: str) -> Finding:
+    """A device type, and the package that serves it; that is not imported."""
+    module, key = backends.entry(device_type)
+    package = backends.package_of(device_type)
+    if not backends.has(device_type, "memory"):
+        remedy = f"Install {package} anew" if package else 'Use device="cpu"'
+        return Finding(device_type, Mark.MISSING, f"{key}, but there is no module {module}.memory", remedy)
+    return Finding(device_type, Mark.OK, ", ".join(filter(None, (key, module, package))))
+
+
+def _native_dsl(name: str) -> Finding:
+    """A DSL that overrides may be written in, or the sentence that says why it is not used here."""
+    reason = unavailable_reason(name)
+    if reason is not None:
+        detail, _, remedy = reason.removesuffix(".").partition(". ")
+        return Finding(name, Mark.MISSING, f"optional, for overrides: {detail}", remedy)
+    version = dsl_module(name).runtime_version() or ()
+    return Finding(name, Mark.OK, ".".join(map(str, version)) or "of unknown version")
+
+
+def _overrides() -> Finding:
+    """The overrides that have been registered."""
+    known = list_op_overrides()
+    detail = f"{len(known)} registered, {len(list_op_overrides(enabled_only=True))} enabled"
+    if is_switched_on("OPDSL_DISABLE_NATIVE_DSLS"):
+        return Finding("overrides", Mark.OFF, detail, "Turn them on: unset OPDSL_DISABLE_NATIVE_DSLS")
+    return Finding("overrides", Mark.OK, detail)
 
 
 # ---------------------------------------------------------------------------------------------------------------- mypy

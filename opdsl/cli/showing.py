@@ -15,6 +15,8 @@ from opdsl.cli.output import Row, Section, print_sections
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Packet, Reason, registry
 from opdsl.dispatch.keys import RUNTIME_KEYS
+from opdsl.dispatch.native_dsl import unavailable_reason
+from opdsl.dispatch.overrides import list_op_overrides, overrides
 from opdsl.kernels import PointwiseDefinition
 
 # The rows that tell most: a call reaches these, or the operator has a kernel for them.
@@ -28,8 +30,8 @@ _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplac
 def show(name: str, modules: tuple[str, ...], all_keys: bool) -> None:
     """Show all that was derived for an operator: `opdsl show add.Tensor`.
 
-    Its schema, variants, entry, kernels, computed dispatch table, scalar graph and generated source. The name of a
-    packet (`opdsl show add`) shows its overloads.
+    Its schema, variants, entry, kernels, overrides, computed dispatch table, scalar graph and generated source. The
+    name of a packet (`opdsl show add`) shows its overloads.
     """
     load(modules)
     found = find(name)
@@ -54,6 +56,7 @@ def operator_page(operator: Operator, *, all_keys: bool) -> Iterator[Section]:
     yield Section("variants", tuple(_variants(operator)))
     yield Section("entry", tuple((key, _value(value)) for key, value in operator.properties.items()))
     yield Section("registered kernels", tuple(_kernels(operator)))
+    yield Section("overrides", tuple(_overrides(operator)))
     yield _table(operator, all_keys=all_keys)
     yield from _graphs(operator)
     yield _source(packet)
@@ -98,6 +101,20 @@ def _kernels(operator: Operator) -> Iterator[Row]:
             description = describe(kernel)
             note = " (replaced)" if place else ""
             yield str(key), description.text + note, shorten(description.place)
+
+
+def _overrides(operator: Operator) -> Iterator[Row]:
+    """The overrides in the order in which calls try them, and whether they do."""
+    for each in list_op_overrides():
+        if each.op_symbol == operator.name:
+            condition = "always" if each.cond is None else f"if {_name(each.cond)}"
+            state = unavailable_reason(each.dsl_name) or "in force"
+            state = state if overrides.is_enabled(each) else "disabled"
+            yield str(each.dispatch_key), f"{_name(each.impl)} ({each.dsl_name}), {condition}", state
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", function))
 
 
 def _table(operator: Operator, *, all_keys: bool) -> Section:

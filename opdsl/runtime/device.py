@@ -189,9 +189,29 @@ class BackendTable:
         """
         found = self._entries.get(device_type) or self._from_entry_points(device_type)
         if found is None:
-            known = ", ".join(self._entries)
+            known = ", ".join(self.device_types())
             raise DeviceError(f"no backend for device type {device_type!r} (have {known}). Register one with {_HOW}.")
         return found
+
+    def device_types(self) -> tuple[str, ...]:
+        """Every device type that has a backend, those of installed packages among them."""
+        import importlib.metadata  # slow: only who looks at all backends, or misses one, pays for it
+
+        installed = importlib.metadata.entry_points(group=self.entry_point_group).names
+        return tuple(dict.fromkeys((*self._entries, *sorted(installed))))
+
+    def package_of(self, device_type: str) -> str:
+        """The installed package that a device type's backend comes with, and its version: ``my-backend 1.0``.
+
+        Empty for one that was registered by a program; see ``entry`` for other errors.
+        """
+        import importlib.metadata
+
+        module = self.module_of(device_type)
+        for found in importlib.metadata.entry_points(group=self.entry_point_group, name=device_type):
+            if found.module == module and found.dist is not None:
+                return f"{found.dist.name} {found.dist.version}"
+        return ""
 
     def memory(self, device: Device) -> Memory:
         """The memory of a device, importing its backend when it is the first use."""

@@ -13,6 +13,7 @@ from opdsl.aten import load
 from opdsl.cli import main
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import registry
+from opdsl.dispatch.overrides import overrides, register_op_override
 
 MY_OPS = '''
 from __future__ import annotations
@@ -82,6 +83,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for operator in set(registry) - operators:
         if isinstance(operator.declaration, Declaration):
             operator.declaration.library.close()
+
+
+def is_small(self):
+    return self.numel() < 4
+
+
+def exp_of_small(self):
+    return self
+
+
+@pytest.fixture
+def noted_override() -> Iterator[None]:
+    """One override: of ``exp`` at CPU, in the name of ``mine``."""
+    load()
+    made = register_op_override("mine", "aten", "exp", "CPU", is_small, exp_of_small)
+    yield
+    overrides.remove(made)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from click.testing import Result
 from opdsl.backends.cpu import cache, memory, pool
 from opdsl.cli import probes
 from opdsl.cli.probes import Mark
+from opdsl.runtime.device import BackendEntry, BackendTable
 
 Run = Callable[..., Result]
 
@@ -205,3 +206,38 @@ def test_looking_does_not_import(module: str) -> None:
 @pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB")])
 def test_sizes_are_readable(count: int, text: str) -> None:
     assert probes.size_text(count) == text
+
+
+# -------------------------------------------------------------------------------------------- backends and native DSLs
+
+
+def test_the_backends_are_named_with_their_keys(run: Run) -> None:
+    assert row(run("doctor"), "meta") == "OK Meta, opdsl.backends.meta"
+
+
+def test_a_backend_whose_package_is_gone_says_what_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = {"cpu": BackendEntry("opdsl.backends.cpu", "CPU"), "gone": BackendEntry("gone_backend", "PrivateUse1")}
+    monkeypatch.setattr(probes, "backends", BackendTable(entries))
+    assert row(run("doctor"), "gone") == (
+        'missing PrivateUse1, but there is no module gone_backend.memory. Use device="cpu"'
+    )
+
+
+def test_a_native_dsl_that_is_there_has_its_version(run: Run) -> None:
+    assert row(run("doctor"), "numba").startswith("OK ")
+
+
+def test_a_native_dsl_that_is_missing_says_why_and_how_to_install_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "the native DSL numba needs the package numba, which is not installed. Install it: pip install numba."
+    monkeypatch.setattr(probes, "unavailable_reason", lambda name: reason)
+    line = next(each for each in run("doctor").stdout.splitlines() if "optional, for overrides" in each)
+    assert line.endswith(reason.removesuffix("."))
+
+
+def test_overrides_are_counted(run: Run, noted_override: None) -> None:
+    assert row(run("doctor"), "overrides") == "OK 1 registered, 1 enabled"
+
+
+def test_overrides_that_are_all_off_say_what_turns_them_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPDSL_DISABLE_NATIVE_DSLS", "1")
+    assert row(run("doctor"), "overrides").endswith("Turn them on: unset OPDSL_DISABLE_NATIVE_DSLS")

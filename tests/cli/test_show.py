@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+import opdsl
 from opdsl.aten import load
 from opdsl.dispatch import DispatchTable, registry
 from opdsl.dispatch.keys import RUNTIME_KEYS
@@ -126,7 +127,6 @@ def test_a_condition_keeps_its_dtype_in_the_graph(run: Run) -> None:
 
 
 def test_the_generated_source_is_shown(run: Run) -> None:
-    import opdsl
 
     source = [line for line in opdsl.add.source.splitlines() if line]
     assert part(run("show", "add.Tensor"), "generated source of add") == source
@@ -178,3 +178,19 @@ def test_a_name_of_two_namespaces_has_to_be_whole(run: Run, my_ops: Path) -> Non
 
 def test_a_name_is_needed(run: Run) -> None:
     assert run("show").exit_code == 2
+
+
+def test_overrides_are_shown_with_their_conditions(run: Run, noted_override: None) -> None:
+    assert part(run("show", "exp"), "overrides") == ["CPU  exp_of_small (mine), if is_small  in force"]
+
+
+def test_an_override_that_is_disabled_says_so(run: Run, noted_override: None) -> None:
+    opdsl.deregister_op_overrides(disable_dsl_names="mine")
+    try:
+        assert part(run("show", "exp"), "overrides")[0].endswith("disabled")
+    finally:
+        opdsl.reenable_op_overrides(enable_dsl_names="mine")
+
+
+def test_an_operator_without_overrides_shows_none(run: Run) -> None:
+    assert "overrides\n" not in run("show", "mul.Tensor").stdout

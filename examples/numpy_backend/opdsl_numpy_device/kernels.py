@@ -1,0 +1,66 @@
+"""What the device computes: five out-kernels.
+
+Each is registered for the ``out=`` operator alone. Shapes are checked, dtypes promoted and outputs made before it is
+called, so that it has nothing to do but to fill ``out``; the functional, the in-place and the ``out=`` operator, and
+every composite that calls them, run on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from opdsl import DType, Library, Tensor, bfloat16
+from opdsl.errors import UnsupportedDTypeError
+
+KEY = "PrivateUse1"
+
+Number = bool | int | float | complex
+Operand = Tensor | Number  # PyTorch lets a Python number stand for a tensor of add and mul
+
+lib = Library("numpy_device")
+
+
+@lib.impl("aten::add.out", KEY)
+def add(self: Tensor, other: Operand, alpha: Number, out: Tensor) -> None:
+    """``self + alpha * other``"""
+    scaled = values(other) if alpha == 1 else numpy.multiply(values(other), alpha, dtype=out.dtype.numpy)
+    numpy.add(values(self), scaled, out=values(out), dtype=out.dtype.numpy, casting="unsafe")
+
+
+@lib.impl("aten::mul.out", KEY)
+def mul(self: Tensor, other: Operand, out: Tensor) -> None:
+    """``self * other``"""
+    numpy.multiply(values(self), values(other), out=values(out), dtype=out.dtype.numpy, casting="unsafe")
+
+
+@lib.impl("aten::exp.out", KEY)
+def exp(self: Tensor, out: Tensor) -> None:
+    """``e ** self``"""
+    numpy.exp(values(self), out=values(out), dtype=out.dtype.numpy, casting="unsafe")
+
+
+@lib.impl("aten::sum.IntList_out", KEY)
+def total(self: Tensor, dim: tuple[int, ...] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
+    """The sum over some dimensions, over all if none is named."""
+    numpy.sum(values(self), axis=dim or None, dtype=out.dtype.numpy, out=values(out), keepdims=keepdim)
+
+
+@lib.impl("aten::mm.out", KEY)
+def mm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
+    """The product of two matrices."""
+    numpy.matmul(values(self), values(mat2), out=values(out))
+
+
+def values(operand: Operand) -> Any:
+    """The array of a tensor; a Python number as it is.
+
+    Raises:
+        UnsupportedDTypeError: NumPy has no bfloat16; opdsl stores it in uint16.
+    """
+    if not isinstance(operand, Tensor):
+        return operand
+    if operand.dtype is bfloat16:
+        raise UnsupportedDTypeError("numpy_device computes no bfloat16. Convert it first: x.float().")
+    return operand.array

@@ -1,0 +1,58 @@
+"""The memory of the device: what ``opdsl.runtime.memory.Memory`` asks of every backend.
+
+Strides and offsets count elements. An array is a view of one block of bytes, as it would be on a real device, and the
+host gets copies only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from opdsl.runtime import Device, DType
+
+Array = numpy.ndarray[Any, Any]
+
+
+def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Array:
+    """A new array whose elements have no defined value."""
+    last = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    count = 0 if 0 in shape else last + 1
+    block = numpy.empty(count * dtype.itemsize, numpy.uint8)
+    return numpy.ndarray(shape, dtype.numpy, block, 0, _in_bytes(strides, dtype))
+
+
+def view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Array:
+    """Another array over the same block; ``offset`` counts from the first element of ``array``."""
+    block = array.base
+    assert isinstance(block, numpy.ndarray), "every array of this device lies in a block"
+    begin = address(array) - address(block) + offset * dtype.itemsize
+    return numpy.ndarray(shape, dtype.numpy, block, begin, _in_bytes(strides, dtype))
+
+
+def address(array: Array) -> int:
+    """The address of the first element."""
+    first: int = array.__array_interface__["data"][0]
+    return first
+
+
+def copy(source: Array, target: Array) -> None:
+    """Copies between two arrays of the same shape and dtype."""
+    target[...] = source
+
+
+def to_host(array: Array) -> Array:
+    """The elements in the host's memory."""
+    return array.copy()
+
+
+def from_host(array: Array, device: Device) -> Array:
+    """A new array with these elements, which lie in the order of their indices."""
+    made: Array = numpy.ndarray(array.shape, array.dtype, numpy.empty(array.nbytes, numpy.uint8))
+    made[...] = array
+    return made
+
+
+def _in_bytes(strides: tuple[int, ...], dtype: DType) -> tuple[int, ...]:
+    return tuple(stride * dtype.itemsize for stride in strides)
