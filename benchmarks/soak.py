@@ -188,9 +188,10 @@ def soak(seconds: float, threads: int = THREADS) -> Counter[str]:
         counts: Counter[str] = Counter()
         try:
             while time.monotonic() < end and not faults:
-                function = choose.choice(functions)
-                function(*given)
-                counts[function.__name__] += 1
+                # All of them in each round, in another order each time.
+                for function in choose.sample(functions, len(functions)):
+                    function(*given)
+                    counts[function.__name__] += 1
         except BaseException as fault:
             faults.append(fault)
         happened.update(counts)
