@@ -38,12 +38,17 @@ def _recorder(
     return Recorder(operator, derivative, required, indices, is_complex=is_complex)
 
 
-def _derivative(operator: Operator, beneath: Kernel) -> Any:
-    """The declared derivative; otherwise that of the pointwise definition that the kernel comes from, or of a view."""
+def _derivative(operator: Operator) -> Any:
+    """The declared derivative; otherwise that of the operator's pointwise definition, or of a view.
+
+    It is the operator's, whatever computes a call: a mode, an override, another library's kernel.
+    """
     if operator.derivative is not None:
         return operator.derivative
-    definition = getattr(beneath, "definition", None)
-    if getattr(beneath, "kind", None) == "pointwise" and definition is not None:
+    registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
+    pointwise = next((each for each in registered if getattr(each, "kind", None) == "pointwise"), None)
+    definition = getattr(pointwise, "definition", None)
+    if definition is not None:
         from opdsl.autograd.pointwise import derivative_of_definition
 
         return derivative_of_definition(definition)
@@ -74,7 +79,7 @@ class RecordingKernel:
         names = set(differentiable_names(operator.schema))
         indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
         required = requirements(arguments, indices)
-        derivative = _derivative(operator, beneath)
+        derivative = _derivative(operator)
         self.recorder = _recorder(operator, derivative, required, indices, _is_complex(arguments))
 
     def __call__(self, *arguments: Any) -> Any:

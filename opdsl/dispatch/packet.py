@@ -141,6 +141,8 @@ class Packet:
             return Caller(self.base, [own_signature(operator)], namespace, required_out=_is_out(operator))
 
         facade = Facade(self.base, self.module, make)
+        # What modes and fallbacks look at, also where no declaration adds more.
+        facade.function.__dict__.update(schema=operator.schema, tags=operator.tags, operator=operator)
         self.facades.append(facade)
         return facade
 

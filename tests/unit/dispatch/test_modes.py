@@ -388,3 +388,54 @@ def test_a_task_inherits_the_modes_of_the_one_that_starts_it() -> None:
     mode = Seen()
     asyncio.run(start(mode))
     assert mode.names == ["neg"]
+
+
+# ----------------------------------------------------------------------------------------------------------- gradients
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_gradients_are_those_without_a_mode_and_it_sees_their_operators(before: bool) -> None:
+    with Library("testmodegradients") as lib:
+
+        @lib.op
+        def cube(self: Tensor) -> Tensor: ...
+
+        @cube.pointwise
+        def cube_scalar(x):
+            return x * x * x
+
+        @lib.op
+        def ninth(self: Tensor) -> Tensor:
+            return cube(cube(self))
+
+        x = opdsl.full((2,), 2.0, requires_grad=True)
+        with Seen(before_decomposition=before) as mode:
+            result = ninth(x)
+            forward = list(mode.names)
+            result.backward(opdsl.full((2,), 1.0))
+        assert forward == (["testmodegradients::ninth"] if before else ["testmodegradients::cube"] * 2)
+        assert len([name for name in mode.names if "gradient" in name and name not in forward]) == 2
+        assert x.grad.tolist() == [9 * 2.0**8] * 2
+
+
+def test_a_mode_after_decomposition_is_below_autograd() -> None:
+    class Doubles(DispatchMode):
+        def dispatch(self, operator, args, kwargs):
+            result = operator(*args, **kwargs)
+            return result + result
+
+    with Library("testmodebelow") as lib:
+
+        @lib.op
+        def scaled(self: Tensor) -> Tensor: ...
+
+        @scaled.pointwise
+        def scaled_scalar(x):
+            return 3.0 * x
+
+        x = opdsl.full((2,), 1.0, requires_grad=True)
+        with Doubles():
+            result = scaled(x)
+        result.backward(opdsl.full((2,), 1.0))
+        # The result is the mode's; the gradient is the operator's.
+        assert (result.tolist(), x.grad.tolist()) == ([6.0, 6.0], [3.0, 3.0])
