@@ -102,3 +102,15 @@ def cat_cpu(tensors, dim, out):
             length = tensor.shape[place]
             copy_(make_view(out, *views.narrow(view_of(out), place, start, length)), tensor)
             start += length
+
+
+@cat.derivative("tensors")
+def cat_derivative(grad, tensors, dim):
+    start, gradients = 0, []
+    for each in tensors:
+        length = 0 if is_skipped(each) else each.shape[wrap_dimension(dim, each.ndim)]
+        piece = grad.narrow(dim, start, length)
+        gradients.append(piece.reshape(each.shape) if is_skipped(each) else piece)
+        start += length
+    return gradients
+

@@ -17,17 +17,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from opdsl.autograd import forward as forward
+    from opdsl.autograd import functional as functional
     from opdsl.autograd.passes import backward, grad
 
-__all__ = ["backward", "grad"]
+__all__ = ["backward", "forward", "functional", "grad"]
 
-_MODULES = {"backward": "passes", "grad": "passes"}
+_MODULES = {"backward": "passes", "grad": "passes", "forward": None, "functional": None}
 
 
 def __getattr__(name: str) -> object:
     """Imports what is asked for on first use: declarations need the formulas of derivatives, and nothing of this."""
-    module = _MODULES.get(name)
-    if module is None:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-    return value
+    module = _MODULES[name]
+    value = import_module(f"{__name__}.{module or name}")
+    found = globals()[name] = value if module is None else getattr(value, name)
+    return found

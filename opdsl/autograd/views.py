@@ -112,7 +112,8 @@ def view_node(recipe: Recipe, edge: Edge, saved: object, viewed: Tensor) -> View
     """
     node = make_node(recipe, (edge,), saved, ViewNode)
     assert isinstance(node, ViewNode), "as made"
-    owner = owner_of(viewed) or viewed
+    found = owner_of(viewed)
+    owner = viewed if found is None else found
     node.owner = ref(owner)
     node.is_one_of_several = len(recipe.results) > 1
     node.history = getattr(owner, "autograd", None)

@@ -1,14 +1,24 @@
 """The laws of an operator, checked on samples: for opdsl's own operators and for those of users.
 
 ``check_op(operator)`` makes samples from the schema, or takes the caller's, and holds the operator against every law
-that applies to it. May import: everything below; never PyTorch.
+that applies to it; ``gradcheck`` holds the gradients of any function against finite differences. May import: everything below; never PyTorch.
 """
 
 from __future__ import annotations
 
 from opdsl.testing.checking import Violation, check_op, violations_of
+from opdsl.testing.gradients import gradcheck, gradgradcheck
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 from opdsl.testing.samples import samples_of
 
-__all__ = ["Maker", "Sample", "Violation", "check_op", "samples_of", "violations_of"]
+__all__ = [
+    "Maker",
+    "Sample",
+    "Violation",
+    "check_op",
+    "gradcheck",
+    "gradgradcheck",
+    "samples_of",
+    "violations_of",
+]

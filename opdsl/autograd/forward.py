@@ -1,0 +1,106 @@
+"""Forward mode: dual tensors carry a direction, and what is computed from them has a derivative in it.
+
+A tangent is computed when it is asked for, from the recorded graph (see ``functional``), so that every operator with a
+derivative has one.
+
+>>> import opdsl
+>>> with dual_level():
+...     x = make_dual(opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 0.0]))
+...     unpack_dual(x * x)
+UnpackedDual(primal=tensor([1., 4.]), tangent=tensor([2., 0.]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from opdsl.autograd.functional import pushed
+from opdsl.errors import GradientError
+from opdsl.runtime import Tensor
+
+__all__ = ["UnpackedDual", "dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDual(NamedTuple):
+    """A tensor and its derivative; None where it depends on no dual tensor."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+class _Level:
+    """The dual tensors of one ``dual_level``."""
+
+    def __init__(self) -> None:
+        self.duals: list[Tensor] = []
+        self.tangents: list[Tensor] = []
+
+
+_level: ContextVar[_Level | None] = ContextVar("opdsl_dual_level", default=None)
+
+
+@contextmanager
+def dual_level() -> Iterator[None]:
+    """Within it, tensors can be made dual. Levels do not nest.
+
+    Raises:
+        GradientError: one is entered already.
+    """
+    if _level.get() is not None:
+        raise GradientError(
+            "a dual level is entered already; levels do not nest. Use jvp for derivatives of derivatives."
+        )
+    token = _level.set(_Level())
+    try:
+        yield
+    finally:
+        _level.reset(token)
+
+
+def _current() -> _Level:
+    level = _level.get()
+    if level is None:
+        raise GradientError("there is no dual level. Write: with opdsl.autograd.forward.dual_level(): ...")
+    return level
+
+
+def make_dual(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """A tensor that carries a direction.
+
+    Args:
+        tensor: real or complex floating point.
+        tangent: the direction, of the same shape and dtype.
+
+    Raises:
+        GradientError: they do not fit, or there is no dual level.
+    """
+    level = _current()
+    if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype:
+        raise GradientError(
+            f"the tangent has shape {list(tangent.shape)} and {tangent.dtype}, but the tensor has "
+            f"{list(tensor.shape)} and {tensor.dtype}. Give one of the same form."
+        )
+    dual = tensor.view_as(tensor) if tensor.requires_grad else tensor.detach().requires_grad_()
+    level.duals.append(dual)
+    level.tangents.append(tangent)
+    return dual
+
+
+def unpack_dual(tensor: Tensor) -> UnpackedDual:
+    """A tensor and its derivative in the directions of the dual tensors that it was computed from.
+
+    Raises:
+        GradientError: there is no dual level.
+    """
+    level = _current()
+    for dual, tangent in zip(level.duals, level.tangents, strict=True):
+        if dual is tensor:
+            return UnpackedDual(tensor.detach(), tangent)
+    if not level.duals:
+        return UnpackedDual(tensor.detach(), None)
+    follows = any(each.requires_grad for each in level.tangents)
+    (tangent,) = pushed([tensor], level.duals, level.tangents, create_graph=follows)
+    return UnpackedDual(tensor.detach(), tangent)

@@ -1,0 +1,290 @@
+"""Derivatives of functions: products with Jacobians, Jacobians, Hessians.
+
+Forward products come from two backward passes: the first gives a function that is linear in its seed, the second
+differentiates that by the seed. So they exist for every operator that has a derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.autograd.constants import filled
+from opdsl.autograd.passes import grad as grad_of
+from opdsl.dispatch import enable_grad
+from opdsl.errors import GradientError
+from opdsl.runtime import Tensor
+
+__all__ = ["grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
+
+Function = Callable[..., Any]
+# One tensor, or several; results come in the same form.
+Tensors = Tensor | Sequence[Tensor]
+
+
+def grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """The gradient of a function that returns a single number, as a function of the same arguments.
+
+    Args:
+        function: takes tensors (and anything else), returns a tensor of one element.
+        argnums: the places of the arguments whose gradients are wanted; for one a tensor is returned, else a tuple.
+
+    >>> import opdsl
+    >>> slope = grad(lambda x: (x * x * x).sum())
+    >>> slope(opdsl.tensor([2.0]))
+    tensor([12.])
+    >>> grad(lambda x: slope(x).sum())(opdsl.tensor([2.0]))
+    tensor([12.])
+    """
+    both = value_and_grad(function, argnums)
+
+    def gradient(*arguments: Any, **named: Any) -> Any:
+        return both(*arguments, **named)[1]
+
+    return gradient
+
+
+def value_and_grad(function: Function, argnums: int | Sequence[int] = 0) -> Function:
+    """What a function gives, and its gradient; see ``grad``.
+
+    >>> import opdsl
+    >>> value_and_grad(lambda x: (x * x).sum())(opdsl.tensor([3.0]))
+    (tensor(9.), tensor([6.]))
+    """
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def both(*arguments: Any, **named: Any) -> tuple[Any, Any]:
+        with enable_grad():
+            followed = list(arguments)
+            for at in places:
+                followed[at] = _followed(arguments[at])
+            value = function(*followed, **named)
+            if not isinstance(value, Tensor) or value.numel() != 1:
+                what = f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+                raise GradientError(f"grad takes a function that returns one number (got {what}). Sum it first.")
+            wanted = [followed[at] for at in places]
+            found = _pulled([value], wanted, [filled(value.geometry, 1)], create_graph=_nested(arguments))
+        return value.detach(), found[0] if isinstance(argnums, int) else tuple(found)
+
+    return both
+
+
+def vjp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """What a function gives, and the product of a vector with its Jacobian.
+
+    Args:
+        function: takes the inputs, returns a tensor or several.
+        inputs: a tensor or several.
+        v: of the outputs' form; may be left out for a single number.
+        create_graph: whether the product can be differentiated.
+
+    Returns:
+        The outputs, and the product, of the inputs' form.
+
+    >>> import opdsl
+    >>> vjp(lambda x: x * x, opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with enable_grad():
+        followed = [_followed(each) for each in _listed(inputs)]
+        outputs = function(*followed)
+        listed = _listed(outputs)
+        found = _pulled(listed, followed, _seeds(listed, v), create_graph=create_graph)
+    return _like(outputs, _done(listed, create_graph)), _like(inputs, found)
+
+
+def jvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """What a function gives, and the product of its Jacobian with a vector.
+
+    Args:
+        function: takes the inputs, returns a tensor or several.
+        inputs: a tensor or several.
+        v: of the inputs' form; may be left out for a single number.
+        create_graph: whether the product can be differentiated.
+
+    Returns:
+        The outputs, and the product, of the outputs' form.
+
+    >>> import opdsl
+    >>> jvp(lambda x: x * x, opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with enable_grad():
+        followed = [_followed(each) for each in _listed(inputs)]
+        outputs = function(*followed)
+        listed = _listed(outputs)
+        found = pushed(listed, followed, _seeds(_listed(inputs), v), create_graph=create_graph)
+        found = [filled(each.geometry, 0) if one is None else one for each, one in zip(listed, found, strict=True)]
+    return _like(outputs, _done(listed, create_graph)), _like(outputs, found)
+
+
+def jacobian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
+    """The Jacobian: for each output and input a tensor of the output's shape followed by the input's.
+
+    Args:
+        function: takes the inputs, returns a tensor or several.
+        inputs: a tensor or several.
+        create_graph: whether it can be differentiated.
+
+    Returns:
+        One tensor for one output and one input; a tuple for several of one of them; a tuple of tuples for both.
+
+    >>> import opdsl
+    >>> jacobian(lambda x: x * x, opdsl.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    with enable_grad():
+        followed = [_followed(each) for each in _listed(inputs)]
+        outputs = function(*followed)
+        rows = [_rows(each, followed, create_graph) for each in _listed(outputs)]
+    return _like(outputs, [_like(inputs, each) for each in rows])
+
+
+def hessian(function: Function, inputs: Tensors, create_graph: bool = False) -> Any:
+    """The Hessian of a function that returns one number; in the form of the ``jacobian`` of its gradient.
+
+    >>> import opdsl
+    >>> hessian(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+
+    def gradient(*followed: Tensor) -> Any:
+        found = _pulled([_number(function(*followed))], followed, None, create_graph=True)
+        return _like(inputs, found)
+
+    return jacobian(gradient, inputs, create_graph)
+
+
+def vhp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """What a function of one number gives, and the product of a vector with its Hessian.
+
+    >>> import opdsl
+    >>> vhp(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    with enable_grad():
+        followed = [_followed(each) for each in _listed(inputs)]
+        value = _number(function(*followed))
+        first = _pulled([value], followed, None, create_graph=True)
+        found = _pulled(first, followed, _seeds(first, v), create_graph=create_graph)
+    return _done([value], create_graph)[0], _like(inputs, found)
+
+
+def hvp(function: Function, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False) -> tuple[Any, Any]:
+    """What a function of one number gives, and the product of its Hessian, which is symmetric, with a vector.
+
+    >>> import opdsl
+    >>> hvp(lambda x: (x * x * x).sum(), opdsl.tensor([1.0, 2.0]), opdsl.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    return vhp(function, inputs, v, create_graph)
+
+
+# ---------------------------------------------------------------------------------------------------------------- parts
+
+
+def pushed(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor], *, create_graph: bool
+) -> list[Tensor | None]:
+    """The derivatives of outputs in a direction of the inputs; None for outputs that do not depend on them."""
+    found: list[Tensor | None] = []
+    for output in outputs:
+        if not output.requires_grad:
+            found.append(None)
+            continue
+        seed = filled(output.geometry, 0).requires_grad_()
+        backward = grad_of(output, inputs, seed, create_graph=True, allow_unused=True)
+        pairs = [(one, tangent) for one, tangent in zip(backward, tangents, strict=True) if one is not None]
+        pairs = [pair for pair in pairs if pair[0].requires_grad]
+        if not pairs:
+            found.append(None if all(each is None for each in backward) else filled(output.geometry, 0))
+            continue
+        reached, directions = zip(*pairs, strict=True)
+        found += _pulled(reached, [seed], list(directions), create_graph=create_graph)
+    return found
+
+
+def _pulled(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor] | None, *, create_graph: bool
+) -> list[Tensor]:
+    """Gradients of the inputs, zeros for those that are not used."""
+    kept = [(at, each) for at, each in enumerate(outputs) if each.requires_grad]
+    if not kept:
+        return [filled(each.geometry, 0) for each in inputs]
+    chosen = None if seeds is None else [seeds[at] for at, _ in kept]
+    found = grad_of(
+        [each for _, each in kept], inputs, chosen, create_graph=create_graph, retain_graph=True, materialize_grads=True
+    )
+    return list(found)
+
+
+def _rows(output: Tensor, inputs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """The Jacobian of one output: for each input, the gradients of the output's elements put together."""
+    count = output.numel()
+    rows = []
+    for at in range(count):
+        seed = filled(output.geometry, 0)
+        seed.view((count,))[at] = 1
+        rows.append(_pulled([output], inputs, [seed], create_graph=create_graph))
+    found = []
+    for at, each in enumerate(inputs):
+        shape = (*output.shape, *each.shape)
+        parts = [row[at].reshape((1, each.numel())) for row in rows]
+        found.append(_joined(parts).reshape(shape) if parts else filled(each.geometry, 0, shape))
+    return found
+
+
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    from opdsl.dispatch import registry
+
+    joined: Tensor = registry.packets["aten::cat"].function(parts)
+    return joined
+
+
+def _followed(value: Any) -> Tensor:
+    """A tensor to differentiate by: with the history of what was given, for derivatives of derivatives."""
+    if not isinstance(value, Tensor):
+        raise GradientError(f"derivatives are by tensors (got {type(value).__name__}). Give a tensor.")
+    return value.view_as(value) if value.requires_grad else value.detach().requires_grad_()
+
+
+def _nested(arguments: Sequence[Any]) -> bool:
+    """Whether somebody differentiates outside, and so wants the gradient to be differentiable."""
+    return any(isinstance(each, Tensor) and each.requires_grad for each in arguments)
+
+
+def _number(value: Any) -> Tensor:
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        what = f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+        raise GradientError(f"a Hessian is that of a function that returns one number (got {what}). Sum it first.")
+    return value
+
+
+def _listed(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _like(form: Any, values: Sequence[Any]) -> Any:
+    """One value for one tensor, a tuple for several."""
+    return values[0] if isinstance(form, Tensor) else tuple(values)
+
+
+def _done(tensors: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    return list(tensors) if create_graph else [each.detach() for each in tensors]
+
+
+def _seeds(tensors: Sequence[Tensor], v: Tensors | None) -> list[Tensor]:
+    """The vector, one tensor for each; 1 for a single number."""
+    if v is None:
+        if len(tensors) != 1 or tensors[0].numel() != 1:
+            raise GradientError("the vector v can only be left out for a single number. Give one of the tensors' form.")
+        return [filled(tensors[0].geometry, 1)]
+    listed = _listed(v)
+    if [each.shape for each in listed] != [each.shape for each in tensors]:
+        raise GradientError(
+            f"v has the shapes {[list(each.shape) for each in listed]}, but the tensors have "
+            f"{[list(each.shape) for each in tensors]}. Give one of the same form."
+        )
+    return listed

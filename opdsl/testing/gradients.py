@@ -1,0 +1,310 @@
+"""Gradients held against finite differences.
+
+Everything is done with real numbers: a complex element is two, its real and its imaginary part. The gradient of a real
+number with respect to a complex one has the derivatives by these two for its parts (PyTorch's convention), so that one
+comparison serves real and complex functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.autograd import grad
+from opdsl.dispatch import no_grad
+from opdsl.errors import GradientError, LawError
+from opdsl.runtime import Tensor, complex128, float64
+
+__all__ = ["gradcheck", "gradgradcheck"]
+
+Function = Callable[..., Any]
+_Array = numpy.ndarray[Any, Any]
+
+
+class Tolerance(NamedTuple):
+    """How far gradients may be from finite differences.
+
+    step: of the differences.
+    absolute, relative: errors that are allowed.
+    nondeterminism: how far two backward passes may differ.
+    """
+
+    step: float
+    absolute: float
+    relative: float
+    nondeterminism: float
+
+
+def gradcheck(
+    function: Function,
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Hold the gradients of a function against central finite differences.
+
+    Args:
+        function: takes ``inputs``, returns a tensor or several.
+        inputs: arguments; the tensors that require grad are float64 or complex128, without elements that share memory.
+        eps: the step of the differences.
+        atol, rtol: errors that are allowed.
+        raise_exception: whether a failure raises, or returns False.
+        nondet_tol: how far two backward passes may differ.
+        check_undefined_grad: whether gradients have to be right, too, where some of several outputs have none.
+        fast_mode: whether random projections are compared instead of every entry of the Jacobian.
+
+    Returns:
+        Whether they agree.
+
+    Raises:
+        LawError: they do not; it names the entry, and shows what the formula gives and what the difference.
+        GradientError: an input is not float64 or complex128, or none requires grad.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([0.5, -2.0], dtype=opdsl.float64, requires_grad=True)
+    >>> gradcheck(opdsl.tanh, x)
+    True
+    """
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    check = _Check(function, given, Tolerance(eps, atol, rtol, nondet_tol))
+    try:
+        if fast_mode:
+            check.projections()
+        else:
+            check.entries()
+        check.determinism()
+        if check_undefined_grad:
+            check.undefined()
+    except LawError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    function: Function,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Sequence[Tensor] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Hold second gradients against finite differences of the first.
+
+    Args:
+        function, inputs: see ``gradcheck``.
+        grad_outputs: the outputs' gradients; random ones by default.
+        eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, fast_mode: see ``gradcheck``.
+
+    Returns:
+        Whether they agree.
+
+    Raises:
+        LawError, GradientError: see ``gradcheck``.
+
+    >>> import opdsl
+    >>> x = opdsl.tensor([0.5, -2.0], dtype=opdsl.float64, requires_grad=True)
+    >>> gradgradcheck(lambda x: opdsl.exp(x) * x, x)
+    True
+    """
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    outputs = _differentiable(function(*given))
+    random = numpy.random.default_rng(0)
+    seeds = list(grad_outputs) if grad_outputs is not None else [_random_like(each, random) for each in outputs]
+    seeds = [each.detach().requires_grad_() for each in seeds]
+    count = len(given)
+
+    def first(*arguments: Any) -> tuple[Tensor, ...]:
+        own, gradients = arguments[:count], arguments[count:]
+        wanted = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
+        found = grad(
+            _differentiable(function(*own)), wanted, gradients, create_graph=True, allow_unused=True,
+            materialize_grads=True,
+        )  # fmt: skip
+        return tuple(each for each in found if each.requires_grad)
+
+    return gradcheck(
+        first,
+        [*given, *seeds],
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        fast_mode=fast_mode,
+    )
+
+
+class _Check:
+    """One comparison.
+
+    wanted: places of the inputs whose gradients are checked.
+    """
+
+    def __init__(self, function: Function, inputs: list[Any], tolerance: Tolerance) -> None:
+        self.function = function
+        self.inputs = inputs
+        self.tolerance = tolerance
+        self.name = getattr(function, "__name__", repr(function))
+        self.wanted = [at for at, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
+        if not self.wanted:
+            raise GradientError(f"gradcheck of {self.name}: no input requires grad. Call requires_grad_() on one.")
+        for at in self.wanted:
+            if inputs[at].dtype not in (float64, complex128):
+                raise GradientError(
+                    f"gradcheck of {self.name}: input {at} is {inputs[at].dtype}, in which differences are too coarse. "
+                    "Give float64 or complex128."
+                )
+
+    # ------------------------------------------------------------------------------------------------- evaluating
+
+    def outputs(self) -> list[Tensor]:
+        """The outputs that have gradients, with their history."""
+        return _differentiable(self.function(*self.inputs))
+
+    def gradients(self, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[_Array]:
+        """The gradients of the wanted inputs as real numbers."""
+        found = grad(
+            outputs, [self.inputs[at] for at in self.wanted], seeds, retain_graph=True, allow_unused=True,
+            materialize_grads=True,
+        )  # fmt: skip
+        return [_real(each) for each in found]
+
+    def values_beside(self, place: int, change: _Array) -> list[_Array]:
+        """The outputs, as real numbers, where one input is changed."""
+        tensor = self.inputs[place]
+        moved = tensor.detach().clone()
+        numbers = moved.numpy()
+        numbers[...] = numbers + change
+        given = [moved if at == place else each for at, each in enumerate(self.inputs)]
+        moved.requires_grad_()  # functions that differentiate need it
+        return [_real(each) for each in _differentiable(self.function(*given))]
+
+    def difference(self, place: int, change: _Array) -> list[_Array]:
+        """The derivative of the outputs in a direction of one input."""
+        step = self.tolerance.step
+        above, below = self.values_beside(place, change * step), self.values_beside(place, change * -step)
+        return [(more - less) / (2 * step) for more, less in zip(above, below, strict=True)]
+
+    # ------------------------------------------------------------------------------------------------- comparing
+
+    def entries(self) -> None:
+        """Compare every entry of the Jacobian."""
+        outputs = self.outputs()
+        found = [[self.gradients(outputs, seeds) for seeds in _basis(outputs, at)] for at in range(len(outputs))]
+        for number, place in enumerate(self.wanted):
+            for entry, change in enumerate(_directions(self.inputs[place])):
+                for at, numeric in enumerate(self.difference(place, change)):
+                    analytic = numpy.array([each[number][entry] for each in found[at]])
+                    self.compare(analytic, numeric, at, place, entry)
+
+    def projections(self) -> None:
+        """Compare the Jacobian between random directions of inputs and outputs."""
+        random = numpy.random.default_rng(0)
+        outputs = self.outputs()
+        seeds = [_random_like(each, random) for each in outputs]
+        gradients = self.gradients(outputs, seeds)
+        for number, place in enumerate(self.wanted):
+            direction = _random_like(self.inputs[place], random)
+            numeric = sum(
+                float(_real(seed) @ each)
+                for seed, each in zip(seeds, self.difference(place, direction.numpy()), strict=True)
+            )
+            analytic = float(gradients[number] @ _real(direction))
+            self.compare(numpy.array([analytic]), numpy.array([numeric]), 0, place, 0)
+
+    def compare(self, analytic: _Array, numeric: _Array, output: int, place: int, entry: int) -> None:
+        """Raise for the first entry that is too far off."""
+        close = numpy.isclose(
+            analytic, numeric, atol=self.tolerance.absolute, rtol=self.tolerance.relative, equal_nan=True
+        )
+        if close.all():
+            return
+        row = int(numpy.argmin(close))
+        raise LawError(
+            f"{self.name}: the gradient of output {output} at {row} with respect to input {place} at {entry} is "
+            f"{analytic[row]!r}, but finite differences give {numeric[row]!r}. "
+            "(Entries are counted in row-major order; a complex one counts as two.)"
+        )
+
+    def determinism(self) -> None:
+        """Two passes give the same."""
+        outputs = self.outputs()
+        seeds = [_random_like(each, numpy.random.default_rng(0)) for each in outputs]
+        once, again = self.gradients(outputs, seeds), self.gradients(outputs, seeds)
+        for place, first, second in zip(self.wanted, once, again, strict=True):
+            if first.size and float(numpy.abs(first - second).max()) > self.tolerance.nondeterminism:
+                raise LawError(
+                    f"{self.name}: two backward passes give different gradients of input {place}. "
+                    "Pass nondet_tol= if that is intended."
+                )
+
+    def undefined(self) -> None:
+        """An output whose gradient is undefined counts as one whose gradient is zero."""
+        outputs = self.outputs()
+        for at in range(len(outputs) if len(outputs) > 1 else 0):
+            seeds = [_random_like(each, numpy.random.default_rng(at)) for each in outputs]
+            zeros = [each * 0 if place != at else each for place, each in enumerate(seeds)]
+            alone = self.gradients(outputs[at : at + 1], seeds[at : at + 1])
+            for place, one, other in zip(self.wanted, alone, self.gradients(outputs, zeros), strict=True):
+                if not numpy.allclose(one, other, atol=1e-12, rtol=1e-9, equal_nan=True):
+                    raise LawError(
+                        f"{self.name}: with gradients of output {at} alone, input {place} gets another gradient than "
+                        "with zeros for the other outputs. Undefined gradients (None) have to count as zeros."
+                    )
+
+
+def _differentiable(outputs: Any) -> list[Tensor]:
+    listed = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    return [each for each in listed if isinstance(each, Tensor) and each.requires_grad]
+
+
+def _real(tensor: Tensor) -> _Array:
+    """The elements as real numbers in row-major order."""
+    with no_grad():
+        numbers = numpy.ascontiguousarray(tensor.detach().numpy()).ravel()
+    return numbers.view(numpy.float64) if tensor.dtype.is_complex else numbers.astype(numpy.float64)
+
+
+def _directions(tensor: Tensor) -> Iterator[_Array]:
+    """A unit change for each real number of a tensor."""
+    kind = numpy.complex128 if tensor.dtype.is_complex else numpy.float64
+    for at in range(tensor.numel()):
+        for unit in (1, 1j) if tensor.dtype.is_complex else (1,):
+            change = numpy.zeros(tensor.numel(), kind)
+            change[at] = unit
+            yield change.reshape(tensor.shape)
+
+
+def _basis(outputs: Sequence[Tensor], place: int) -> Iterator[list[Tensor]]:
+    """Gradients of the outputs that pick one real number of one output after the other."""
+    zeros = [each.detach() * 0 for each in outputs]
+    for change in _directions(outputs[place]):
+        seed = zeros[place].clone()
+        seed.numpy()[...] = change
+        yield [seed if at == place else each for at, each in enumerate(zeros)]
+
+
+def _random_like(tensor: Tensor, random: numpy.random.Generator) -> Tensor:
+    made = tensor.detach().clone()
+    numbers = made.numpy()
+    values: Any = random.standard_normal(tensor.shape)
+    if tensor.dtype.is_complex:
+        values = values + 1j * random.standard_normal(tensor.shape)
+    numbers[...] = values
+    return made
