@@ -102,5 +102,5 @@ def unpack_dual(tensor: Tensor) -> UnpackedDual:
     if not level.duals:
         return UnpackedDual(tensor.detach(), None)
     follows = any(each.requires_grad for each in level.tangents)
-    (tangent,) = pushed([tensor], level.duals, level.tangents, create_graph=follows)
-    return UnpackedDual(tensor.detach(), tangent)
+    (found,) = pushed([tensor], level.duals, level.tangents, create_graph=follows)
+    return UnpackedDual(tensor.detach(), found)
