@@ -113,4 +113,3 @@ def cat_derivative(grad, tensors, dim):
         gradients.append(piece.reshape(each.shape) if is_skipped(each) else piece)
         start += length
     return gradients
-
