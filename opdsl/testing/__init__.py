@@ -1,7 +1,8 @@
 """The laws of an operator, checked on samples: for opdsl's own operators and for those of users.
 
 ``check_op(operator)`` makes samples from the schema, or takes the caller's, and holds the operator against every law
-that applies to it; ``gradcheck`` holds the gradients of any function against finite differences. May import: everything below; never PyTorch.
+that applies to it; ``gradcheck`` holds the gradients of any function against finite differences.
+May import: everything below; never PyTorch.
 """
 
 from __future__ import annotations
