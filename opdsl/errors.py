@@ -40,6 +40,10 @@ class NativeYamlError(OpdslError, ValueError):
         self.faults = faults
 
 
+class DialectError(OpdslError, ValueError):
+    """There is no dialect of native_functions.yaml of that name."""
+
+
 class DeclarationError(OpdslError, TypeError, ValueError):
     """A declaration is wrong; the message leads with the file and line of the declaration."""
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from opdsl.cli.dialects import dialect_option, hint, rewrite
 from opdsl.errors import NativeYamlError
-from opdsl.native import NativeFunction, check_text, load_tags, read_derivatives
+from opdsl.native import NativeFunction, check_text, load, load_tags, loads, read_derivatives
 from opdsl.native.known import TAGS
 from opdsl.native.load import read_entries, read_file
 
@@ -21,38 +22,71 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--tags", "tags_file", type=FILE, metavar="FILE", help="The tags that entries may carry, as in tags.yaml."
 )
 @click.option("--derivatives", type=FILE, metavar="FILE", help="Check a derivatives.yaml against the entries, too.")
-def check(files: tuple[Path, ...], tags_file: Path | None, derivatives: Path | None) -> None:
+@dialect_option
+@click.option("--upgrade", "is_upgrade", is_flag=True, help="Rewrite a file of an older release into today's form.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="NEW",
+    help="With --upgrade: write there, not to stdout.",
+)
+def check(
+    files: tuple[Path, ...],
+    tags_file: Path | None,
+    derivatives: Path | None,
+    dialect: str,
+    is_upgrade: bool,
+    output: Path | None,
+) -> None:
     """Check files like native_functions.yaml, and show everything that is wrong with them.
 
     Each fault has its file, line and column, the rule that it breaks, and the offending text underlined; a fault
     between two entries shows both. The exit code is 1 if there is any.
+
+    With --dialect, a file of an older release of PyTorch only has to be readable as such. With --upgrade it is
+    rewritten into today's form, comments and order kept: what was changed is listed, then what needs a person, each
+    with its place. The exit code is 1 if anything does.
     """
     tags = TAGS if tags_file is None else load_tags(tags_file)
-    count = sum(_check(file, tags) for file in files)
+    if is_upgrade:
+        if len(files) > 1:
+            raise click.UsageError("--upgrade takes one file")
+        if rewrite(files[0], output, dialect, tags).needs_person:
+            raise click.exceptions.Exit(1)
+        return
+    if output is not None:
+        raise click.UsageError("-o belongs to --upgrade")
+    count = sum(_check(file, tags, dialect) for file in files)
     if derivatives is not None:
-        count += _check_derivatives(derivatives, files, tags)
+        count += _check_derivatives(derivatives, files, tags, dialect)
     if count:
         click.echo(f"{count} {'fault' if count == 1 else 'faults'}", err=True)
         raise click.exceptions.Exit(1)
     click.echo("no faults", err=True)
 
 
-def _check(file: Path, tags: Container[str]) -> int:
+def _check(file: Path, tags: Container[str], dialect: str) -> int:
     """Show a file's faults; how many there are."""
     try:
         text = read_file(file)
+        if dialect != "today":
+            loads(text, file=str(file), tags=tags, dialect=dialect)
+            return 0
     except NativeYamlError as error:
         click.echo(str(error))
-        return 1
+        return max(len(error.faults), 1)
     faults, source = check_text(text, file=str(file), tags=tags)
     for fault in faults:
         click.echo(fault.shown(source))
+    if faults:
+        hint(file, text)
     return len(faults)
 
 
-def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]) -> int:
+def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> int:
     """Show the faults of derivatives; entries that cannot be read have been shown."""
-    entries = [each for file in files for each in _readable(file, tags)]
+    entries = [each for file in files for each in _readable(file, tags, dialect)]
     try:
         _, faults, source = read_derivatives(read_file(path), entries, file=str(path))
     except NativeYamlError as error:
@@ -63,8 +97,10 @@ def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]
     return len(faults)
 
 
-def _readable(file: Path, tags: Container[str]) -> tuple[NativeFunction, ...]:
+def _readable(file: Path, tags: Container[str], dialect: str) -> tuple[NativeFunction, ...]:
     try:
+        if dialect != "today":
+            return load(file, tags=tags, dialect=dialect)
         return read_entries(read_file(file), tags=tags)[0]
     except NativeYamlError:
         return ()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opdsl.cli.dialects import dialect_option
 from opdsl.cli.modules import load_apart
 from opdsl.cli.operators import load as load_operators
 from opdsl.declare.export import export
@@ -21,7 +22,8 @@ YAML = (".yaml", ".yml")
 @click.argument("old")
 @click.argument("new")
 @click.option("--breaking", is_flag=True, help="Show only what breaks callers.")
-def diff(old: str, new: str, breaking: bool) -> None:
+@dialect_option
+def diff(old: str, new: str, breaking: bool, dialect: str) -> None:
     """Show what changed from OLD to NEW, first what breaks callers.
 
     Each is a file like native_functions.yaml, a module of declarations (my_ops.py, mylib.ops), or the word opdsl for
@@ -29,7 +31,7 @@ def diff(old: str, new: str, breaking: bool) -> None:
     argument or overload, a removed default, a changed alias, a new argument without a default. The exit code is 1 if
     anything does.
     """
-    changes = compare(_entries(old), _entries(new))
+    changes = compare(_entries(old, dialect), _entries(new, dialect))
     broken = [each for each in changes if each.breaks]
     for title, some in (("breaks callers", broken), ("does not break callers", changes[len(broken) :])):
         if some and not (breaking and some is not broken):
@@ -41,13 +43,13 @@ def diff(old: str, new: str, breaking: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _entries(given: str) -> list[NativeFunction]:
+def _entries(given: str, dialect: str) -> list[NativeFunction]:
     """The entries of a file, of a module, or of opdsl."""
     if given == OWN:
         return export(registry, load_operators(()))
     if given.endswith(YAML):
         if not Path(given).is_file():
             raise click.FileError(given, "there is no such file")
-        return list(load(given))
+        return list(load(given, dialect=dialect))
     load_operators(())
     return export(load_apart((given,)))

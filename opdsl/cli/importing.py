@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from opdsl.cli.dialects import dialect_option
 from opdsl.cli.selecting import select_option, selected
 from opdsl.declare.source import write_module
 from opdsl.native import load
@@ -17,6 +18,7 @@ LABEL = "writing declarations"
 @click.command("import", short_help="Write declarations in Python.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
 @select_option
+@dialect_option
 @click.option(
     "-o",
     "--output",
@@ -24,13 +26,13 @@ LABEL = "writing declarations"
     metavar="MODULE.py",
     help="Write there, not to stdout.",
 )
-def import_file(file: Path, selection: Path | None, output: Path | None) -> None:
+def import_file(file: Path, selection: Path | None, dialect: str, output: Path | None) -> None:
     """Write the operators of a file like native_functions.yaml as declarations in Python.
 
     In-place and out= entries that their functional operator derives are folded into its declaration. Exporting the
     module gives the entries back: opdsl export --module MODULE.py.
     """
-    entries = selected(load(file), selection)
+    entries = selected(load(file, dialect=dialect), selection)
     with click.progressbar(length=len(entries), label=LABEL, file=sys.stderr, update_min_steps=100) as bar:
         written = write_module(entries, file=file.name, progress=lambda *_: bar.update(1))
     if output is None:

@@ -8,6 +8,7 @@ May import: ``opdsl.errors``, ``opdsl.schema``; PyYAML only when a text is read.
 from __future__ import annotations
 
 from opdsl.native.derivatives import Derivative, Formula, FormulaKind, load_derivatives, read_derivatives
+from opdsl.native.dialects import Change, Dialect, Upgrade, detect, upgrade
 from opdsl.native.dump import dumps
 from opdsl.native.entry import (
     Delegate,
@@ -25,16 +26,18 @@ from opdsl.native.entry import (
 from opdsl.native.generated import generated
 from opdsl.native.groups import VariantGroup, ViewGroup, structured_groups, variant_groups, view_groups
 from opdsl.native.json_form import json_schema, to_json
-from opdsl.native.load import load, loads
+from opdsl.native.loading import load, loads
 from opdsl.native.rules import check, check_text
 from opdsl.native.selection import SelectedOperator, Selection, load_selection, select
 from opdsl.native.source import Fault, Location
 from opdsl.native.tags import load_tags
 
 __all__ = [
+    "Change",
     "Delegate",
     "Derivative",
     "DeviceCheck",
+    "Dialect",
     "DispatchEntry",
     "Fault",
     "Formula",
@@ -49,11 +52,13 @@ __all__ = [
     "Structured",
     "UfuncInnerLoop",
     "UfuncKey",
+    "Upgrade",
     "Variant",
     "VariantGroup",
     "ViewGroup",
     "check",
     "check_text",
+    "detect",
     "dumps",
     "generated",
     "json_schema",
@@ -66,6 +71,7 @@ __all__ = [
     "select",
     "structured_groups",
     "to_json",
+    "upgrade",
     "variant_groups",
     "view_groups",
 ]

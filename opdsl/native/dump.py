@@ -79,7 +79,8 @@ class Layout:
         """The empty lines and comments between an entry and the one before it."""
         place = self.places[id(origin.mapping)]
         start = self._content_end(place - 1) if place > 0 else 0
-        return _without_markers(self.text[start : self._line_start(origin.mapping)])
+        lines = self.text[start : self._line_start(origin.mapping)].splitlines(keepends=True)
+        return "".join(line for line in lines if line.lstrip()[:1] in ("", "#"))
 
     def own(self, origin: Origin) -> str:
         """The lines of an entry."""

@@ -27,6 +27,7 @@ from opdsl.native.entry import (
 )
 from opdsl.native.known import DISPATCH_KEYS, DTYPE_CLASSES, DTYPES, TAGS
 from opdsl.native.nodes import read_nodes
+from opdsl.native.retired import FORMER_TYPES, RETIRED_KEYS, RETIRED_TYPES
 from opdsl.native.source import Fault, Location, Mapping, Node, Origin, Scalar, Sequence, Source, fault_at
 from opdsl.schema import Argument, OperatorName, examine_schema, parse_argument, parse_operator_name
 
@@ -63,17 +64,6 @@ USUAL_VARIANTS = {
 Member = TypeVar("Member", bound=enum.Enum)
 
 
-def load(path: str | PathLike[str], *, tags: Container[str] = TAGS) -> tuple[NativeFunction, ...]:
-    """Reads a file like native_functions.yaml.
-
-    path: the file, in UTF-8.
-    tags: the tags that entries may carry.
-
-    Raises NativeYamlError with all faults of all entries, each with its place; OSError where the file cannot be read.
-    """
-    return loads(read_file(path), file=fspath(path), tags=tags)
-
-
 def read_file(path: str | PathLike[str]) -> str:
     """The text of a file in UTF-8. Raises NativeYamlError where it is something else."""
     with open(path, "rb") as file:
@@ -87,15 +77,8 @@ def read_file(path: str | PathLike[str]) -> str:
         raise NativeYamlError(f"{location}: {fault.message} [YAML]", faults=(fault,)) from None
 
 
-def loads(text: str, *, file: str = "<string>", tags: Container[str] = TAGS) -> tuple[NativeFunction, ...]:
-    """Reads the text of a file like native_functions.yaml; ``file`` is what locations call it.
-
-    Raises NativeYamlError with all faults of all entries, each with its place.
-
-    >>> [entry] = loads("- func: relu(Tensor self) -> Tensor")
-    >>> str(entry.schema), str(entry.location())
-    ('relu(Tensor self) -> Tensor', '<string>:1:3')
-    """
+def read_today(text: str, *, file: str = "<string>", tags: Container[str] = TAGS) -> tuple[NativeFunction, ...]:
+    """The entries of a text in today's form. Raises NativeYamlError with all faults, each with its place."""
     entries, faults, source = read_entries(text, file=file, tags=tags)
     if faults:
         raise error_of(source, faults)
@@ -107,14 +90,18 @@ def read_entries(
 ) -> tuple[tuple[NativeFunction, ...], list[Fault], Source]:
     """The entries whose schemas can be read, the faults, and the source to show them in, for callers who go on."""
     source = Source(file, text)
-    document = read_nodes(source)
     reading = Reading(source, tags)
+    return entries_of(reading, read_nodes(source)), reading.faults, source
+
+
+def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction, ...]:
+    """The entries of a document whose schemas can be read; faults go to ``reading``."""
     if document is None:
-        return (), [], source
+        return ()
     if not isinstance(document, Sequence):
         reading.fault("INV-17", "the file is a list of entries, each beginning with '- func:'", document)
-        return (), reading.faults, source
-    source.entries = document.items
+        return ()
+    reading.source.entries = document.items
     entries = []
     for node in document.items:
         entry = _entry(reading, node)
@@ -122,7 +109,7 @@ def read_entries(
             entries.append(entry)
         if len(reading.faults) >= MOST_FAULTS:
             break
-    return tuple(entries), reading.faults, source
+    return tuple(entries)
 
 
 def error_of(source: Source, faults: list[Fault]) -> NativeYamlError:
@@ -135,19 +122,27 @@ def error_of(source: Source, faults: list[Fault]) -> NativeYamlError:
 
 
 class Reading:
-    """What readers of values need: the source, the tags that may be used, and where faults go."""
+    """What readers of values need: the source, the tags that may be used, and where faults go.
 
-    __slots__ = ("faults", "source", "tags")
+    former_types: types of schemas that are no more, and are read all the same.
+    """
+
+    __slots__ = ("faults", "former_types", "source", "tags")
 
     def __init__(self, source: Source, tags: Container[str]) -> None:
         self.source = source
         self.tags = tags
+        self.former_types: Container[str] = ()
         self.faults: list[Fault] = []
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
         """Notes a fault at a node, or at a part of its text."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(fault_at(self.source, rule, message, node, start, end))
+
+    def violation(self, rule: str, message: str, node: Node, start: int, end: int) -> None:
+        """Notes a rule that a schema breaks which can be read."""
+        self.fault(rule, message, node, start, end)
 
 
 # ------------------------------------------------------------------------------------------------------------- entries
@@ -163,7 +158,7 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
     for key, value in node.pairs:
         reader = READERS.get(key.text)
         if reader is None:
-            reading.fault("INV-17", f"{key.text!r} is no key of an entry{_meant(reading, key.text, READERS)}", key)
+            reading.fault("INV-17", f"{key.text!r} is no key of an entry{_former_key(reading, key.text)}", key)
         elif key.text in nodes:
             reading.fault("INV-17", f"the key {key.text} is given twice", key)
         else:
@@ -256,12 +251,14 @@ def _schema(reading: Reading, node: Node) -> object:
     if text is None:
         return None
     try:
-        schema, violations = examine_schema(text)
+        schema, violations = examine_schema(text, reading.former_types)
     except SchemaError as error:
-        reading.fault(error.rule, str(error).split(" [", 1)[0].split("\n", 1)[0], node, error.start, error.end)
+        message = str(error).split(" [", 1)[0].split("\n", 1)[0]
+        message = _former_type(text[error.start : error.end]) or message
+        reading.fault(error.rule, message, node, error.start, error.end)
         return None
     for violation in violations:
-        reading.fault(violation.rule, f"{schema.name}: {violation.message}", node, *violation.span(schema))
+        reading.violation(violation.rule, f"{schema.name}: {violation.message}", node, *violation.span(schema))
     return schema
 
 
@@ -483,6 +480,19 @@ FIELDS = {"func": "schema", "structured_inherits": "inherits", "ufunc_inner_loop
 @cache
 def _not_text() -> re.Pattern[str]:
     return re.compile(NOT_TEXT)
+
+
+def _former_key(reading: Reading, name: str) -> str:
+    """What became of a key, or which one was probably meant, as part of a message."""
+    return f" today: it {RETIRED_KEYS[name]}" if name in RETIRED_KEYS else _meant(reading, name, READERS)
+
+
+def _former_type(name: str) -> str:
+    """What became of a type; empty for what never was one."""
+    if name in RETIRED_TYPES:
+        return f"{name} is no schema type today: it {RETIRED_TYPES[name]}"
+    base, tail, until = FORMER_TYPES.get(name, ("", "", ""))
+    return f"{name} is no schema type since PyTorch {until}: write {base}{tail}" if base else ""
 
 
 def _meant(reading: Reading, name: str, known: Iterable[str]) -> str:

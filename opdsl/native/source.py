@@ -89,6 +89,10 @@ class Origin:
         """Notes which value was read here."""
         self._owner = weakref.ref(entry)
 
+    def was_rewritten(self) -> None:
+        """Notes that the value is not quite what stands here: an older dialect's text was read by today's rules."""
+        self._owner = None
+
     def is_of(self, entry: object) -> bool:
         """Whether this very value was read here; one changed with ``attrs.evolve`` only has its origin from there."""
         return self._owner is not None and self._owner() is entry

@@ -6,7 +6,7 @@ The text has one form only, the one that ``str`` of the values gives back, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from typing import NoReturn, TypeVar
 
@@ -24,7 +24,7 @@ from opdsl.schema.invariants import (
     value_alias_faults,
 )
 from opdsl.schema.model import Argument, Default, DefaultValue, FunctionSchema, OperatorName, Return, Symbol
-from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, ListType, OptionalType, Type
+from opdsl.schema.types import CLASS_PREFIX, BaseType, ClassType, FormerType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
 
 WORD = r"[A-Za-z0-9_]+"
@@ -61,12 +61,14 @@ def parse_schema(text: str) -> FunctionSchema:
     return parsed
 
 
-def examine_schema(text: str) -> tuple[FunctionSchema, list[Violation]]:
+def examine_schema(text: str, former: Container[str] = ()) -> tuple[FunctionSchema, list[Violation]]:
     """Reads a schema by the grammar, and gives the rules that it breaks along with it.
+
+    former: base types that are no more, and are read all the same.
 
     Raises SchemaError when it breaks the grammar.
     """
-    cursor = Cursor(text)
+    cursor = Cursor(text, former)
     parsed = schema(cursor)
     return parsed, check(parsed) if cursor.has_doubtful_parts else check_relations(parsed)
 
@@ -108,12 +110,13 @@ def parse_argument(text: str) -> Argument:
 class Cursor:
     """A place in a text, with what the grammar asks of it."""
 
-    __slots__ = ("has_doubtful_parts", "position", "text")
+    __slots__ = ("former", "has_doubtful_parts", "position", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, former: Container[str] = ()) -> None:
         if not isinstance(text, str):
             raise SchemaError(f"a schema is text (got {type(text).__name__})", rule="INV-2")
         self.text = text
+        self.former = former
         self.position = 0
         self.has_doubtful_parts = False
 
@@ -233,7 +236,7 @@ def remembered_argument(cursor: Cursor, last: int) -> Argument:
     value = argument(cursor)
     if cursor.position != end or any(_argument_faults(value)):
         cursor.has_doubtful_parts = True
-    elif len(_arguments) < MOST_REMEMBERED:
+    elif len(_arguments) < MOST_REMEMBERED and not cursor.former:
         _arguments[text] = value
     return value
 
@@ -270,6 +273,9 @@ def base_type(cursor: Cursor) -> BaseType | ClassType:
     name = cursor.read(IDENTIFIER, "a type", "INV-5")
     known = BASE_TYPES.get(name)
     if not isinstance(known, BaseType):
+        name += "*" if cursor.former and cursor.accept("*") else ""
+        if name in cursor.former:
+            return FormerType(name)
         cursor.fail(f"{name} is no schema type{_meant(name)}", start, cursor.position, "INV-5")
     return known
 
@@ -355,7 +361,7 @@ def remembered_returns(cursor: Cursor) -> tuple[Return, ...]:
     values = returns(cursor)
     if any(fault for one in values for fault in (*type_faults(one.type), *value_alias_faults(one))):
         cursor.has_doubtful_parts = True
-    elif cursor.position == len(cursor.text) and len(_returns) < MOST_REMEMBERED:
+    elif cursor.position == len(cursor.text) and len(_returns) < MOST_REMEMBERED and not cursor.former:
         _returns[text] = values
     return values
 

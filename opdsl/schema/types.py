@@ -65,6 +65,14 @@ class ClassType:
 
 
 @attrs.frozen
+class FormerType(ClassType):
+    """A base type that PyTorch had once, by its name; schemas of today do not have it."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@attrs.frozen
 class ListType:
     """A list: ``element[]``, or ``element[size]``, which also takes a single element and repeats it."""
 

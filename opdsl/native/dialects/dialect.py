@@ -1,0 +1,88 @@
+"""The forms that native_functions.yaml has had, one after the other."""
+
+from __future__ import annotations
+
+import attrs
+
+from opdsl.errors import DialectError
+
+Version = tuple[int, ...]
+
+
+@attrs.frozen
+class Dialect:
+    """What the file was like in a run of PyTorch's releases.
+
+    name: the first of them.
+    last: the last one; None for the form of today.
+    says: what is particular to it.
+    is_method_by_default: whether an entry without ``variants`` is a function and a method, not a function only.
+    has_unnamed_overloads: whether several operators have one name, and their arguments alone tell them apart.
+    """
+
+    name: str
+    last: str | None
+    says: str
+    is_method_by_default: bool = False
+    has_unnamed_overloads: bool = False
+
+    def __str__(self) -> str:
+        return f"PyTorch {self.name} to {self.last}" if self.last else "today"
+
+
+TODAY = Dialect("2.13", None, "overloads, alias annotations and tags are written out")
+
+DIALECTS = (
+    Dialect("0.4", "0.4.1", "types of C++; both variants by default", True, True),
+    Dialect("1.0", "1.0.1", "types of C++; only names tell what is written", False, True),
+    Dialect("1.1", "1.3.1", "schema types and annotations; overloads without names", False, True),
+    Dialect("1.4", "1.8.1", "overloads with names; keys of the dispatcher's making"),
+    Dialect("1.9", "2.12.1", "named dimensions; fewer rules between entries"),
+    TODAY,
+)
+"""All dialects, oldest first."""
+
+DETECT = "detect"
+"""What stands for the dialect of a text where it shall be found out."""
+
+
+def version_of(text: str) -> Version:
+    """A version as numbers that compare.
+
+    >>> version_of("1.10.0") > version_of("1.9.1")
+    True
+    """
+    return tuple(int(part) for part in text.split("."))
+
+
+def dialect_of(text: str) -> Dialect:
+    """The dialect of a release of PyTorch, like ``1.5.1``, or ``today``.
+
+    Raises DialectError where there is no such release.
+
+    >>> dialect_of("1.5.1").name
+    '1.4'
+    """
+    if text == "today":
+        return TODAY
+    parts = text.split(".")
+    if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
+        raise DialectError(f"a dialect is a version of PyTorch, like 1.5, or detect, or today (got {text!r})")
+    given = version_of(text)
+    if given < version_of(DIALECTS[0].name):
+        raise DialectError(f"the oldest dialect is that of PyTorch {DIALECTS[0].name} (got {text})")
+    return next(each for each in reversed(DIALECTS) if given[:2] >= version_of(each.name))
+
+
+def detected(oldest: str | None, newest: str | None) -> Dialect:
+    """The dialect of a text by what is in it.
+
+    oldest: the first release that has the newest thing in the text.
+    newest: the last release that has the oldest thing; where that was before, the thing was left behind by mistake.
+    """
+    if newest is None:
+        return TODAY
+    latest = next(each for each in DIALECTS if each.last is None or version_of(each.last) >= version_of(newest))
+    if oldest is None or version_of(oldest) <= version_of(newest):
+        return latest
+    return dialect_of(oldest)

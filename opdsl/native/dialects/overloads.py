@@ -1,0 +1,146 @@
+"""Names for overloads that had none: operators of one name, which only their arguments told apart.
+
+An overload is named after what its arguments have that those of the others do not: ``sum.dim``, ``add.Scalar``. An
+in-place operator has the overload of its functional variant, and an out variant that and ``_out``. The names do not
+depend on the order of the file, and those that entries have already stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opdsl.native.dialects.draft import Draft
+from opdsl.native.dialects.signature import Parameter, Signature
+from opdsl.schema import OperatorName
+
+WORDS = {"int[]": "IntList", "Tensor[]": "TensorList", "float[]": "FloatList", "Dimname[]": "names"}
+"""How lists are called in names of overloads."""
+
+OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+Key = tuple[tuple[str, str], ...]
+
+
+def name_overloads(drafts: Iterable[Draft], last: str) -> None:
+    """Names overloads in all packets where an operator's name is not its own.
+
+    last: the last release of PyTorch that had overloads without names.
+    """
+    packets: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        if draft.signature is not None:
+            packets.setdefault(_functional_base(draft.signature), []).append(draft)
+    for members in packets.values():
+        names = [(each.signature.name, each.signature.overload) for each in members if each.signature is not None]
+        if len(set(names)) < len(names) or _has_unnamed_out(members):
+            _name_packet(members, last)
+
+
+def _has_unnamed_out(members: list[Draft]) -> bool:
+    return any(each.signature is not None and each.signature.out and not each.signature.overload for each in members)
+
+
+class Taken:
+    """The names that are in use, as (name, overload) pairs."""
+
+    def __init__(self, signatures: Iterable[Signature] = ()) -> None:
+        self._pairs = {(each.name, each.overload) for each in signatures}
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def __contains__(self, pair: tuple[str, str]) -> bool:
+        return pair in self._pairs
+
+    def take(self, name: str, overload: str) -> str:
+        """The overload, with a number where it is in use already."""
+        found, number = overload, self._numbers.get((name, overload), 1)
+        while (name, found) in self._pairs:
+            number += 1
+            found = _joined(overload, str(number))
+        self._numbers[name, overload] = number
+        self._pairs.add((name, found))
+        return found
+
+
+def _name_packet(members: list[Draft], last: str) -> None:
+    """Names the overloads of one packet."""
+    kinds: dict[str, list[Signature]] = {"": [], "inplace": [], "out": []}
+    drafts: dict[int, Draft] = {}
+    for draft in members:
+        if draft.signature is not None:
+            drafts[id(draft.signature)] = draft
+            kinds[_kind(draft.signature)].append(draft.signature)
+    taken = Taken(each for signatures in kinds.values() for each in signatures if each.is_named)
+    chosen = _names(kinds[""], taken)
+    by_arguments = {_key(each): chosen[id(each)] for each in reversed(kinds[""])}
+    for kind, suffix in (("inplace", ""), ("out", "out")):
+        named = _names([each for each in kinds[kind] if _key(each) not in by_arguments], Taken())
+        for each in kinds[kind]:
+            name = by_arguments.get(_key(each), named.get(id(each), ""))
+            chosen[id(each)] = each.overload if each.is_named else taken.take(each.name, _joined(name, suffix))
+    for each in (one for signatures in kinds.values() for one in signatures):
+        _rename(drafts[id(each)], each, chosen[id(each)], last)
+
+
+def _rename(draft: Draft, signature: Signature, overload: str, last: str) -> None:
+    if overload != signature.overload:
+        signature.overload = overload
+        draft.note(f"an overload of {signature.name} without a name of its own is {signature.name}.{overload}", last)
+
+
+def _names(signatures: list[Signature], taken: Taken) -> dict[int, str]:
+    """Names for those without one, by what sets their arguments apart from the others'."""
+    keys = [_key(each) for each in signatures]
+    common = set(keys[0]).intersection(*keys) if keys else set()
+    types: dict[str, set[str]] = {}
+    for name, type in (pair for key in keys for pair in key):
+        types.setdefault(name, set()).add(type)
+    words = {
+        id(each): [_word(*pair, types) for pair in key if pair not in common]
+        for each, key in zip(signatures, keys, strict=True)
+    }
+    found = {id(each): each.overload for each in signatures}
+    for each in sorted(signatures, key=lambda one: (len(words[id(one)]), words[id(one)], str(one))):
+        if not each.is_named:
+            listed = words[id(each)]
+            names = ["_".join(listed[:count]) for count in range(min(1, len(listed)), len(listed) + 1)]
+            names += [_joined(names[-1], OPTIONS[0])] if _has_options(each) else []
+            name = next((one for one in names if (each.name, one) not in taken), names[-1])
+            found[id(each)] = taken.take(each.name, name)
+    return found
+
+
+def _word(name: str, type: str, types: dict[str, set[str]]) -> str:
+    """What an argument gives to a name: its type where others have one of its name, else its name."""
+    if len(types[name]) == 1:
+        return name
+    plain = type.rstrip("?")
+    unsized = f"{plain[: plain.find('[')]}[]" if plain.endswith("]") else plain
+    return WORDS.get(unsized, "".join(character for character in plain if character.isalnum()))
+
+
+def _joined(first: str, second: str) -> str:
+    return "_".join(each for each in (first, second) if each)
+
+
+def _key(signature: Signature) -> Key:
+    """The arguments that tell overloads apart: neither out arguments nor TensorOptions."""
+    return tuple((each.name, each.type) for each in signature.arguments if not _is_shared(each, signature))
+
+
+def _is_shared(argument: Parameter, signature: Signature) -> bool:
+    is_option = argument.name in OPTIONS and _has_options(signature)
+    return is_option or (argument.is_written and argument in signature.keyword_only)
+
+
+def _has_options(signature: Signature) -> bool:
+    return set(OPTIONS) <= {each.name for each in signature.keyword_only}
+
+
+def _kind(signature: Signature) -> str:
+    if OperatorName(None, signature.name).is_inplace:
+        return "inplace"
+    return "out" if signature.out else ""
+
+
+def _functional_base(signature: Signature) -> str:
+    return OperatorName(None, signature.name).functional_base

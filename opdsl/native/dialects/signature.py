@@ -1,0 +1,236 @@
+"""``func`` of any age, taken apart: a lenient grammar that knows no types, and prints what it has in today's form.
+
+``signature = name ["." overload] "(" [parameter {"," parameter}] ")" ["->" returns]``, with spaces anywhere.
+"""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+
+import attrs
+
+from opdsl.errors import SchemaError
+from opdsl.schema.parser import MOST_PARTS
+
+OPENING, CLOSING = "([{<", ")]}>"
+DEEPEST = 16
+
+
+@attrs.define
+class Parameter:
+    """An argument or a return.
+
+    base: the type without what stands behind it, ``IntList``.
+    tail: question marks and brackets, ``[2]?``.
+    alias: what the annotation says, ``a!``.
+    start, end: where it stands in the text.
+    """
+
+    base: str
+    tail: str
+    alias: str | None
+    name: str
+    default: str | None = None
+    start: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        alias = "" if self.alias is None else f"({self.alias})"
+        name = f" {self.name}" if self.name else ""
+        return f"{self.base}{alias}{self.tail}{name}" + ("" if self.default is None else f"={self.default}")
+
+    @property
+    def type(self) -> str:
+        """The type without its annotation."""
+        return self.base + self.tail
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the annotation says so."""
+        return self.alias is not None and self.alias.partition("->")[0].rstrip().endswith("!")
+
+
+@attrs.define
+class Signature:
+    """What ``func`` says.
+
+    keyword_only: the arguments after ``*``, the out arguments among them.
+    returns: None where nothing is said, not even that there is none.
+    is_named: whether the overload stood in the text.
+    """
+
+    name: str
+    overload: str
+    positional: list[Parameter]
+    keyword_only: list[Parameter]
+    returns: list[Parameter] | None
+    is_named: bool = False
+
+    def __str__(self) -> str:
+        name = f"{self.name}.{self.overload}" if self.overload else self.name
+        star = ["*"] if self.keyword_only else []
+        arguments = ", ".join([*map(str, self.positional), *star, *map(str, self.keyword_only)])
+        returns = ", ".join(map(str, self.returns or ()))
+        return f"{name}({arguments}) -> {returns if len(self.returns or ()) == 1 else f'({returns})'}"
+
+    @property
+    def arguments(self) -> list[Parameter]:
+        """All arguments."""
+        return self.positional + self.keyword_only
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """All arguments and returns."""
+        return self.arguments + (self.returns or [])
+
+    @property
+    def out(self) -> list[Parameter]:
+        """The out arguments."""
+        return [each for each in self.keyword_only if each.is_written]
+
+    @property
+    def has_self(self) -> bool:
+        """Whether it can be a method."""
+        return any(each.name == "self" for each in self.positional)
+
+    def free_letters(self) -> list[str]:
+        """The names of alias sets that are not in use."""
+        used = "".join(each.alias or "" for each in self.parameters)
+        return [letter for letter in ascii_lowercase if letter not in used]
+
+
+def parse_signature(text: str) -> Signature:
+    """Takes a text apart. Raises SchemaError where its parentheses or commas make no sense.
+
+    >>> str(parse_signature("f( IntList[2] x={0,1} ,Tensor?(a!) y)->(Tensor,Tensor  z)"))
+    'f(IntList[2] x={0,1}, Tensor(a!)? y) -> (Tensor, Tensor z)'
+    """
+    opening = text.find("(")
+    if opening < 0:
+        raise _error("expected '(' after the operator's name", len(text), len(text) + 1)
+    closing = _end_of_group(text, opening)
+    name, _, overload = text[:opening].strip().partition(".")
+    positional: list[Parameter] = []
+    keyword_only: list[Parameter] = []
+    target = positional
+    for start, end in _pieces(text, opening + 1, closing):
+        if text[start:end] != "*":
+            target.append(_parameter(text, start, end))
+        elif target is keyword_only:
+            raise _error("only one * may stand among the arguments", start, end)
+        else:
+            target = keyword_only
+    return Signature(name, overload, positional, keyword_only, _returns(text, closing + 1), bool(overload))
+
+
+def _returns(text: str, start: int) -> list[Parameter] | None:
+    """What stands behind the arguments."""
+    rest = text[start:].lstrip()
+    if not rest:
+        return None
+    if not rest.startswith("->"):
+        raise _error("expected '->' before the returns", start, len(text))
+    first = start + text[start:].index("->") + 2
+    while text[first : first + 1] == " ":
+        first += 1
+    last = len(text.rstrip())
+    if text.startswith("(", first) and _end_of_group(text, first) == last - 1:
+        first, last = first + 1, last - 1
+    found = [_parameter(text, *piece, is_return=True) for piece in _pieces(text, first, last)]
+    return [each for each in found if each.base != "void" or each.tail]
+
+
+def _parameter(text: str, start: int, end: int, is_return: bool = False) -> Parameter:
+    """``type name[=default]``; the type's annotation may stand behind what follows Tensor."""
+    declared, equals, default = _split_default(text[start:end])
+    type, name = _split_name(declared.rstrip(), is_return)
+    if name.startswith("*"):
+        type, name = f"{type}*", name[1:].strip()
+    if not type or not (name or is_return):
+        raise _error("expected a type and a name", start, end)
+    opening = type.find("(")
+    alias, behind = None, ""
+    if opening >= 0:
+        closing = _end_of_group(type, opening, start)
+        alias, behind, type = type[opening + 1 : closing].strip(), type[closing + 1 :], type[:opening]
+    base, tail = _split_tail("".join(type.split()))
+    whole_tail = tail + "".join(behind.split())
+    return Parameter(base, whole_tail, alias, name, default.strip() if equals else None, start, end)
+
+
+def _split_default(text: str) -> tuple[str, str, str]:
+    """What stands before and after the first equals sign."""
+    before, equals, after = text.partition("=")
+    return before, equals, after
+
+
+def _split_name(text: str, is_return: bool) -> tuple[str, str]:
+    """The type and the name, which stands last; a return may have none."""
+    position = len(text)
+    while position and (text[position - 1].isalnum() or text[position - 1] == "_"):
+        position -= 1
+    before, name = text[:position].rstrip(), text[position:]
+    if before.endswith("*") and name:
+        return before, name
+    if not before or text[position - 1 : position] not in (" ", "\t", ")", "]", "?", "!", ">"):
+        return (text, "") if is_return else ("", text)
+    return before, name
+
+
+def _split_tail(type: str) -> tuple[str, str]:
+    """A type's base, and the question marks and brackets behind it.
+
+    >>> _split_tail("std::array<bool,3>?")
+    ('std::array<bool,3>', '?')
+    """
+    start = type.rfind(">") + 1
+    ends = [place for place in (type.find("?", start), type.find("[", start)) if place >= 0]
+    end = min(ends, default=len(type))
+    return type[:end], type[end:]
+
+
+def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The places between the commas that stand in no parentheses, without the spaces around them."""
+    found: list[tuple[int, int]] = []
+    depth, first, quote = 0, start, ""
+    for position in range(start, end + 1):
+        character = text[position] if position < end else ","
+        if quote and position < end:
+            is_escaped = text[position - 1] == "\\"
+            quote = "" if character == quote and not is_escaped else quote
+        elif character in "'\"":
+            quote = character
+        elif character in OPENING:
+            depth += 1
+        elif character in CLOSING and not text.startswith("->", position - 1):
+            depth -= 1
+        elif character == "," and (depth == 0 or position == end):
+            piece = text[first:position]
+            place = first + len(piece) - len(piece.lstrip())
+            found.append((place, max(place, first + len(piece.rstrip()))))
+            first = position + 1
+            if len(found) > MOST_PARTS:
+                raise _error(f"an operator takes at most {MOST_PARTS} arguments", start, end)
+    if len(found) == 1 and found[0][0] >= found[0][1]:
+        return []
+    for begin, last in found:
+        if begin >= last:
+            raise _error("expected an argument between the commas", min(begin, len(text)), begin + 1)
+    return found
+
+
+def _end_of_group(text: str, opening: int, shift: int = 0) -> int:
+    """Where the parenthesis at a place is closed."""
+    depth = 0
+    for position in range(opening, len(text)):
+        character = text[position]
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return position
+        if depth > DEEPEST:
+            break
+    raise _error("this parenthesis is not closed", shift + opening, shift + opening + 1)
+
+
+def _error(message: str, start: int, end: int) -> SchemaError:
+    return SchemaError(message, rule="INV-2", start=start, end=max(end, start + 1))

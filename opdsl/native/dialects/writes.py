@@ -1,0 +1,90 @@
+"""Alias annotations: writes that only a name told, shorthands, and annotations that stood elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+from opdsl.native.dialects.draft import Draft
+from opdsl.native.dialects.signature import Parameter, Signature
+from opdsl.native.retired import CPP
+from opdsl.schema import OperatorName
+
+OUT = "_out"
+TENSOR = "Tensor"
+SHORTHAND = "Tensor!"
+
+RESULT = re.compile(r"result([0-9]*)")
+"""The names that out arguments had by a rule; today's rule is ``out``, ``out0``, ``out1``."""
+
+
+def annotate(draft: Draft) -> None:
+    """Writes an entry's annotations as today."""
+    signature = draft.signature
+    assert signature is not None, "asked of entries whose schema could be read"
+    _move_behind_tensor(draft, signature)
+    _spell_shorthand(draft, signature)
+    if signature.name.endswith(OUT) and not signature.overload and not signature.out:
+        _move_out_arguments(draft, signature)
+    elif OperatorName(None, signature.name).is_inplace:
+        _annotate_self(draft, signature)
+
+
+def _move_behind_tensor(draft: Draft, signature: Signature) -> None:
+    """``Tensor?(a!)`` is ``Tensor(a!)?``; taking the text apart has moved it already."""
+    text = draft.func.text if draft.func is not None else ""
+    for each in signature.parameters:
+        if each.alias is not None and each.tail and f"{each.type}(" in text[each.start : each.end]:
+            draft.note(f"{each.type}({each.alias}) is {each.base}({each.alias}){each.tail} today", "1.3.1")
+
+
+def _spell_shorthand(draft: Draft, signature: Signature) -> None:
+    """``Tensor!`` is written, and in an alias set of its own; returned, it is the out arguments, or else these."""
+    arguments = [each for each in signature.arguments if each.base == SHORTHAND]
+    if not arguments:
+        return
+    for each, letter in zip(arguments, signature.free_letters(), strict=False):
+        each.base, each.alias = TENSOR, f"{letter}!"
+        draft.note(f"Tensor! {each.name} is {TENSOR}({each.alias}) {each.name} today", "2.12.1")
+    returned = [each for each in signature.returns or () if each.base == SHORTHAND]
+    written = sorted(arguments, key=lambda each: each not in signature.out)
+    for value, argument in zip(returned, written, strict=False):
+        value.base, value.alias = TENSOR, argument.alias
+
+
+def _annotate_self(draft: Draft, signature: Signature) -> None:
+    """``abs_(Tensor self) -> Tensor`` writes ``self`` and returns it."""
+    own = next((each for each in signature.positional if each.name == "self"), None)
+    if own is None or own.alias is not None or own.base != TENSOR:
+        return
+    own.alias = f"{signature.free_letters()[0]}!"
+    for each in (signature.returns or [])[:1]:
+        if each.alias is None and each.type == own.type:
+            each.alias = own.alias
+    draft.note(f"the name {signature.name} tells that self is written: {own}", CPP)
+
+
+def _move_out_arguments(draft: Draft, signature: Signature) -> None:
+    """``abs_out(Tensor result, Tensor self) -> Tensor`` is an overload of ``abs`` whose out arguments come last."""
+    returns = signature.returns or []
+    out = signature.positional[: len(returns)]
+    if not out or len(out) < len(returns) or any(each.base != TENSOR for each in (*out, *returns)):
+        return
+    former = f"{signature.name}({', '.join(map(str, out))}, ...)"
+    del signature.positional[: len(returns)]
+    for argument, value, letter in zip(out, returns, signature.free_letters(), strict=False):
+        argument.alias = value.alias = f"{letter}!"
+        _name_out(argument, signature)
+    signature.keyword_only += out
+    signature.name = signature.name.removesuffix(OUT)
+    signature.overload = "out"
+    draft.note(f"{former} is {signature.name}.out(..., *, {', '.join(map(str, out))}) today", CPP)
+    if draft.has("variants") and draft.text("variants") != "function":
+        draft.put("variants", "function")
+
+
+def _name_out(argument: Parameter, signature: Signature) -> None:
+    """``result`` and ``result0`` are ``out`` and ``out0``, where no other argument is."""
+    found = RESULT.fullmatch(argument.name)
+    name = f"out{found[1]}" if found else argument.name
+    if name not in [each.name for each in signature.arguments]:
+        argument.name = name

@@ -1,0 +1,46 @@
+"""``load`` and ``loads``: the entries of a file or text like native_functions.yaml, of today's form or an older one."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from os import PathLike, fspath
+
+from opdsl.native.dialects import load_older
+from opdsl.native.entry import NativeFunction
+from opdsl.native.known import TAGS
+from opdsl.native.load import read_file, read_today
+
+
+def load(
+    path: str | PathLike[str], *, tags: Container[str] = TAGS, dialect: str = "today"
+) -> tuple[NativeFunction, ...]:
+    """Reads a file like native_functions.yaml.
+
+    path: the file, in UTF-8.
+    tags: the tags that entries may carry.
+    dialect: the release of PyTorch whose form the file has, from ``0.4`` on, or ``detect``. Entries of an older one
+        are read as ``dialects.upgrade`` would write them; rules that only today's form has are left to ``check``.
+
+    Raises NativeYamlError with all faults of all entries, each with its place; DialectError where there is no such
+    release; OSError where the file cannot be read.
+    """
+    return loads(read_file(path), file=fspath(path), tags=tags, dialect=dialect)
+
+
+def loads(
+    text: str, *, file: str = "<string>", tags: Container[str] = TAGS, dialect: str = "today"
+) -> tuple[NativeFunction, ...]:
+    """Reads the text of a file like native_functions.yaml; ``file`` is what locations call it, the rest as in ``load``.
+
+    Raises NativeYamlError with all faults of all entries, each with its place; DialectError.
+
+    >>> [entry] = loads("- func: relu(Tensor self) -> Tensor")
+    >>> str(entry.schema), str(entry.location())
+    ('relu(Tensor self) -> Tensor', '<string>:1:3')
+    >>> [entry] = loads("- func: fill_(Tensor self, double value) -> Tensor", dialect="0.4.1")
+    >>> str(entry.schema)
+    'fill_(Tensor(a!) self, float value) -> Tensor(a!)'
+    """
+    if dialect != "today":
+        return load_older(text, file=file, dialect=dialect, tags=tags)
+    return read_today(text, file=file, tags=tags)
