@@ -207,6 +207,7 @@ MISTAKES = {
     ),
     # torchgen raises AssertionError, which is no error for users.
     "native yaml": Mistake(errors.NativeYamlError, lambda: native.loads("- func: f(Tensor"), ValueError),
+    "no such release": Mistake(errors.DialectError, lambda: native.loads("", dialect="0.3"), ValueError),
     "no annotation": Mistake(
         errors.DeclarationError,
         lambda: declare(without_annotation),

@@ -73,7 +73,7 @@ def upgrade(
     Raises NativeYamlError for what is no YAML, DialectError for what is no release.
 
     >>> done = upgrade("- func: abs_out(Tensor result, Tensor self) -> Tensor")
-    >>> print(done.text, done.dialect, sep="")
+    >>> print(done.text, done.dialect, sep="\\n")
     - func: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
     PyTorch 0.4 to 0.4.1
     """
