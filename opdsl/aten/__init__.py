@@ -42,6 +42,8 @@ TOPICS = (
     "scans",
     "normalization",
     "linear_algebra",
+    "matrix_sums",
+    "vector_products",
     "joining",
     "ranges",
     "random",

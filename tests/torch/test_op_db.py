@@ -67,6 +67,16 @@ LOOSE = {
     torch.complex128: 1e-12,
 }
 REORDERED = {
+    "__rmatmul__",
+    "nn.functional.linear",
+    "inner",
+    "vdot",
+    "dot",
+    "mv",
+    "addmv",
+    "addbmm",
+    "baddbmm",
+    "addmm",
     "_softmax_backward_data",
     "native_layer_norm",
     "nn.functional.layer_norm",
