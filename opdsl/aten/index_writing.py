@@ -65,6 +65,7 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
     check_vector("index_add_", self, place, index, source)
     check_alpha(self, source, alpha)
     write_checks(ctx, self, place, index, source)
+    return {"dim": place}
 
 
 @index_add.out_kernel("CPU", compiled=False, alias_safe=True)
@@ -151,6 +152,7 @@ def index_copy_meta(ctx, self, dim, index, source):
         )
     check_vector_of_copy(self, place, index, source)
     write_checks(ctx, self, place, index, source)
+    return {"dim": place}
 
 
 def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:

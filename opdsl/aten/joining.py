@@ -67,7 +67,17 @@ def cat_meta(ctx, tensors, dim):
         size += tensor.shape[place]
     shape = (*first.shape[:place], size, *first.shape[place + 1 :]) if not is_skipped(first) else first.shape
     dtype = _result_dtype(tensors, ctx.maybe_get_output())
-    ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=common_memory_format(tensors))
+    memory_format = common_memory_format(tensors)
+    ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=memory_format)
+    joined = [each for each in tensors if not is_skipped(each)]
+    return {
+        "dim": place,
+        "valid": next((position for position, each in enumerate(tensors) if not is_skipped(each)), 0),
+        "all_contiguous": all(each.is_contiguous(memory_format) for each in joined),
+        "all_same_dtype": all(each.dtype is dtype for each in joined),
+        "all_same_sizes_and_stride": len({(each.shape, each.strides) for each in joined}) == 1,
+        "memory_format": memory_format,
+    }
 
 
 def _result_dtype(tensors: tuple[Tensor, ...], out: Tensor | None) -> DType:
@@ -94,13 +104,12 @@ def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
 
 
 @cat.out_kernel("CPU", compiled=False)
-def cat_cpu(tensors, dim, out):
+def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_and_stride, memory_format, out):
     start = 0
     for tensor in tensors:
         if not is_skipped(tensor):
-            place = wrap_dimension(dim, out.ndim)
-            length = tensor.shape[place]
-            copy_(make_view(out, *views.narrow(view_of(out), place, start, length)), tensor)
+            length = tensor.shape[dim]
+            copy_(make_view(out, *views.narrow(view_of(out), dim, start, length)), tensor)
             start += length
 
 

@@ -7,8 +7,15 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.derivative import DeclaredDerivative
+from opdsl.declare.bases import context_class, precomputed_names
 from opdsl.declare.derived import DerivedKernel
-from opdsl.declare.implementations import require_function, require_parameters, wants_key_set, with_separate_options
+from opdsl.declare.implementations import (
+    require_function,
+    require_parameters,
+    require_refinement,
+    wants_key_set,
+    with_separate_options,
+)
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
@@ -127,6 +134,7 @@ class Declaration:
         require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=self.main.schema)
         for key in parsed:
             self._require_free(f"kernel {key}", kernel)
+            require_refinement(kernel, key, operator=self.name, decorator=decorator)
         for key in dict.fromkeys(parsed):
             self._claim(f"kernel {key}", kernel)
             self._register_plain(kernel, key)
@@ -237,9 +245,20 @@ class Declaration:
         if isinstance(self.definition, PointwiseDefinition | ReductionDefinition):
             self._check_with(self.definition, meta)
             return
-        self.definition = StructuredDefinition(self.main.schema, meta, self.name)
+        self.definition = StructuredDefinition(
+            self.main.schema,
+            meta,
+            self.name,
+            precomputed=precomputed_names(self._structured_option("precomputed")),
+            base=context_class(self._structured_option("structured_inherits")),
+        )
         self._register_structured(META_KEY)
         self._register_common()
+
+    def _structured_option(self, name: str) -> object:
+        """What the entry of the structured operator says: that of ``out=``, or the main one without it."""
+        values = (each.properties.get(name) for each in (*self.operators.values(),))
+        return next((each for each in values if each is not None), None)
 
     def _check_with(self, definition: PointwiseDefinition | ReductionDefinition, meta: FunctionType) -> None:
         definition.check = meta

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from opdsl.declare.bases import precomputed_of
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator, Registry
 from opdsl.native import (
@@ -18,7 +19,6 @@ from opdsl.native import (
     Kernel,
     NativeFunction,
     Plain,
-    Precomputed,
     Structured,
     UfuncInnerLoop,
     UfuncKey,
@@ -26,7 +26,7 @@ from opdsl.native import (
 )
 from opdsl.native.generated import GENERATED
 from opdsl.native.known import COMPOSITE_IMPLICIT, DISPATCH_KEYS, UFUNC_KEYS
-from opdsl.schema import Argument, OperatorName, parse_argument, parse_operator_name, type_of
+from opdsl.schema import OperatorName, parse_operator_name
 
 # Dispatched by torchgen itself for structured operators, so their entries do not name it (INV-50).
 _META = "Meta"
@@ -94,6 +94,10 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
+def _class_name(value: object) -> str | None:
+    return value.__name__ if isinstance(value, type) else _text(value)
+
+
 def _listed(value: Any) -> list[str]:
     if value is None:
         return []
@@ -126,8 +130,8 @@ def _structure(operator: Operator) -> Plain | Structured | Delegate:
     inner = properties.get("ufunc_inner_loop", {})
     assert isinstance(inner, Mapping), "checked by EntryOptions' users"
     return Structured(
-        _text(properties.get("structured_inherits")),
-        _precomputed(properties.get("precomputed")),
+        _class_name(properties.get("structured_inherits")),
+        precomputed_of(properties.get("precomputed")),
         tuple(_inner_loop(UfuncKey(key), text) for key, text in inner.items()),
     )
 
@@ -138,33 +142,6 @@ def _inner_loop(key: UfuncKey, text: str | tuple[str, Iterable[str]]) -> UfuncIn
         return UfuncInnerLoop(key, text[0], tuple(text[1]))
     name, _, dtypes = text.partition("(")
     return UfuncInnerLoop(key, name.strip(), tuple(each.strip() for each in dtypes.rstrip(" )").split(",")))
-
-
-def _precomputed(given: object) -> Precomputed | None:
-    """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
-    if isinstance(given, Mapping):
-        made = {name: _annotated(arguments) for name, arguments in given.items()}
-        return Precomputed(tuple((name, each) for name, each in made.items() if name is not None), made.get(None, ()))
-    lines = _listed(given)
-    if not lines:
-        return None
-    replaced = []
-    added: tuple[Argument, ...] = ()
-    for line in lines:
-        name, arrow, declared = line.partition("->")
-        if arrow:
-            replaced.append((name.strip(), _arguments(declared)))
-        else:
-            added = _arguments(line)
-    return Precomputed(tuple(replaced), added)
-
-
-def _annotated(arguments: Mapping[str, object]) -> tuple[Argument, ...]:
-    return tuple(Argument(name, type_of(annotation).type) for name, annotation in arguments.items())
-
-
-def _arguments(text: str) -> tuple[Argument, ...]:
-    return tuple(parse_argument(each.strip()) for each in text.split(","))
 
 
 # ----------------------------------------------------------------------------------------------------------- dispatch

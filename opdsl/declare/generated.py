@@ -8,16 +8,19 @@ Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import attrs
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.export import entry_of
+from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Registry
+from opdsl.errors import DeclarationError
 from opdsl.kernels import clone, copy_, resize_output
 from opdsl.native.entry import NativeFunction
-from opdsl.native.generated import GENERATED, variants_made
+from opdsl.native.generated import GENERATED, functional_schema, variants_made
 from opdsl.runtime import Tensor
 from opdsl.schema import FunctionSchema, SchemaKind
 
@@ -45,6 +48,28 @@ def _complete(registry: Registry, kinds: dict[SchemaKind, Operator]) -> None:
         if name not in registry.operators:
             _declare(entry, kinds)
         kinds[entry.kind] = registry.operators[name]
+
+
+def define_functional(declaration: Declaration) -> FunctionType:
+    """Declare the functional variant of an in-place operator.
+
+    Raises:
+        DeclarationError: the operator is not in place.
+    """
+    schema = declaration.main.schema
+    if schema.kind is not SchemaKind.inplace:
+        raise DeclarationError(
+            f"{location(declaration.function)}: functional=True derives from an in-place operator, and {schema} is "
+            "none. Name it with an underscore at the end, or leave functional= out."
+        )
+    made = declaration.library.define(
+        functional_schema(schema),
+        _functional(_function(declaration.main), schema),
+        key=_KEY,
+        at=declaration.function,
+        variants=declaration.main.properties["variants"],
+    )
+    return cast(FunctionType, made)
 
 
 def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from types import FunctionType
 
@@ -69,6 +70,26 @@ def require_parameters(
         f"{location(function)}: {operator}: @{decorator} {function.__name__}({', '.join(names)}) does not fit: "
         f"{fault}. The schema is {schema}. Write: def {function.__name__}({', '.join(expected)})."
     )
+
+
+# What a tensor parameter may be refined to, and the backend that its kernels are for.
+_REFINEMENTS = {"CPUTensor": "CPU", "CUDATensor": "CUDA"}
+
+
+def require_refinement(function: FunctionType, key: DispatchKey, *, operator: str, decorator: str) -> None:
+    """Hold parameters that are refined to the tensors of a backend against the key that the kernel is for.
+
+    Raises:
+        KernelSignatureError: the key is that of another backend, or of none.
+    """
+    for name, annotation in function.__annotations__.items():
+        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        for refined, backend in _REFINEMENTS.items():
+            if re.search(rf"\b{refined}\b", text) and str(key) != backend:
+                raise KernelSignatureError(
+                    f'{location(function)}: {operator}: @{decorator}("{key}") {function.__name__}: {name} is annotated '
+                    f"{refined}, which tensors at {key} need not be. Register it for {backend}, or write Tensor."
+                )
 
 
 def wants_key_set(function: FunctionType) -> bool:

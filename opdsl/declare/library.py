@@ -81,6 +81,7 @@ class Library:
 
         Args:
             name: the full name, ``"aten::add.Tensor"`` or ``"add.Tensor"``; the function's own name by default.
+            functional: of an in-place operator, derive the functional one: it copies what is written.
             inplace: derive an in-place variant; ``Inplace(...)`` says how it departs from the rule.
             out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
@@ -113,11 +114,18 @@ class Library:
 
         checked = _require_declaration(function)
         schema = schema_of(checked, self._name(checked, name), names)
+        rest = dict(options)
+        functional = rest.pop("functional", False)
         with self._all_or_nothing():
-            declaration = self._declaration_of(checked, schema, options)
+            declaration = self._declaration_of(checked, schema, rest)
             if not is_declaration(checked):
                 declaration.attach_body()
-            return dress(declaration)
+            made = dress(declaration)
+            if functional:
+                from opdsl.declare.generated import define_functional
+
+                declaration.functions["functional"] = define_functional(declaration)
+            return made
 
     def define(
         self,

@@ -29,7 +29,8 @@ class EntryOptions(TypedDict, total=False):
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
         variants of the same declaration delegate to it. What is attached beneath says so too.
     structured_delegate: the structured ``out=`` operator that one declared by itself delegates to.
-    structured_inherits: the C++ base class of a structured kernel.
+    structured_inherits: the base of a structured kernel: ``"TensorIteratorBase"``, or a class of one's own, derived
+        of ``opdsl.kernels.MetaContext``, whose instance the shape function gets. Other names are those of C++ classes.
     ufunc_inner_loop: the inner loops of a structured kernel, each a name and the sets of dtypes, ``"add (Bool)"`` or
         ``("add", ["Bool"])``.
     precomputed: what a structured kernel gets in place of an argument, ``{"dim": {"dim": int}}``; None stands for what
@@ -46,7 +47,7 @@ class EntryOptions(TypedDict, total=False):
     category_override: str | None
     structured: bool
     structured_delegate: str
-    structured_inherits: str | None
+    structured_inherits: str | type | None
     ufunc_inner_loop: Mapping[str, str | tuple[str, Iterable[str]]]
     precomputed: Mapping[str | None, Mapping[str, object]] | Iterable[str]
     autogen: str
@@ -146,6 +147,10 @@ def _is_text_or_none(value: object) -> bool:
     return value is None or type(value) is str
 
 
+def _is_base(value: object) -> bool:
+    return _is_text_or_none(value) or isinstance(value, type)
+
+
 def _is_flag(value: object) -> bool:
     return type(value) is bool
 
@@ -168,7 +173,7 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
     "category_override": _is_text_or_none,
     "structured": _is_flag,
     "structured_delegate": _is_text,
-    "structured_inherits": _is_text_or_none,
+    "structured_inherits": _is_base,
     "ufunc_inner_loop": _is_table,
     "precomputed": _are_texts,
     "autogen": _is_text,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.dtypes import OutputCast
     from opdsl.kernels.indexed import fill_by_index
     from opdsl.kernels.indirect import Positions, gather, range_of, scatter
+    from opdsl.kernels.iterator_context import TensorIteratorBase
     from opdsl.kernels.meta import MetaContext
     from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
     from opdsl.kernels.pointwise import PointwiseDefinition
@@ -37,6 +38,7 @@ __all__ = [
     "ScanDefinition",
     "StructuredDefinition",
     "StructuredKernel",
+    "TensorIteratorBase",
     "as_resized",
     "cast",
     "check",
@@ -68,6 +70,7 @@ _MODULES = {
     "ScanDefinition": "scan",
     "StructuredDefinition": "author",
     "StructuredKernel": "structured",
+    "TensorIteratorBase": "iterator_context",
     "as_resized": "outputs",
     "cast": "primitives",
     "check": "checks",

@@ -14,6 +14,7 @@ from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
 from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
     Arguments,
     Bound,
@@ -46,6 +47,17 @@ class OutKernel(NamedTuple):
         return _handed(value) if self.compiled else value
 
 
+class Handed(NamedTuple):
+    """What a shape function leaves for out-kernels.
+
+    computed: the precomputed values by their names.
+    operands: the arguments, as the function's base has prepared them.
+    """
+
+    computed: Mapping[str, object]
+    operands: Arguments
+
+
 class StructuredDefinition(Definition):
     """An operator of a shape function and out-kernels.
 
@@ -54,11 +66,12 @@ class StructuredDefinition(Definition):
         name: its name, for messages.
         meta: the shape function, called as ``meta(ctx, *arguments)``; it returns the precomputed values by name, if
             there are any.
-        precomputed: the names of these values, which out-kernels get after the arguments.
+        precomputed: the names of these values, which out-kernels get after the arguments or in the place of some.
+        base: the class of the context that the shape function gets.
         alias_safe: whether a kernel may get an input as its output; otherwise it fills a proxy then.
     """
 
-    __slots__ = ("alias_safe", "kernels", "meta", "precomputed")
+    __slots__ = ("alias_safe", "base", "kernels", "meta", "precomputed")
 
     def __init__(
         self,
@@ -66,18 +79,20 @@ class StructuredDefinition(Definition):
         meta: Callable[..., object],
         name: str | None = None,
         *,
-        precomputed: Iterable[str] = (),
+        precomputed: Iterable[str] | Precomputed = (),
+        base: type[MetaContext] = MetaContext,
         alias_safe: bool = False,
     ) -> None:
         super().__init__(schema, schema.name.qualified if name is None else name)
         self.meta = meta
-        self.precomputed = tuple(precomputed)
+        self.precomputed = precomputed if isinstance(precomputed, Precomputed) else Precomputed({}, tuple(precomputed))
+        self.base = base
         self.alias_safe = alias_safe
         self.kernels: dict[str, OutKernel] = {}
 
     def kernel_parameters(self, outputs: Iterable[str]) -> tuple[str, ...]:
         """What an out-kernel takes: arguments, precomputed values, outputs."""
-        return (*(each.name for each in self.parameters), *self.precomputed, *outputs)
+        return (*self.precomputed.parameters(each.name for each in self.parameters), *outputs)
 
     def add_kernel(self, key: str, function: FunctionType, *, compiled: bool = True) -> None:
         """Take the out-kernel of a backend.
@@ -109,21 +124,22 @@ class StructuredDefinition(Definition):
         """See ``Definition.prepare``."""
         first = next(tensors_in(arguments), None)
         device = first.device if first is not None else _named_device(arguments)
-        context = MetaContext(self.name, self.results, given, device)
+        context = self.base(self.name, self.results, given, device)
         returned = self.meta(context, *arguments)
-        return Prepared(context.promises(_name_of(self.meta)), self._precomputed(returned))
+        promises = context.promises(_name_of(self.meta))
+        return Prepared(promises, Handed(self._computed(returned), context.operands(arguments)))
 
-    def _precomputed(self, returned: object) -> tuple[object, ...]:
-        if not self.precomputed and returned is None:
-            return ()
-        wanted = ", ".join(self.precomputed) or "nothing"
-        if not isinstance(returned, Mapping) or set(returned) != set(self.precomputed):
+    def _computed(self, returned: object) -> Mapping[str, object]:
+        if not self.precomputed.names and returned is None:
+            return {}
+        wanted = ", ".join(self.precomputed.names) or "nothing"
+        if not isinstance(returned, Mapping) or set(returned) != set(self.precomputed.names):
             got = f"{{{', '.join(map(str, returned))}}}" if isinstance(returned, Mapping) else type(returned).__name__
             raise KernelError(
                 f"{self.name}: the shape function {_name_of(self.meta)} returned {got}, but it has to return {wanted}. "
                 "Return a dict of the precomputed values, or declare them: precomputed=(...)."
             )
-        return tuple(returned[name] for name in self.precomputed)
+        return returned
 
     def check_given(self, prepared: Prepared, promise: Promise, output: Tensor, *, inplace: bool) -> None:
         """See ``Definition.check_given``; the texts are torchgen's."""
@@ -162,7 +178,9 @@ class StructuredDefinition(Definition):
 
     def _handed(self, arguments: Arguments, prepared: Prepared) -> Arguments:
         """What an out-kernel gets before the outputs."""
-        return (*arguments, *prepared.state)
+        state: Handed = prepared.state
+        given = zip((each.name for each in self.parameters), state.operands, strict=True)
+        return self.precomputed.values(dict(given), state.computed)
 
     def _kernel(self, key: str) -> OutKernel:
         kernel = self.kernels.get(key)
@@ -180,7 +198,7 @@ class StructuredDefinition(Definition):
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
         """See ``Definition.plan``."""
-        if any(each.role is Role.TENSORS for each in self.parameters):
+        if any(each.role is Role.TENSORS for each in self.parameters) or not self._can_plan(prepared, arguments):
             return None
         geometries = [each.geometry for each in outputs or prepared.promises]
         runs = geometries[0].device.type != "meta"
@@ -203,6 +221,16 @@ class StructuredDefinition(Definition):
             compute = _allocating(compute, geometries, compiled=kernel.compiled)
         return make_plan(source, compute, geometries, call.slow, constants)
 
+    def _can_plan(self, prepared: Prepared, arguments: Arguments) -> bool:
+        """Whether kernels get the arguments of a plan themselves, but for some that it knows the values of."""
+        state = prepared.state
+        if not isinstance(state, Handed):
+            return True
+        is_prepared = any(one is not other for one, other in zip(state.operands, arguments, strict=True))
+        return not is_prepared and not any(
+            each.is_dynamic and each.name in self.precomputed.replaced for each in self.parameters
+        )
+
     def _expressions(
         self, kernel: OutKernel, values: Arguments, constants: list[object]
     ) -> tuple[list[str], list[str]]:
@@ -217,8 +245,10 @@ class StructuredDefinition(Definition):
 
         expressions = []
         guards = []
-        for place, value in enumerate(values):
-            parameter = self.parameters[place] if place < len(self.parameters) else None
+        by_name = {each.name: each for each in self.parameters if each.name not in self.precomputed.replaced}
+        taken = self.precomputed.parameters(each.name for each in self.parameters)
+        for name, value in zip(taken, values, strict=True):
+            parameter = by_name.get(name)
             if isinstance(value, Tensor) and parameter is not None:
                 expressions.append(f"{parameter.name}.array" if kernel.compiled else parameter.name)
                 continue

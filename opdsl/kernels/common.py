@@ -117,9 +117,22 @@ class CommonKernel(Described):
     def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
         """The kernel for a call with that key set: for a backend that needs none of this, the one beneath."""
         backend = keys.highest_backend or "CPU"
+        composite = self._composite(backend)
+        if composite is not None:
+            structured = StructuredKernel(self.definition.definition, self.variant, self.operator, composite)
+            return OnDevice(self.operator, structured)
         if self.variant == "out" and not self._serves(backend):
             return self.operator.find_in(keys & KeySet.below(COMMON))
         return OnDevice(self.operator, StructuredKernel(self.definition, self.variant, self.operator, backend))
+
+    def _composite(self, backend: str) -> str | None:
+        """The key of an out-kernel that serves every backend, where the backend has none of its own."""
+        definition = self.definition.definition
+        if not isinstance(definition, StructuredDefinition):
+            return None
+        key = next((each for each in definition.kernels if each.startswith("Composite")), None)
+        own = self.definition.out.entry(DispatchKey(backend)).reason is Reason.KERNEL
+        return None if own else key
 
     def _serves(self, backend: str) -> bool:
         """Whether a backend has an out-kernel and nothing around it."""

@@ -10,6 +10,7 @@ from opdsl.kernels.outputs import Promise
 from opdsl.runtime.device import Device, MemoryFormat
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import contiguous_strides, strides_for
+from opdsl.runtime.names import Names
 from opdsl.runtime.tensor import Tensor
 
 
@@ -42,7 +43,7 @@ class MetaContext:
         dtype: DType | None = None,
         device: Device | None = None,
         memory_format: MemoryFormat | None = None,
-        names: Sequence[str] | None = None,
+        names: Sequence[str | None] | None = None,
     ) -> None:
         """Says what an output is (RFC-0005).
 
@@ -56,7 +57,7 @@ class MetaContext:
             like: a tensor of the same dtype and device.
             dtype, device: where ``like`` does not say them, or says others.
             memory_format: the order of the dimensions; ``preserve_format`` is that of ``like``.
-            names: of the dimensions; taken for compatibility.
+            names: of the dimensions, None for one that has none; the result gets them.
 
         Raises:
             KernelError: there is no such output, it is set already, or its dtype or sizes make no sense.
@@ -70,7 +71,9 @@ class MetaContext:
         if strides is not None and memory_format is not None:
             raise self._error(f"output {index} has both strides and memory_format", "Give one of them")
         exact = self._strides(index, shape, strides, memory_format, like)
-        self._promises[index] = Promise(kind, place, shape, exact or contiguous_strides(shape), exact is not None)
+        self._promises[index] = Promise(
+            kind, place, shape, exact or contiguous_strides(shape), exact is not None, self._names(index, shape, names)
+        )
 
     def maybe_get_output(self, index: int = 0) -> Tensor | None:
         """The output that the caller gave (``self`` of an in-place call), None where a new one is made.
@@ -80,6 +83,21 @@ class MetaContext:
         """
         self._check_index(index)
         return self._given[index] if self._given else None
+
+    def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """What out-kernels get for the arguments; a base of one's own may prepare them."""
+        return arguments
+
+    def _names(self, index: int, shape: tuple[int, ...], names: Sequence[str | None] | None) -> Names | None:
+        if names is None or not any(names):
+            return None
+        given = tuple(names)
+        known = [each for each in given if each is not None]
+        if len(given) != len(shape) or len(set(known)) < len(known):
+            raise self._error(
+                f"output {index} of shape {shape} has the names {given}", "Give one name or None for each dimension"
+            )
+        return given
 
     def promises(self, meta: str) -> tuple[Promise, ...]:
         """What has been set, in order.

@@ -16,6 +16,7 @@ from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.tensor import Tensor, bump_version
 from opdsl.runtime.viewing import become, make_view, storage_size
@@ -30,6 +31,7 @@ class Promise(NamedTuple):
     dtype, device, shape: of the output.
     strides: in elements, of a new or resized output.
     exact: whether the kernel needs these strides; otherwise it takes those of an output that is given.
+    names: of the dimensions; None for no names.
     """
 
     dtype: DType
@@ -37,6 +39,7 @@ class Promise(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     exact: bool = False
+    names: Names | None = None
 
     @property
     def geometry(self) -> Geometry:
@@ -158,7 +161,14 @@ class Target(NamedTuple):
         if self.uses_proxy:
             copy(self.given, working)
         bump_version(self.given)
-        return self.given
+        return named(self.given, self.promise)
+
+
+def named(made: Tensor, promise: Promise) -> Tensor:
+    """A result, its dimensions named as promised."""
+    if promise.names is not None:
+        set_names(made, promise.names)
+    return made
 
 
 def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:

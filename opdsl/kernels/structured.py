@@ -20,12 +20,14 @@ from opdsl.kernels.outputs import (
     as_resized,
     check_device,
     check_written,
+    named,
     new_tensor,
     tensor_over,
 )
 from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.names import check_names
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
@@ -214,10 +216,11 @@ class StructuredKernel(Described):
         """New outputs."""
         forms = [each.geometry for each in prepared.promises]
         if forms[0].device.type == "meta":
-            return [new_tensor(each) for each in forms]
+            return [named(new_tensor(each.geometry), each) for each in prepared.promises]
         bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=True)
         arrays = bound.compute(*bound.values)
-        return [tensor_over(*each) for each in zip(arrays if len(forms) > 1 else (arrays,), forms, strict=True)]
+        made = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.promises, strict=True)
+        return [named(tensor_over(array, form), promise) for array, form, promise in made]
 
     def _write(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Tensor]:
         """Given outputs, resized where they have another shape. Whatever can fail does so before that."""
@@ -244,6 +247,8 @@ class StructuredKernel(Described):
                 _check_input_keeps_shape(output, promise, read)
             self.definition.check_given(prepared, promise, output, inplace=self.is_inplace)
             check_device(output, promise)
+            if promise.names is not None:
+                check_names(output, promise.names)
             proxy = self.definition.needs_proxy(prepared, promise, output, aliased=aliased)
             targets.append(Target(output, promise, proxy))
         return targets
@@ -262,7 +267,7 @@ class StructuredKernel(Described):
         inputs = arguments[: len(definition.parameters)]
         prepared = definition.prepare(inputs, given)
         targets = self._targets(prepared, inputs, given) if given else []
-        if any(each.resizes or each.uses_proxy for each in targets):
+        if any(each.resizes or each.uses_proxy for each in targets) or any(each.names for each in prepared.promises):
             return None
         dynamic = dynamic_names(self.schema)
         written = tuple(self.names[place] for place in self.written)

@@ -105,6 +105,13 @@ class Tensor(Differentiable):
         return self.geometry.shape
 
     @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of its dimensions, None for each that has none."""
+        from opdsl.runtime.names import names_of
+
+        return names_of(self)
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """The steps of its dimensions, in elements."""
         return self.geometry.strides

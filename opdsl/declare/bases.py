@@ -1,0 +1,70 @@
+"""What a declaration says of its shape function: the class of its context, and what it precomputes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opdsl.errors import DeclarationError
+from opdsl.kernels.iterator_context import TensorIteratorBase
+from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.precomputed import Precomputed as Names
+from opdsl.native import Precomputed
+from opdsl.schema import Argument, parse_argument, type_of
+
+# Contexts by the names of the C++ classes that they stand for.
+_BASES: dict[str, type[MetaContext]] = {"TensorIteratorBase": TensorIteratorBase}
+
+
+def context_class(given: object) -> type[MetaContext]:
+    """The class of the context that a shape function gets.
+
+    Args:
+        given: ``structured_inherits``: a class, the name of one, or None.
+
+    Raises:
+        DeclarationError: the class is no context.
+    """
+    if not isinstance(given, type):
+        return _BASES.get(str(given), MetaContext)
+    if not issubclass(given, MetaContext):
+        raise DeclarationError(
+            f"structured_inherits={given.__name__}: the base of a structured kernel derives of "
+            "opdsl.kernels.MetaContext, whose set_output says what the outputs are."
+        )
+    return given
+
+
+def precomputed_names(given: object) -> Names:
+    """The names of what ``precomputed`` declares."""
+    parsed = precomputed_of(given)
+    if parsed is None:
+        return Names()
+    replaced = {name: tuple(each.python_name for each in arguments) for name, arguments in parsed.replaced}
+    return Names(replaced, tuple(each.python_name for each in parsed.added))
+
+
+def precomputed_of(given: object) -> Precomputed | None:
+    """``arg -> int a, int b`` for each replaced argument, then perhaps a line of arguments that are added (INV-32)."""
+    if isinstance(given, Mapping):
+        made = {name: _annotated(arguments) for name, arguments in given.items()}
+        return Precomputed(tuple((name, each) for name, each in made.items() if name is not None), made.get(None, ()))
+    lines = [given] if isinstance(given, str) else [str(each) for each in given] if isinstance(given, Iterable) else []
+    if not lines:
+        return None
+    replaced = []
+    added: tuple[Argument, ...] = ()
+    for line in lines:
+        name, arrow, declared = line.partition("->")
+        if arrow:
+            replaced.append((name.strip(), _arguments(declared)))
+        else:
+            added = _arguments(line)
+    return Precomputed(tuple(replaced), added)
+
+
+def _annotated(arguments: Mapping[str, object]) -> tuple[Argument, ...]:
+    return tuple(Argument(name, type_of(annotation).type) for name, annotation in arguments.items())
+
+
+def _arguments(text: str) -> tuple[Argument, ...]:
+    return tuple(parse_argument(each.strip()) for each in text.split(","))

@@ -1,0 +1,55 @@
+"""Names of dimensions. They are rare, so they are kept beside the tensors and not in them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opdsl.errors import ShapeError
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+Names = tuple[str | None, ...]
+
+_names: dict[int, tuple[weakref.ref[Tensor], Names]] = {}
+
+
+def names_of(tensor: Tensor) -> Names:
+    """The names of a tensor's dimensions, None for each that has none."""
+    found = _names.get(id(tensor))
+    return (None,) * tensor.geometry.ndim if found is None or found[0]() is not tensor else found[1]
+
+
+def set_names(tensor: Tensor, names: Sequence[str | None]) -> None:
+    """Name the dimensions of a tensor.
+
+    Raises:
+        ShapeError: there is another number of dimensions, or two have one name.
+    """
+    given = tuple(names)
+    known = [each for each in given if each is not None]
+    if len(given) != tensor.geometry.ndim:
+        raise ShapeError(f"Number of names ({len(given)}) and number of dimensions ({tensor.geometry.ndim}) differ.")
+    if len(set(known)) < len(known):
+        raise ShapeError(f"Cannot construct a tensor with duplicate names: {given}.")
+    key = id(tensor)
+    if known:
+        _names[key] = weakref.ref(tensor, lambda _: _names.pop(key, None)), given
+    else:
+        _names.pop(key, None)
+
+
+def check_names(tensor: Tensor, names: Names) -> None:
+    """Hold the names of a given output against those of the result.
+
+    Raises:
+        ShapeError: a dimension has another name.
+    """
+    for place, (mine, wanted) in enumerate(zip(names_of(tensor), names, strict=False)):
+        if mine is not None and wanted is not None and mine != wanted:
+            raise ShapeError(
+                f"dimension {place} of the out tensor has the name {mine!r}, but that of the result has {wanted!r}. "
+                "Give an output without names, or with these."
+            )
