@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.packet import Packet
 from opdsl.errors import UnknownOperatorError
 
@@ -65,13 +66,19 @@ def module_of(packet: Packet) -> str | None:
     Raises:
         UnknownOperatorError: Python has no function for it.
     """
-    functions = [each for each in packet.overloads.values() if "function" in str(each.properties["variants"])]
+    functions = [each for each in packet.overloads.values() if _is_function(each)]
     if not functions or not is_bound(packet.base):
         raise UnknownOperatorError(
             f"{packet.name} is no function of Python's. Call it as opdsl.ops.aten.{packet.base}."
         )
     modules = [each.properties.get("python_module") for each in functions]
     return None if None in modules else str(modules[0])
+
+
+def _is_function(operator: Operator) -> bool:
+    """Whether the overload is a function; of those that torchgen generates, only copies of views are."""
+    is_internal = "generated" in operator.tags and "view_copy" not in operator.tags
+    return "function" in str(operator.properties["variants"]) and not is_internal
 
 
 class PythonModule:
