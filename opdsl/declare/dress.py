@@ -39,11 +39,16 @@ def dress(declaration: Declaration) -> FunctionType:
 
 
 def _build(declaration: Declaration) -> None:
-    """Generate the functions of a declaration, so that ``source`` shows what they are."""
-    for operator in declaration.operators.values():
+    """Generate the functions that a declaration hands out, so that ``source`` shows what they are.
+
+    Others are generated when they are looked at: generating is most of what a declaration costs.
+    """
+    for variant, operator in declaration.operators.items():
         packet = declaration.library.registry.packets[operator.packet_name]
-        packet.main.build()
-        packet.build(operator)
+        if declaration.functions[variant] is packet.function:
+            packet.main.build()
+        else:
+            packet.build(operator)
 
 
 def _describe(function: FunctionType, declaration: Declaration, operator: Operator) -> FunctionType:

@@ -1,0 +1,113 @@
+"""A registry of many operators: what each of them costs in time and memory, and what a call costs among them.
+
+Every line is a process of its own, which declares so many operators, with a kernel each, and then calls one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from timeit import Timer
+from typing import NamedTuple
+
+from harness import Report, main
+from harness.report import shown
+
+import opdsl
+from opdsl import Library, Tensor
+
+SIZES = (1_000, 2_000, 5_000, 10_000)
+ROUNDS = 3
+CALLS = 20_000
+
+
+class Measured(NamedTuple):
+    """What one process took.
+
+    seconds: processor time of all declarations.
+    call: seconds of one planned call, of the operator that was declared first.
+    size: bytes that all of them hold; 0 where memory was not traced, which would slow the rest down.
+    """
+
+    seconds: float
+    call: float
+    size: int
+
+
+def declare(count: int) -> Callable[..., object]:
+    """Declare so many operators with a kernel each, and return the first."""
+    lib = Library("many")
+
+    def kernel(self: Tensor, other: Tensor, alpha: float) -> Tensor:
+        return self
+
+    def made(number: int) -> Callable[..., object]:
+        def operator(self: Tensor, other: Tensor, alpha: float = 1.0) -> Tensor:
+            """One of many."""
+            ...
+
+        operator.__name__ = operator.__qualname__ = f"operator{number}"
+        declared = lib.op(operator)
+        declared.kernel("CPU")(kernel)
+        return declared
+
+    first, *_ = [made(number) for number in range(count)]
+    return first
+
+
+def measure(count: int, *, traced: bool) -> Measured:
+    """Declare and call, in this process."""
+    x = opdsl.tensor([1.0, 2.0, 3.0, 4.0])
+    Library("warm").op(_first)  # loads what the first declaration of a process loads
+    if traced:
+        tracemalloc.start()
+    before = time.process_time()
+    first = declare(count)
+    seconds = time.process_time() - before
+    size = tracemalloc.get_traced_memory()[0] if traced else 0
+    first(x, x)
+    turns = Timer("f(x, x)", globals={"f": first, "x": x}).repeat(7, CALLS)
+    return Measured(seconds, statistics.median(turns) / CALLS, size)
+
+
+def _first(n: int) -> int:
+    return n
+
+
+def in_a_process(count: int, *, traced: bool = False) -> Measured:
+    """What ``measure`` finds in a fresh interpreter."""
+    command = [sys.executable, __file__, "--measure", str(count), str(int(traced))]
+    return Measured(*json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+
+
+def run() -> Report:
+    """Measure every size, in turns."""
+    report = Report("Many operators", threads=1)
+    rounds = [[in_a_process(size) for size in SIZES] for _ in range(ROUNDS)]
+    columns = {size: [one[place] for one in rounds] for place, size in enumerate(SIZES)}
+    each = {size: statistics.median(one.seconds / size for one in column) for size, column in columns.items()}
+    calls = {size: statistics.median(one.call for one in column) for size, column in columns.items()}
+    held = in_a_process(SIZES[0], traced=True).size // SIZES[0]
+    report.write("", "## Declaring an operator and a kernel, and calling one of them", "")
+    report.write(
+        f"Processor time. An operator with its kernel, its function and its plan tables holds {held:,} bytes.", ""
+    )
+    report.write(
+        "| operators | declaring each | against 1,000 | a call | against 1,000 |", "|---:|---:|---:|---:|---:|"
+    )
+    for size in SIZES:
+        ratios = each[size] / each[SIZES[0]], calls[size] / calls[SIZES[0]]
+        report.write(f"| {size:,} | {shown(each[size])} | {ratios[0]:.2f} | {shown(calls[size])} | {ratios[1]:.2f} |")
+    return report
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        print(json.dumps(measure(int(sys.argv[2]), traced=sys.argv[3] == "1")))
+    else:
+        main("registry", run)
