@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 import torch
 from harness import Case, Report, compare, main
+from torch._native import registry as native
 
 import opdsl
 from opdsl import Library, Tensor
@@ -31,6 +32,11 @@ OWN = (
     Case("pointwise, against Library.define + impl", "scaled(a, b)", "implemented(x, y)", 0.2),
     Case("Python kernel, against custom_op", "added(a, b)", "custom(x, y)", 0.05),
     Case("Python kernel, against Library.define + impl", "added(a, b)", "implemented(x, y)", 0.2),
+)
+
+OVERRIDES = (
+    Case("the condition holds", "ours.reciprocal(a)", "theirs.reciprocal(x)", 0.5),
+    Case("it does not: the kernel beneath runs", "ours.reciprocal(a5)", "theirs.reciprocal(x5)", 0.5),
 )
 
 lib = Library("benchmark")
@@ -67,6 +73,23 @@ def implemented() -> object:
     return torch.ops.benchmark.implemented.default
 
 
+def has_four(self: opdsl.Tensor | torch.Tensor) -> bool:
+    """The condition of the override."""
+    return self.numel() == 4
+
+
+def same(self: opdsl.Tensor) -> opdsl.Tensor:
+    """An override that does nothing, so that what is measured is the way to it."""
+    return self
+
+
+def override() -> None:
+    """Put the same override before both sides' ``reciprocal``."""
+    opdsl.register_op_override("benchmark", "aten", "reciprocal", "CPU", has_four, same)
+    native.register_op_override("benchmark", "aten", "reciprocal", "CPU", has_four, same)
+    native._register_all_overrides()
+
+
 def names() -> dict[str, object]:
     """What the statements call and what they call it with."""
     one, two = numpy.arange(4, dtype=numpy.float32), numpy.ones(4, dtype=numpy.float32)
@@ -85,6 +108,8 @@ def names() -> dict[str, object]:
         "added": added,
         "custom": custom,
         "implemented": implemented(),
+        "a5": opdsl.from_numpy(numpy.ones(5, numpy.float32)),
+        "x5": torch.ones(5),
     }
 
 
@@ -95,6 +120,8 @@ def run() -> Report:
     known = names()
     report.comparison("Operators on 4 float32 elements", compare(CALLS, known), theirs="torch")
     report.comparison("An operator of the user's own", compare(OWN, known), theirs="torch")
+    override()
+    report.comparison("An override by a native DSL", compare(OVERRIDES, known), theirs="torch._native")
     return report
 
 
