@@ -32,6 +32,7 @@ from opdsl.dispatch import (
     record_calls,
     set_default_dtype,
     set_grad_enabled,
+    traceable,
 )
 from opdsl.dispatch import KeySet as DispatchKeySet
 from opdsl.dispatch import Registry as _Registry
@@ -309,5 +310,6 @@ __all__ = [
     "set_grad_enabled",
     "set_rng_state",
     "strided",
+    "traceable",
     "uint8",
 ]

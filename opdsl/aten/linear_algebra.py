@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import cast, check, copy_, new_tensor, write_out
 from opdsl.kernels.broadcasting import broadcast
@@ -126,6 +126,7 @@ def bmm_mat2_derivative(grad, self):
 
 
 @op("aten::matmul", variants="function, method")
+@traceable
 def matmul(self: Tensor, other: Tensor) -> Tensor:
     """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from opdsl.declare import Out, op
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError
 from opdsl.runtime import DType, Tensor, can_cast, wrap_dimension
 from opdsl.schema import Alias
@@ -62,6 +62,7 @@ def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 
 
 @sum_all.kernel("CompositeExplicitAutograd")
+@traceable
 def sum_all_kernel(self, dtype):
     return sum_dim(self, None, dtype=dtype)
 
@@ -110,6 +111,7 @@ def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 
 
 @mean_all.kernel("CompositeExplicitAutograd")
+@traceable
 def mean_all_kernel(self, dtype):
     return mean_dim(self, None, dtype=dtype)
 

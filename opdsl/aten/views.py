@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from opdsl.aten.everywhere import EVERYWHERE
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import ShapeError
 from opdsl.kernels import check
 from opdsl.kernels.broadcasting import broadcast_all
@@ -96,6 +96,7 @@ def view_dtype_kernel(self, dtype):
 
 
 @op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
     wanted, shows = reshaped(self.geometry, shape)
@@ -127,12 +128,14 @@ def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
 
 
 @op("aten::reshape_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def reshape_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
     return self.reshape(other.shape)
 
 
 @op("aten::ravel", variants="function, method")
+@traceable
 def ravel(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """One dimension: a view of a contiguous tensor, a copy of others."""
     return self.contiguous().view((-1,))

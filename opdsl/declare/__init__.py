@@ -9,5 +9,6 @@ from __future__ import annotations
 from opdsl.declare.library import Library, op
 from opdsl.declare.operator import Operator
 from opdsl.declare.options import EntryOptions, Inplace, Out
+from opdsl.dispatch import traceable
 
-__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "op"]
+__all__ = ["EntryOptions", "Inplace", "Library", "Operator", "Out", "op", "traceable"]

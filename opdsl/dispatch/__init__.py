@@ -33,6 +33,7 @@ from opdsl.dispatch.registry import Registry, declared_into, declaring_into, reg
 from opdsl.dispatch.signature import Signature, bind
 from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import FALLTHROUGH, DispatchTable, Entry, Reason
+from opdsl.dispatch.tracing import traceable
 
 __all__ = [
     "FALLTHROUGH",
@@ -69,5 +70,6 @@ __all__ = [
     "registry",
     "set_default_dtype",
     "set_grad_enabled",
+    "traceable",
     "unbox",
 ]

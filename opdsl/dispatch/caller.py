@@ -18,6 +18,7 @@ from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import State, current
+from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
@@ -158,6 +159,8 @@ class Caller:
         generation = self.generation
         kernel = bound.operator.find(bound.arguments, state)
         try:
+            if state.tracing and not bound.requires_grad:
+                return run_traced(bound.operator, kernel, bound.arguments)
             result = (recorded(bound.operator, kernel) if state.recording else kernel)(*bound.arguments)
         except Exception as error:
             name_operator(error, bound.operator.name)
@@ -191,15 +194,18 @@ class Caller:
         make = getattr(kernel, "plan", None)
         if make is None or not self._is_unchanged(bound, call, path):
             return
-        plan = make(bound.arguments)
+        plan, made_of = (None, {}) if path[0].recording else trace(bound.operator, kernel, bound.arguments)  # type: ignore[attr-defined]
+        plan = plan or make(bound.arguments)
         if plan is None:
             return
         if path[0].recording:  # type: ignore[attr-defined]
             plan = recorded(bound.operator, plan)
         plan = self._adapt(bound.operator, plan, call[1])
         with registering:
-            if generation != self.generation:
+            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
                 return
+            for packet in made_of:
+                packet.dependents.add(bound.operator.packet)
             if self.stored >= PLAN_LIMIT:
                 self.plans.clear()
                 self.stored = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
+from weakref import WeakSet
 
 from opdsl.dispatch.caller import Caller
 from opdsl.dispatch.facade import Facade
@@ -69,7 +70,19 @@ class Packet:
     method: the function that is installed on Tensor, if one is.
     """
 
-    __slots__ = ("_operator_facades", "facades", "function", "main", "method", "module", "name", "overloads")
+    __slots__ = (
+        "__weakref__",
+        "_operator_facades",
+        "dependents",
+        "facades",
+        "function",
+        "generation",
+        "main",
+        "method",
+        "module",
+        "name",
+        "overloads",
+    )
 
     def __init__(self, name: str, module: str) -> None:
         self.name = name
@@ -78,6 +91,8 @@ class Packet:
         self.facades: list[Facade] = []
         self.method: Facade | None = None
         self._operator_facades: dict[str, Facade] = {}
+        self.generation = 0
+        self.dependents: WeakSet[Packet] = WeakSet()
         self.main = self.facade(lambda operator: operator.is_bound)
         self.function: FunctionType = self.main.function
 
@@ -172,6 +187,10 @@ class Packet:
             facade.change()
 
     def forget(self) -> None:
-        """Drop every plan: a kernel has changed."""
+        """Drop every plan: a kernel has changed. So are the plans of other packets that are made of this one's."""
+        self.generation += 1
         for facade in tuple(self.facades):
             facade.forget()
+        dependents, self.dependents = self.dependents, WeakSet()
+        for packet in dependents:
+            packet.forget()

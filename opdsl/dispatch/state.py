@@ -37,6 +37,7 @@ class State:
     inference_mode: whether tensors made are inference tensors.
     modes: what intercepts every call, innermost last.
     recording: whether every call is reported to the recorders.
+    tracing: whether every call is noted for the plan of the kernel that makes it.
     default_dtype: of floating-point results that no argument decides.
     plans: whether calls may be answered from a plan; a mode wants to see each of them.
     known: what the guards without arguments make of this state, so that ``no_grad`` costs no look-up by value.
@@ -53,6 +54,7 @@ class State:
         "modes",
         "plans",
         "recording",
+        "tracing",
     )
 
     include: KeySet
@@ -61,6 +63,7 @@ class State:
     inference_mode: bool
     modes: tuple[object, ...]
     recording: bool
+    tracing: bool
     default_dtype: DType
     plans: bool
     known: dict[Callable[[State], State], State]
@@ -74,6 +77,7 @@ class State:
         inference_mode: bool | None = None,
         modes: tuple[object, ...] | None = None,
         recording: bool | None = None,
+        tracing: bool | None = None,
         default_dtype: DType | None = None,
     ) -> State:
         """The state that differs from this one in what is given."""
@@ -84,11 +88,12 @@ class State:
             self.inference_mode if inference_mode is None else inference_mode,
             self.modes if modes is None else modes,
             self.recording if recording is None else recording,
+            self.tracing if tracing is None else tracing,
             self.default_dtype if default_dtype is None else default_dtype,
         )
 
     def __repr__(self) -> str:
-        names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "default_dtype")
+        names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "tracing", "default_dtype")
         parts = [f"{name}={getattr(self, name)!r}" for name in names]
         return f"State({', '.join(parts)})"
 
@@ -105,10 +110,12 @@ def state_of(
     inference_mode: bool,
     modes: tuple[object, ...],
     recording: bool,
+    tracing: bool,
     default_dtype: DType,
 ) -> State:
     """The one state of this combination. Modes are told apart by identity."""
-    key = (include.bits, exclude.bits, grad_mode, inference_mode, tuple(map(id, modes)), recording, default_dtype)
+    flags = (grad_mode, inference_mode, recording, tracing)
+    key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype)
     with _states_lock:
         state = _states.get(key)
         if state is None:
@@ -119,8 +126,9 @@ def state_of(
             state.inference_mode = inference_mode
             state.modes = modes  # held by the state, so their ids stay theirs as long as it is in the table
             state.recording = recording
+            state.tracing = tracing
             state.default_dtype = default_dtype
-            state.plans = not modes
+            state.plans = not modes and not tracing
             state.known = {}
         return state
 
@@ -132,6 +140,7 @@ DEFAULT_STATE = state_of(
     inference_mode=False,
     modes=(),
     recording=False,
+    tracing=False,
     default_dtype=float32,
 )
 """Where every thread starts (c10's default included and excluded sets, and our Common key)."""

@@ -169,6 +169,9 @@ class StructuredKernel(Described):
 
     __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
 
+    # What a plan gives always has the same geometry: that which the shape function has set.
+    fixes_geometries = True
+
     def __init__(self, definition: Definition, variant: str, operator: OperatorLike, key: str) -> None:
         self.definition = definition
         self.variant = variant

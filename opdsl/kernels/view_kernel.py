@@ -22,6 +22,9 @@ class ViewKernel(Described):
 
     __slots__ = ("function",)
 
+    # What a plan gives always has the same geometry.
+    fixes_geometries = True
+
     def __init__(self, function: FunctionType) -> None:
         self.function = function
 

@@ -1,0 +1,229 @@
+"""Plans of traceable kernels, made of the plans of what these call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor, traceable
+from opdsl.dispatch import Operator
+
+
+@contextmanager
+def without_looking_for_kernels() -> Iterator[None]:
+    """Calls inside run from plans alone."""
+    find = Operator.find
+    Operator.find = None  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        Operator.find = find  # type: ignore[method-assign]
+
+
+@contextmanager
+def declared(body: Callable[..., Any], *, is_traceable: bool = True) -> Iterator[Any]:
+    """A composite operator of that body."""
+    with Library("testtracing") as lib:
+        yield lib.op(traceable(body) if is_traceable else body)
+
+
+def square() -> Tensor:
+    return opdsl.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_a_body_does_not_run_once_it_is_planned() -> None:
+    runs = []
+
+    def body(self: Tensor, other: Tensor) -> Tensor:
+        runs.append(1)
+        return (self.t() + other).exp() - 1
+
+    with declared(body) as f:
+        first = f(square(), square())
+        seen = len(runs)
+        with without_looking_for_kernels():
+            second = f(square(), square())
+        assert len(runs) == seen
+        assert first.tolist() == second.tolist() == ((square().t() + square()).exp() - 1).tolist()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda x: x.reshape(4), lambda x: x.sum(), lambda x: x.mean(), lambda x: x @ x, lambda x: x.ravel()],
+)
+def test_operators_of_aten_that_are_planned_so(call: Callable[[Tensor], Tensor]) -> None:
+    expected = call(square()).tolist()
+    with without_looking_for_kernels():
+        assert call(square()).tolist() == expected
+
+
+def test_a_planned_view_is_a_view() -> None:
+    square().reshape(4)
+    x = square()
+    x.reshape(4).neg_()
+    assert x.tolist() == [[-1.0, -2.0], [-3.0, -4.0]]
+
+
+def test_lists_of_tensors_are_given_and_returned() -> None:
+    def body(tensors: list[Tensor]) -> list[Tensor]:
+        joined = opdsl.cat([tensors[1], tensors[0]])
+        return [joined.neg(), joined.t()]
+
+    with declared(body) as f:
+        for _ in range(3):
+            first, second = f([square(), square().t()])
+            assert first.tolist() == [[-1.0, -3.0], [-2.0, -4.0], [-1.0, -2.0], [-3.0, -4.0]]
+            assert second.shape == (2, 4)
+
+
+def test_in_place_steps_on_a_result_are_made_again() -> None:
+    def body(self: Tensor) -> Tensor:
+        made = self.add(1)
+        made.mul_(self)
+        return made
+
+    with declared(body) as f:
+        for _ in range(3):
+            x = square()
+            assert f(x).tolist() == [[2.0, 6.0], [12.0, 20.0]]
+            assert x.tolist() == square().tolist()
+
+
+def test_numbers_of_the_call_are_never_taken_for_constants() -> None:
+    def body(self: Tensor, by: float) -> Tensor:
+        return self * (by + 1)
+
+    with declared(body) as f:
+        for by in (1.0, 2.0, 1.0, 3.0):
+            assert f(opdsl.ones(1), by).tolist() == [by + 1]
+
+
+def test_shapes_that_elements_decide_are_not_planned() -> None:
+    def body(self: Tensor) -> Tensor:
+        return opdsl.nonzero(self).sum()
+
+    with declared(body) as f:
+        for values, expected in (([0.0, 1.0], 1), ([1.0, 1.0], 1), ([0.0, 0.0], 0), ([0.0, 2.0], 1)):
+            assert f(opdsl.tensor(values)).tolist() == expected
+
+
+def test_a_tensor_from_elsewhere_is_not_planned_as_an_argument() -> None:
+    elsewhere = opdsl.ones(2)
+
+    def body(self: Tensor) -> Tensor:
+        return self + elsewhere
+
+    with declared(body) as f:
+        for _ in range(3):
+            assert f(opdsl.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_body_without_the_promise_runs_each_time() -> None:
+    runs = []
+
+    def body(self: Tensor) -> Tensor:
+        runs.append(1)
+        return self.neg()
+
+    with declared(body, is_traceable=False) as f:
+        for _ in range(4):
+            f(square())
+    assert len(runs) == 4
+
+
+def test_a_newer_kernel_of_what_is_called_is_used_and_given_back() -> None:
+    def inner(self: Tensor) -> Tensor:
+        return self @ self
+
+    with declared(inner) as f, Library("testtracingouter") as lib:
+
+        @lib.op
+        @traceable
+        def outer(self: Tensor) -> Tensor:
+            return f(self).neg()
+
+        expected = outer(square()).tolist()
+        assert outer(square()).tolist() == expected
+        with Library("testtracing") as newer:
+
+            @newer.impl("aten::mm", "CPU")
+            def mm_newer(self, mat2):
+                return self * 0
+
+            for _ in range(2):
+                assert outer(square()).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+                assert (square() @ square()).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+        for _ in range(2):
+            assert outer(square()).tolist() == expected
+
+
+def test_modes_and_recorders_see_what_a_planned_body_calls() -> None:
+    names: list[str] = []
+
+    class Note(opdsl.DispatchMode):
+        def dispatch(self, operator, args, kwargs):
+            names.append(operator.__name__)
+            return operator(*args, **kwargs)
+
+    x = square()
+    for _ in range(2):
+        x @ x
+    with Note():
+        x @ x
+    assert names == ["mm"]
+    names.clear()
+    for _ in range(2):
+        with opdsl.record_calls(lambda operator, geometries, seconds: names.append(operator.__name__)):
+            x @ x
+    assert names == ["mm", "matmul"] * 2
+
+
+def test_the_default_dtype_belongs_to_the_plan() -> None:
+    def body(self: Tensor) -> Tensor:
+        return self + 0.5
+
+    with declared(body) as f:
+        x = opdsl.tensor([1])
+        for dtype in (opdsl.float32, opdsl.float64, opdsl.float32, opdsl.float64):
+            opdsl.set_default_dtype(dtype)
+            try:
+                assert f(x).dtype is dtype
+            finally:
+                opdsl.set_default_dtype(opdsl.float32)
+
+
+def test_calls_that_require_gradients_and_those_that_do_not() -> None:
+    with Library("testtracinggradients") as lib:
+
+        @lib.op
+        def cube(self: Tensor) -> Tensor: ...
+
+        @cube.pointwise
+        def cube_scalar(x):
+            return x * x * x
+
+        @lib.op
+        @traceable
+        def ninth(self: Tensor) -> Tensor:
+            return cube(cube(self))
+
+        for wanted in (False, True, False, True, True):
+            x = opdsl.full((2,), 2.0, requires_grad=wanted)
+            result = ninth(x)
+            assert result.tolist() == [512.0, 512.0]
+            assert result.requires_grad is wanted
+            if wanted:
+                result.backward(opdsl.full((2,), 1.0))
+                assert x.grad.tolist() == [9 * 2.0**8] * 2
+
+
+def test_an_error_of_the_body_is_the_same_each_time() -> None:
+    with pytest.raises(RuntimeError) as first:
+        square().reshape(3)
+    with pytest.raises(RuntimeError) as second:
+        square().reshape(3)
+    assert str(first.value) == str(second.value)
