@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from opdsl.aten.checks import check_alpha, is_boolean
+from opdsl.aten.entries import CORE_BINARY, CORE_UNARY, number_entry
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
@@ -236,12 +239,12 @@ def div_mode_meta(ctx, self, other, rounding_mode):
 div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
 
 
-@div_mode.pointwise(when={"rounding_mode": "floor"})
+@div_mode.pointwise(when={"rounding_mode": "floor"}, nonzero="other")
 def div_floor_scalar_function(self, other):
     return self // other
 
 
-@div_mode.pointwise(when={"rounding_mode": "trunc"})
+@div_mode.pointwise(when={"rounding_mode": "trunc"}, nonzero="other")
 def div_trunc_scalar_function(self, other):
     return trunc_divide(self, other)
 
@@ -281,10 +284,102 @@ def div_number_mode_kernel(self, other, rounding_mode):
     return div_mode(self, other, rounding_mode=rounding_mode)
 
 
+# -------------------------------------------------------------------------------------------------------- floor_divide
+
+REAL = ("integer", "floating")
+
+
+# PyTorch's floor_divide is no structured operator, so ours is exported as a plain one.
+@op(
+    "aten::floor_divide",
+    variants="function, method",
+    tags=(),
+    accepts_numbers=True,
+    structured=False,
+    inplace=Inplace("floor_divide_.Tensor", variants="method"),
+    out=Out(explicit=True),
+)
+def floor_divide(self: Tensor, other: Tensor) -> Tensor:
+    """``self / other``, rounded down."""
+    ...
+
+
+floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
+
+
+@floor_divide.overload(
+    "Scalar",
+    variants="function, method",
+    is_bound=False,
+    device_check="NoCheck",
+    inplace=Inplace(variants="method", autogen="floor_divide.Scalar_out"),
+)
+def floor_divide_number(self: Tensor, other: Scalar) -> Tensor:
+    """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+    ...
+
+
+@floor_divide_number.kernel("CompositeExplicitAutograd")
+def floor_divide_number_kernel(self, other):
+    return floor_divide(self, other)
+
+
+# ----------------------------------------------------------------------------------------------------- fmod, remainder
+
+
+@op("aten::fmod.Tensor", **{**CORE_BINARY, "out": Out("fmod.Tensor_out")})
+def fmod(self: Tensor, other: Tensor) -> Tensor:
+    """What dividing towards zero leaves; it has the sign of ``self``."""
+    ...
+
+
+@fmod.pointwise(nonzero="other", dtypes=REAL)
+def fmod_scalar_function(self, other):
+    return math.fmod(self, other)
+
+
+@fmod.overload("Scalar", **number_entry("fmod"))
+def fmod_number(self: Tensor, other: Scalar) -> Tensor:
+    """What dividing by a number towards zero leaves."""
+    ...
+
+
+fmod_number.pointwise(nonzero="other", wrapped="other", dtypes=REAL)(fmod_scalar_function)
+
+
+@op("aten::remainder.Tensor", **{**CORE_BINARY, "out": Out("remainder.Tensor_out")})
+def remainder(self: Tensor, other: Tensor) -> Tensor:
+    """What dividing down leaves; it has the sign of ``other``."""
+    ...
+
+
+@remainder.pointwise(nonzero="other", dtypes=REAL)
+def remainder_scalar_function(self, other):
+    return self % other
+
+
+@remainder.overload("Scalar", **number_entry("remainder", device_check="ExactSame"))
+def remainder_number(self: Tensor, other: Scalar) -> Tensor:
+    """What dividing by a number leaves."""
+    ...
+
+
+remainder_number.pointwise(nonzero="other", wrapped="other", dtypes=REAL)(remainder_scalar_function)
+
+
+@remainder.overload("Scalar_Tensor", variants="function", tags="pointwise", structured=False, out=True)
+def number_remainder(self: Scalar, other: Tensor) -> Tensor:
+    """What dividing a number leaves."""
+    ...
+
+
+number_remainder.pointwise(nonzero="other", wrapped="self", dtypes=REAL)(remainder_scalar_function)
+
+
 # ----------------------------------------------------------------------------------------------------- neg, reciprocal
 
 
-@op("aten::neg", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+@op("aten::neg", **CORE_UNARY)
 def neg(self: Tensor) -> Tensor:
     """``-self``"""
     ...
@@ -304,7 +399,7 @@ def neg_scalar_function(self):
     return -self
 
 
-@op("aten::reciprocal", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+@op("aten::reciprocal", **CORE_UNARY)
 def reciprocal(self: Tensor) -> Tensor:
     """``1 / self``"""
     ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.errors import NumberError
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
 
@@ -11,11 +12,23 @@ def is_boolean(operand: Tensor | complex) -> bool:
     return operand.dtype.category is Category.BOOL if isinstance(operand, Tensor) else isinstance(operand, bool)
 
 
-def _category(operand: Tensor | complex) -> Category:
+def category_of(operand: Tensor | complex) -> Category:
+    """The kind of numbers that an operand is."""
     if isinstance(operand, Tensor):
         return operand.dtype.category
     kinds = (bool, Category.BOOL), (int, Category.INT), (float, Category.FLOAT)
     return next((category for kind, category in kinds if isinstance(operand, kind)), Category.COMPLEX)
+
+
+def real(number: complex) -> float:
+    """A number that has to be real.
+
+    Raises:
+        NumberError: it has an imaginary part.
+    """
+    if number.imag:
+        raise NumberError("value cannot be converted to type double without overflow")
+    return number.real
 
 
 def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex) -> None:
@@ -24,7 +37,7 @@ def check_alpha(self: Tensor | complex, other: Tensor | complex, alpha: complex)
     Raises:
         ShapeError: a bool for numbers, a float for integers, a complex number for real ones.
     """
-    category = max(_category(self), _category(other))
+    category = max(category_of(self), category_of(other))
     check(not isinstance(alpha, bool) or category is Category.BOOL, "Boolean alpha only supported for Boolean results.")
     check(
         category >= Category.FLOAT or isinstance(alpha, int),

@@ -1,4 +1,4 @@
-"""Comparisons, the elementwise maximum, and selection by a condition."""
+"""Comparisons, and selection by a condition."""
 
 from __future__ import annotations
 
@@ -157,20 +157,6 @@ def ge_number(self: Tensor, other: Scalar) -> Tensor:
 
 
 ge_number.pointwise(promote="bool", wrapped="other")(ge_scalar_function)
-
-
-# ------------------------------------------------------------------------------------------------------------ maximum
-
-
-@op("aten::maximum", variants="method, function", tags=("core", "pointwise"), out=True)
-def maximum(self: Tensor, other: Tensor) -> Tensor:
-    """The larger of two elements; NaN if either is NaN."""
-    ...
-
-
-@maximum.pointwise
-def maximum_scalar_function(self, other):
-    return max(self, other)
 
 
 # -------------------------------------------------------------------------------------------------------------- where

@@ -1,16 +1,15 @@
-"""Elementary functions and activations of one tensor."""
+"""Exponentials, logarithms, roots and the error function."""
 
 from __future__ import annotations
 
 import math
 
-from opdsl.aten.checks import is_boolean
-from opdsl.declare import op
-from opdsl.kernels import check
+from opdsl.aten.entries import CORE_UNARY, UNARY
+from opdsl.declare import Inplace, op
 from opdsl.runtime import Tensor
 
 
-@op("aten::exp", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+@op("aten::exp", **CORE_UNARY)
 def exp(self: Tensor) -> Tensor:
     """The exponential of every element."""
     ...
@@ -21,9 +20,31 @@ def exp_scalar_function(self):
     return math.exp(self)
 
 
-@op("aten::log", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
+@op("aten::exp2", device_check="ExactSame", **UNARY)
+def exp2(self: Tensor) -> Tensor:
+    """2 to the power of every element."""
+    ...
+
+
+@exp2.pointwise(promote="int_to_float")
+def exp2_scalar_function(self):
+    return math.exp2(self)
+
+
+@op("aten::expm1", **CORE_UNARY)
+def expm1(self: Tensor) -> Tensor:
+    """``exp(self) - 1``, exact near 0."""
+    ...
+
+
+@expm1.pointwise(promote="int_to_float")
+def expm1_scalar_function(self):
+    return math.expm1(self)
+
+
+@op("aten::log", **CORE_UNARY)
 def log(self: Tensor) -> Tensor:
-    """The natural logarithm of every element; NaN below zero."""
+    """The natural logarithm of every element; NaN below 0."""
     ...
 
 
@@ -32,47 +53,130 @@ def log_scalar_function(self):
     return math.log(self)
 
 
-@op("aten::tanh", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
-def tanh(self: Tensor) -> Tensor:
-    """The hyperbolic tangent of every element."""
+@op("aten::log2", **CORE_UNARY)
+def log2(self: Tensor) -> Tensor:
+    """The logarithm to base 2 of every element; NaN below 0."""
     ...
 
 
-@tanh.pointwise(promote="int_to_float")
-def tanh_scalar_function(self):
-    return math.tanh(self)
+@log2.pointwise(promote="int_to_float")
+def log2_scalar_function(self):
+    return math.log2(self)
 
 
-@op("aten::sigmoid", variants="function, method", tags=("core", "pointwise"), inplace=True, out=True)
-def sigmoid(self: Tensor) -> Tensor:
-    """``1 / (1 + exp(-self))``"""
+@op("aten::log10", **CORE_UNARY)
+def log10(self: Tensor) -> Tensor:
+    """The logarithm to base 10 of every element; NaN below 0."""
     ...
 
 
-@sigmoid.pointwise(promote="int_to_float")
-def sigmoid_scalar_function(self):
-    return 1.0 / (1.0 + math.exp(-self))
+@log10.pointwise(promote="int_to_float")
+def log10_scalar_function(self):
+    return math.log10(self)
 
 
-# PyTorch's relu is no structured operator, so ours is exported as a plain one.
-@op(
-    "aten::relu",
-    variants="function, method",
-    tags=("core", "pointwise"),
-    structured=False,
-    inplace=True,
-    out=True,
+@op("aten::log1p", **CORE_UNARY)
+def log1p(self: Tensor) -> Tensor:
+    """``log(1 + self)``, exact near 0."""
+    ...
+
+
+@log1p.pointwise(promote="int_to_float")
+def log1p_scalar_function(self):
+    return math.log1p(self)
+
+
+@op("aten::sqrt", **CORE_UNARY)
+def sqrt(self: Tensor) -> Tensor:
+    """The square root of every element; NaN below 0."""
+    ...
+
+
+@sqrt.pointwise(promote="int_to_float")
+def sqrt_scalar_function(self):
+    return math.sqrt(self)
+
+
+@op("aten::rsqrt", **CORE_UNARY)
+def rsqrt(self: Tensor) -> Tensor:
+    """``1 / sqrt(self)``"""
+    ...
+
+
+@rsqrt.pointwise(promote="int_to_float")
+def rsqrt_scalar_function(self):
+    return 1.0 / math.sqrt(self)
+
+
+@op("aten::erf", **CORE_UNARY)
+def erf(self: Tensor) -> Tensor:
+    """The error function of every element."""
+    ...
+
+
+@erf.pointwise(promote="int_to_float")
+def erf_scalar_function(self):
+    return math.erf(self)
+
+
+@op("aten::erfc", **UNARY)
+def erfc(self: Tensor) -> Tensor:
+    """``1 - erf(self)``, exact where that is small."""
+    ...
+
+
+@erfc.pointwise(promote="int_to_float")
+def erfc_scalar_function(self):
+    return math.erfc(self)
+
+
+# Giles, "Approximating the erfinv function" (2012): polynomials of -log(1 - y*y), less 2.5, and of its root, less 3.
+ERFINV_CENTER = (
+    2.81022636e-08,
+    3.43273939e-07,
+    -3.5233877e-06,
+    -4.39150654e-06,
+    0.00021858087,
+    -0.00125372503,
+    -0.00417768164,
+    0.246640727,
+    1.50140941,
 )
-def relu(self: Tensor) -> Tensor:
-    """``max(self, 0)``"""
+ERFINV_TAIL = (
+    -0.000200214257,
+    0.000100950558,
+    0.00134934322,
+    -0.00367342844,
+    0.00573950773,
+    -0.0076224613,
+    0.00943887047,
+    1.00167406,
+    2.83297682,
+)
+
+
+def polynomial(variable: float, coefficients: tuple[float, ...]) -> float:
+    """A polynomial, the highest power's coefficient first."""
+    value = 0.0
+    for coefficient in coefficients:
+        value = value * variable + coefficient
+    return value
+
+
+@op("aten::erfinv", **{**UNARY, "inplace": Inplace(variants="method")})
+def erfinv(self: Tensor) -> Tensor:
+    """The inverse of the error function; NaN outside of [-1, 1]."""
     ...
 
 
-@relu.meta
-def relu_meta(ctx, self):
-    check(not is_boolean(self), "Boolean inputs not supported for relu")
-
-
-@relu.pointwise
-def relu_scalar_function(self):
-    return max(self, 0)
+@erfinv.pointwise(promote="int_to_float", dtypes="floating")
+def erfinv_scalar_function(self):
+    magnitude = abs(self)
+    rest = -math.log1p(-magnitude * magnitude)
+    center, tail = polynomial(rest - 2.5, ERFINV_CENTER), polynomial(math.sqrt(rest) - 3.0, ERFINV_TAIL)
+    x = (center if rest < 5.0 else tail) * magnitude
+    # Newton's method, by the complement where the function is flat.
+    for _ in range(2):
+        error = math.erf(x) - magnitude if magnitude < 0.5 else (1.0 - magnitude) - math.erfc(x)
+        x = x - error * math.exp(x * x) * (math.sqrt(math.pi) / 2)
+    return math.copysign(math.inf if magnitude == 1 else x, self)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from opdsl.aten import load_packet
 from opdsl.dispatch import Operator, get_default_dtype, registry
+from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor, install_method, is_installed
 from opdsl.runtime.representation import representation
 
@@ -22,8 +23,19 @@ DIRECT = {
     "__imul__": "mul_",
     "__truediv__": "div",
     "__itruediv__": "div_",
+    "__floordiv__": "floor_divide",
+    "__ifloordiv__": "floor_divide_",
+    "__mod__": "remainder",
+    "__imod__": "remainder_",
+    "__pow__": "pow",
+    "__ipow__": "pow_",
     "__matmul__": "matmul",
     "__neg__": "neg",
+    "__pos__": "positive",
+    "__abs__": "abs",
+    "__rand__": "bitwise_and",
+    "__ror__": "bitwise_or",
+    "__rxor__": "bitwise_xor",
     "__eq__": "eq",
     "__ne__": "ne",
     "__lt__": "lt",
@@ -51,7 +63,46 @@ def represent(self: Tensor) -> str:
     return representation(self, get_default_dtype())
 
 
-OTHERS: dict[str, Callable[..., object]] = {"__rtruediv__": divide_number, "__repr__": represent}
+def invert(self: Tensor) -> Tensor:
+    """``~self``
+
+    Raises:
+        ArgumentError: the tensor holds neither integers nor bools.
+    """
+    if self.dtype.is_floating_point or self.dtype.is_complex:
+        raise ArgumentError(
+            f"~ (operator.invert) is only implemented on integer and Boolean-type tensors (got {self.dtype})"
+        )
+    return self.bitwise_not()
+
+
+OTHERS: dict[str, Callable[..., object]] = {
+    "__rtruediv__": divide_number,
+    "__invert__": invert,
+    "__repr__": represent,
+}
+
+# Special methods that are a packet's function with the tensor second.
+REFLECTED = {
+    "__rfloordiv__": "floor_divide",
+    "__rmod__": "remainder",
+    "__rpow__": "pow",
+    "__rlshift__": "bitwise_left_shift",
+    "__rrshift__": "bitwise_right_shift",
+}
+
+
+def _reflected(name: str, function: Callable[..., object]) -> Callable[..., object]:
+    """A special method that hands its operands on in the other order."""
+
+    def reflected(self: Tensor, other: object) -> object:
+        try:
+            return function(other, self)
+        except ArgumentError:
+            return NotImplemented
+
+    reflected.__name__ = reflected.__qualname__ = name
+    return reflected
 
 
 def install(name: str) -> None:
@@ -61,8 +112,11 @@ def install(name: str) -> None:
     if name in OTHERS:
         install_method(name, OTHERS[name], replace=True)
         return
-    packet = DIRECT[name]
+    packet = REFLECTED.get(name) or DIRECT[name]
     load_packet(packet)
+    if name in REFLECTED:
+        install_method(name, _reflected(name, registry.packets[f"aten::{packet}"].function), replace=True)
+        return
     # rsub is the one packet here without a method.
     select = _is_function if packet == "rsub" else _is_method
     facade = registry.packets[f"aten::{packet}"].facade(select, is_method=True, name=name, not_implemented=True)

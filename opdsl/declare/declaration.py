@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.autograd.derivative import DeclaredDerivative
 from opdsl.declare.bases import context_class, precomputed_names
 from opdsl.declare.derived import DerivedKernel
+from opdsl.declare.forwarding import forwarding
 from opdsl.declare.implementations import (
     require_function,
     require_parameters,
@@ -112,6 +113,32 @@ class Declaration:
         """Register the declared function's body as a composite kernel."""
         self._claim("body", self.function)
         self._register_plain(with_separate_options(self.function, self.main.schema), COMPOSITE_KEY)
+
+    def attach_forward(self, target: Declaration, constants: Mapping[str, object]) -> None:
+        """Register for every variant a composite kernel that calls the same variant of another operator.
+
+        Args:
+            target: the other operator.
+            constants: its arguments that this one does not have.
+
+        Raises:
+            KernelSignatureError: it lacks a variant, or an argument.
+        """
+        missing = [variant for variant in self.operators if variant not in target.operators]
+        if missing:
+            raise KernelSignatureError(
+                f"{location(self.function)}: {self.name} cannot be forwarded to {target.name}, which has no "
+                f"{missing[0]} variant. Leave {missing[0]}= out."
+            )
+        packets = target.library.registry.packets
+        for variant, operator in self.operators.items():
+            other = target.operators[variant]
+            function = forwarding(self.function, operator, packets[other.packet_name], other, constants)
+            if variant == next(iter(self.operators)):
+                self._claim("body", function)
+            names = operator.dynamic_names
+            kernel = PlainKernel(function, operator.schema, operator.name, names, bumps_version=False)
+            self.library.register(operator, COMPOSITE_KEY, kernel)
 
     def attach_kernel(self, keys: Iterable[str], function: object) -> None:
         """Register a Python kernel under dispatch keys; the derived variants compute with it.
@@ -268,21 +295,23 @@ class Declaration:
     def attach_pointwise(
         self,
         function: object,
+        *,
         promote: str,
-        keep: tuple[str, ...],
-        wrapped: tuple[str, ...],
-        rounded: tuple[str, ...],
         when: Mapping[str, object],
+        dtypes: tuple[str, ...] = (),
+        cast: str | None = None,
+        **names: tuple[str, ...],
     ) -> None:
         """Take a scalar function for every backend and variant.
 
         Args:
             function: a scalar function of the operator's tensor and number parameters.
             promote: how operand dtypes become the dtype of the loop and of the result.
-            keep: parameters that keep their own dtype, as where's condition.
-            wrapped: number parameters that take part in promotion, as the number of a comparison.
-            rounded: parameters that a loop in 16 bits sees in 16 bits where they are numbers, as those of ``add``.
             when: values of other parameters for which this function is meant; several can be attached then.
+            dtypes: the kinds of dtypes for which it is meant; several can be attached then.
+            cast: which dtypes an ``out=`` may have: ``same``, ``safe`` or ``any``; None for PyTorch's rule.
+            names: parameters by what is said of them: ``keep``, ``wrapped``, ``promoting``, ``rounded``, ``nonzero``
+                (see ``PointwiseDefinition.add``).
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot.
@@ -291,11 +320,11 @@ class Declaration:
         decorator = f"{self.function.__name__}.pointwise"
         scalar = require_function(function, decorator)
         schema = self.main.schema
-        what = f"pointwise {dict(when)}" if when else "pointwise"
+        what = " ".join(["pointwise", *([str(dict(when))] if when else []), *dtypes])
         self._require_free(what, scalar)
         present = self.definition
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
-        definition.add(scalar, promote=promote, keep=keep, wrapped=wrapped, rounded=rounded, when=when)
+        definition.add(scalar, promote=promote, when=when, dtypes=dtypes, cast=cast, **names)
         self._claim(what, scalar)
         if definition is present:
             return

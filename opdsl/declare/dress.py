@@ -77,7 +77,11 @@ def _install(declaration: Declaration, packet: Packet) -> None:
     """
     if packet.method is not None:
         return
-    facade = packet.facade(has_method, is_method=True)
+    facade = packet.facade(
+        has_method,
+        is_method=True,
+        not_implemented=packet.base.startswith("__"),  # as the special methods of Python's operators must
+    )
     facade.function.__doc__ = declaration.function.__doc__
     install_method(packet.base, facade.function)
     packet.method = facade

@@ -152,7 +152,9 @@ def _dispatch(operator: Operator) -> tuple[DispatchEntry, ...] | None:
     declaration = _declaration(operator)
     if operator.properties.get("manual_kernel_registration"):
         return None
-    given = operator.properties.get("dispatch")
+    given = operator.properties.get("dispatch", ())
+    if given is None:
+        return None
     if isinstance(given, Mapping):
         return tuple(
             DispatchEntry(tuple(each.strip() for each in keys.split(",")), _kernel(name))

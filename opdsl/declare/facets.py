@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import FunctionType
@@ -108,20 +109,28 @@ class Facets:
         promote: str = "default",
         keep: str | Iterable[str] = (),
         wrapped: str | Iterable[str] = (),
+        promoting: str | Iterable[str] = (),
         rounded: str | Iterable[str] = (),
+        nonzero: str | Iterable[str] = (),
+        dtypes: str | Iterable[str] = (),
         when: Mapping[str, object] | None = None,
+        cast: str | None = None,
     ) -> object:
         """Attach a scalar function."""
 
         def attach(decorated: object) -> object:
             self._check_option("pointwise", "promote", promote, str)
             self._check_option("pointwise", "when", {} if when is None else when, dict)
-            names = (
-                self._names("pointwise", "keep", keep),
-                self._names("pointwise", "wrapped", wrapped),
-                self._names("pointwise", "rounded", rounded),
-            )
-            self.declaration.attach_pointwise(decorated, promote, *names, when or {})
+            given = {
+                "keep": keep,
+                "wrapped": wrapped,
+                "promoting": promoting,
+                "rounded": rounded,
+                "nonzero": nonzero,
+                "dtypes": dtypes,
+            }
+            names = {option: self._names("pointwise", option, each) for option, each in given.items()}
+            self.declaration.attach_pointwise(decorated, promote=promote, when=when or {}, cast=cast, **names)
             return decorated
 
         return attach if function is None else attach(function)
@@ -232,6 +241,25 @@ class Facets:
         """Say that gradients do not go to these arguments."""
         self.declaration.exclude_from_derivative(names)
 
+    def forward(self, target: Any, /, **constants: object) -> None:
+        """Let every variant call the same variant of another declared operator.
+
+        Args:
+            target: the other operator.
+            constants: its arguments that this one does not have.
+        """
+        self.declaration.attach_forward(target.operator.declaration, constants)
+
+    def alias(self, name: str, **options: Any) -> FunctionType:
+        """Declare another name of this operator and of its variants.
+
+        Args:
+            name: the other name, ``"aten::arccos"``; the overload is this operator's.
+            options: as ``@op`` takes them.
+        """
+        module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
+        return self.declaration.library.declare_alias(self.declaration, name, module, options)
+
     def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
         """Declare another overload of the packet."""
         return self._declare(f"{self._base()}.{name}" if name else self._base(), options)
@@ -303,6 +331,8 @@ _METHODS = (
     "non_differentiable",
     "row",
     "scan",
+    "forward",
+    "alias",
     "overload",
     "inplace_variant",
     "out_variant",

@@ -216,6 +216,43 @@ class Library:
             declaration.functions[variant] = dress(own)
         return declaration.functions[variant]
 
+    def declare_alias(
+        self, declaration: Declaration, name: str, module: str, options: Mapping[str, Any]
+    ) -> FunctionType:
+        """Declare another name of a declared operator: composites that call it, variant by variant.
+
+        Args:
+            declaration: of the operator.
+            name: the other name, ``"aten::arccos"``; the overload is the operator's.
+            module: where it is declared.
+            options: as ``op`` takes them; variants, and what calls reach, are the operator's own by default.
+
+        Raises:
+            DuplicateOperatorError: the name is taken.
+        """
+        from opdsl.declare.dress import dress
+        from opdsl.declare.forwarding import renamed
+
+        main, base = declaration.main, name.rpartition("::")[2]
+        function = renamed(declaration.function, base, module)
+        schema = attrs.evolve(
+            main.schema, name=attrs.evolve(self._name(function, name), overload=main.schema.name.overload)
+        )
+        operators = {each: operator for each, operator in declaration.operators.items() if operator is not main}
+        derived: dict[str, object] = {}
+        if "inplace" in operators:
+            variants = operators["inplace"].properties["variants"]
+            derived["inplace"] = Inplace(_named(inplace_base(base), operators["inplace"]), variants=variants)
+        if "out" in operators:
+            derived["out"] = Out(_named(base, operators["out"]))
+        inherited = {"variants": main.properties["variants"], "accepts_numbers": main.accepts_numbers}
+        with self._all_or_nothing():
+            own_declaration = self._declaration_of(
+                function, schema, {**inherited, "is_bound": main.is_bound, **derived, **options}
+            )
+            own_declaration.attach_forward(declaration, {})
+            return dress(own_declaration)
+
     @staticmethod
     def _variant_name(declaration: Declaration, variant: str) -> str:
         schema = declaration.main.schema
@@ -447,6 +484,12 @@ def _require_declaration(function: object) -> FunctionType:
     if not isinstance(function, FunctionType):
         raise DeclarationError(f"@op decorates a function, not {type(function).__name__}. Write `@op` above a `def`.")
     return function
+
+
+def _named(base: str, operator: Operator) -> str:
+    """A name with the overload of an operator."""
+    overload = operator.schema.name.overload
+    return f"{base}.{overload}" if overload else base
 
 
 def _variant_of(schema: FunctionSchema) -> str:

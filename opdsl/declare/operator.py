@@ -75,8 +75,12 @@ class Operator(Protocol, Generic[P, R_co]):
         promote: str = "default",
         keep: str | Iterable[str] = (),
         wrapped: str | Iterable[str] = (),
+        promoting: str | Iterable[str] = (),
         rounded: str | Iterable[str] = (),
+        nonzero: str | Iterable[str] = (),
+        dtypes: str | Iterable[str] = (),
         when: Mapping[str, object] | None = None,
+        cast: str | None = None,
     ) -> Callable[[F], F]: ...
     def pointwise(self, *args: object, **kwargs: object) -> object:
         """Attach a scalar function, from which every kernel and variant is derived."""
@@ -136,6 +140,12 @@ class Operator(Protocol, Generic[P, R_co]):
 
     def non_differentiable(self, *names: str) -> None:
         """Say that gradients do not go to these arguments."""
+
+    def forward(self, target: Callable[..., object], /, **constants: object) -> None:
+        """Let every variant call the same variant of another declared operator, its other arguments constant."""
+
+    def alias(self, name: str, **options: object) -> Operator[P, R_co]:
+        """Declare another name of this operator and of its variants."""
 
     def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare another overload of this packet."""

@@ -36,7 +36,8 @@ class EntryOptions(TypedDict, total=False):
     precomputed: what a structured kernel gets in place of an argument, ``{"dim": {"dim": int}}``; None stands for what
         it gets besides. The lines of YAML will do too.
     autogen: the operators that torchgen makes from this entry.
-    dispatch: the dispatch table to export in place of the one that follows from the registrations.
+    dispatch: the dispatch table to export in place of the one that follows from the registrations; None for none, as
+        composites have it.
     """
 
     variants: str
@@ -55,7 +56,7 @@ class EntryOptions(TypedDict, total=False):
     manual_cpp_binding: bool
     manual_kernel_registration: bool
     use_const_ref_for_mutable_tensors: bool
-    dispatch: Mapping[str, str]
+    dispatch: Mapping[str, str] | None
 
 
 KNOWN = frozenset(EntryOptions.__annotations__)
@@ -88,6 +89,7 @@ class Out:
     name: ``"add.out"``; None follows the rule.
     args: names of the out arguments; None follows the rule.
     explicit: whether it is exported as an entry of its own where torchgen could generate it (``autogen``).
+    named: whether its returns have the names that the functional's have.
     options: the entry's keys, as ``@op`` takes them.
 
     >>> Out("max.dim_max", args=("max", "max_values")).args
@@ -97,6 +99,7 @@ class Out:
     name: str | None
     args: tuple[str, ...] | None
     explicit: bool
+    named: bool
     options: Mapping[str, object]
 
     def __init__(
@@ -105,10 +108,11 @@ class Out:
         *,
         args: Iterable[str] | None = None,
         explicit: bool = False,
+        named: bool = True,
         **options: object,
     ) -> None:
         _check_options("Out", options)
-        self.__attrs_init__(name, None if args is None else tuple(args), explicit, options)
+        self.__attrs_init__(name, None if args is None else tuple(args), explicit, named, options)
 
 
 def _check_options(where: str, options: Mapping[str, object]) -> None:
@@ -163,6 +167,10 @@ def _is_table(value: object) -> bool:
     return type(value) is dict and _are_texts((*value, *value.values()))
 
 
+def _is_table_or_none(value: object) -> bool:
+    return value is None or _is_table(value)
+
+
 # What is right at a glance: importing typeguard costs as much as declaring a hundred operators.
 _PLAIN: dict[str, Callable[[object], bool]] = {
     "variants": _is_text,
@@ -181,7 +189,7 @@ _PLAIN: dict[str, Callable[[object], bool]] = {
     "manual_cpp_binding": _is_flag,
     "manual_kernel_registration": _is_flag,
     "use_const_ref_for_mutable_tensors": _is_flag,
-    "dispatch": _is_table,
+    "dispatch": _is_table_or_none,
 }
 
 

@@ -64,7 +64,8 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
         raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")
     aliases = [Alias(letter, write=True) for letter in _ALIAS_SETS[:count]]
     out = tuple(Argument(name, BaseType.Tensor, None, alias) for name, alias in zip(names, aliases, strict=True))
-    returns = tuple(attrs.evolve(each, alias=alias) for each, alias in zip(schema.returns, aliases, strict=True))
+    given = [each.name if how.named else None for each in schema.returns]
+    returns = tuple(Return(name, BaseType.Tensor, alias) for name, alias in zip(given, aliases, strict=True))
     overload = out_overload(schema.name.overload)
     return attrs.evolve(
         schema,

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from opdsl.errors import DTypeError
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float32
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32
 from opdsl.runtime.promotion import can_cast
 
 PRECISION = {float16: float32, bfloat16: float32}
@@ -69,6 +69,30 @@ def check_output_dtype(result: DType, output: DType, cast: OutputCast, common: D
         )
     if cast is OutputCast.SAME and output is not result:
         raise DTypeError(f"Found dtype {output.scalar_type} but expected {result.scalar_type}")
+
+
+_KINDS = {"bool": Category.BOOL, "integer": Category.INT, "floating": Category.FLOAT, "complex": Category.COMPLEX}
+
+
+def dtypes_named(names: Iterable[str]) -> frozenset[DType]:
+    """The dtypes of kinds: ``bool``, ``integer``, ``floating``, ``complex``; other names are those of dtypes.
+
+    Raises:
+        ValueError: there is no such kind or dtype.
+
+    >>> sorted(each.name for each in dtypes_named(["complex", "bfloat16"]))
+    ['bfloat16', 'complex128', 'complex64']
+    """
+    known = {each.name: each for each in ALL_DTYPES}
+    found: set[DType] = set()
+    for name in names:
+        if name in _KINDS:
+            found |= {each for each in ALL_DTYPES if each.category is _KINDS[name]}
+        elif name in known:
+            found.add(known[name])
+        else:
+            raise ValueError(f"{name!r} is neither a dtype nor one of {', '.join(_KINDS)}")
+    return frozenset(found)
 
 
 # ``caffe2::TypeMeta`` names of element types, which some of PyTorch's messages show.

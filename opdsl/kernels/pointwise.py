@@ -16,7 +16,15 @@ from opdsl.errors import (
     UnsupportedDTypeError,
 )
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.kernels.dtypes import PRECISION, PROMOTIONS, OutputCast, check_output_dtype, precision_of
+from opdsl.kernels.divisors import check_divisor, holds_zero
+from opdsl.kernels.dtypes import (
+    PRECISION,
+    PROMOTIONS,
+    OutputCast,
+    check_output_dtype,
+    dtypes_named,
+    precision_of,
+)
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
@@ -53,7 +61,10 @@ class Formula(NamedTuple):
     configuration: its dtypes.
     when: values of other arguments for which it is meant.
     places: the places of its parameters among the operator's.
-    wrapped: of these, the numbers that take part in promotion as tensors do.
+    wrapped: of these, the numbers that take part in promotion as tensors do, and wrap as elements do.
+    promoting: of these, the numbers that take part in promotion and have to fit the dtype.
+    dtypes: the dtypes of the computation for which it is meant; None for all.
+    divisors: the places of its parameters that must not be 0 where they are integers.
     """
 
     function: ScalarFunction
@@ -61,6 +72,9 @@ class Formula(NamedTuple):
     when: Mapping[str, object]
     places: tuple[int, ...]
     wrapped: frozenset[int]
+    promoting: frozenset[int]
+    dtypes: frozenset[DType] | None
+    divisors: tuple[int, ...]
 
 
 class Elementwise(NamedTuple):
@@ -98,9 +112,12 @@ class PointwiseDefinition(Definition):
         promote: str = "default",
         keep: Iterable[str] = (),
         wrapped: Iterable[str] = (),
+        promoting: Iterable[str] = (),
         rounded: Iterable[str] = (),
+        nonzero: Iterable[str] = (),
+        dtypes: Iterable[str] = (),
         when: Mapping[str, object] | None = None,
-        cast: OutputCast | None = None,
+        cast: str | None = None,
     ) -> None:
         """Add a scalar function.
 
@@ -108,11 +125,17 @@ class PointwiseDefinition(Definition):
             function: takes the operator's arguments by place, those in ``when`` left out.
             promote: a key of ``opdsl.kernels.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
-            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
+            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
+                wrap as elements do.
+            promoting: names of number arguments that take part in promotion and have to fit the dtype.
             rounded: names of arguments that a loop in 16 bits sees in 16 bits where they are numbers; PyTorch takes
                 others in full precision.
+            nonzero: names of arguments that divide: an integer 0 among them raises, as in PyTorch.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the
+                function is meant for, after promotion; none for all.
             when: values of other arguments for which the function is meant.
-            cast: which dtypes outputs that are given may have; None for PyTorch's rule.
+            cast: which dtypes outputs that are given may have: ``same`` (the result's), ``safe`` (those that it can
+                be cast to) or ``any``; None for PyTorch's rule.
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot.
@@ -123,20 +146,41 @@ class PointwiseDefinition(Definition):
         condition = dict(when or {})
         scalar = function if isinstance(function, ScalarFunction) else read(function)
         parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
-        self._check_function(scalar, [each for _, each in parameters], promote, {*condition, *keep, *wrapped, *rounded})
-        exempt, narrow = (
-            frozenset(place for place, (_, each) in enumerate(parameters) if each.name in names)
-            for names in (set(keep), set(rounded))
-        )
+        named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
+        self._check_function(scalar, [each for _, each in parameters], promote, named)
+
+        def places(names: Iterable[str]) -> tuple[int, ...]:
+            chosen = set(names)
+            return tuple(place for place, (_, each) in enumerate(parameters) if each.name in chosen)
+
+        def operands(names: Iterable[str]) -> frozenset[int]:
+            return frozenset(parameters[place][0] for place in places(names))
+
+        exempt, narrow = frozenset(places(keep)), frozenset(places(rounded))
         self.formulas.append(
             Formula(
                 scalar,
-                Configuration(PROMOTIONS[promote], exempt, narrow, self.results, cast),
+                Configuration(PROMOTIONS[promote], exempt, narrow, self.results, self._cast_of(cast)),
                 condition,
                 tuple(place for place, _ in parameters),
-                frozenset(place for place, each in parameters if each.name in set(wrapped)),
+                operands(wrapped),
+                operands(promoting),
+                self._dtypes(dtypes),
+                places(nonzero),
             )
         )
+
+    def _cast_of(self, name: str | None) -> OutputCast | None:
+        known = {each.name.lower(): each for each in OutputCast}
+        if name is None or name in known:
+            return None if name is None else known[name]
+        raise KernelSignatureError(f"{self.name}: cast={name!r} is none of {', '.join(known)}.")
+
+    def _dtypes(self, names: Iterable[str]) -> frozenset[DType] | None:
+        try:
+            return dtypes_named(names) or None
+        except ValueError as error:
+            raise KernelSignatureError(f"{self.name}: dtypes={names!r}: {error}.") from error
 
     def _check_function(
         self, scalar: ScalarFunction, parameters: Sequence[Parameter], promote: str, named: set[str]
@@ -186,18 +230,31 @@ class PointwiseDefinition(Definition):
             tensors = [each for each in arguments if isinstance(each, Tensor)]
             context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
             self.check(context, *arguments)
-        formula = self._formula(arguments)
         default = current.get().default_dtype
-        operands = [self._operand(formula, place, arguments[place]) for place in formula.places]
-        iteration = iterate(operands, formula.configuration, default)
+        formula, iteration = self._chosen(arguments, default)
         promise = Promise(iteration.result, iteration.device, iteration.shape, iteration.strides)
         return Prepared((promise,) * self.results, Elementwise(formula, iteration, default))
 
-    def _formula(self, arguments: Arguments) -> Formula:
+    def _chosen(self, arguments: Arguments, default: DType) -> tuple[Formula, Iteration]:
+        """The formula that is meant for the arguments and their dtypes, and how it runs."""
+        for formula in self._meant(arguments):
+            operands = [self._operand(formula, place, arguments[place]) for place in formula.places]
+            iteration = iterate(operands, formula.configuration, default)
+            if formula.dtypes is None or iteration.common in formula.dtypes:
+                return formula, iteration
+        raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}'")
+
+    def _meant(self, arguments: Arguments) -> list[Formula]:
+        """The formulas for the values of other arguments, of which the first that takes the dtypes is used."""
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
-        for formula in self.formulas:
-            if all(_same(named[name], value) for name, value in formula.when.items()):
-                return formula
+        found = [
+            formula
+            for formula in self.formulas
+            if all(_same(named[name], value) for name, value in formula.when.items())
+        ]
+        complete = [formula for formula in found if all(arguments[place] is not None for place in formula.places)]
+        if found:
+            return complete or found
         conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
         chosen = {name: named[name] for formula in self.formulas for name in formula.when}
         raise ArgumentError(f"there is no scalar function for {_condition(chosen)} (have {conditions})")
@@ -210,7 +267,8 @@ class PointwiseDefinition(Definition):
             raise ArgumentError(
                 f"{parameter.name} is None, which the scalar function {formula.function.name} cannot take"
             )
-        role = NumberRole.WRAPPED if place in formula.wrapped else _NUMBER_ROLES[parameter.role]
+        promotes = place in formula.wrapped or place in formula.promoting
+        role = NumberRole.WRAPPED if promotes else _NUMBER_ROLES[parameter.role]
         return Number(_number_type(value), role)
 
     def check_given(self, prepared: Prepared, promise: Promise, output: Tensor, *, inplace: bool) -> None:
@@ -233,7 +291,14 @@ class PointwiseDefinition(Definition):
         state: Elementwise = prepared.state
         values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
         handed = tuple(self._value(state, place, value) for place, value in enumerate(values))
+        for place in self._checked_divisors(state):
+            check_divisor(handed[place] if not isinstance(values[place], Tensor) else values[place])
         return Bound(self._compile(state, values, outputs, allocate=allocate), handed)
+
+    def _checked_divisors(self, state: Elementwise) -> tuple[int, ...]:
+        """The places of integers that must not be 0; where nothing is computed nothing is divided."""
+        computes = state.iteration.common.category is Category.INT and 0 not in state.iteration.shape
+        return state.formula.divisors if computes else ()
 
     def _cast(self, state: Elementwise, place: int, value: Any) -> Any:
         """An operand in the dtype that it has to have before the loop."""
@@ -286,6 +351,27 @@ class PointwiseDefinition(Definition):
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
         """See ``Definition.plan``."""
+        plan = self._plan(prepared, arguments, outputs, call)
+        choosing = {name for formula in self.formulas for name in formula.when}
+        places = [at for at, each in enumerate(self.parameters) if each.is_dynamic and each.name in choosing]
+        if plan is None or not places:
+            return plan
+        names = [each.name for each in self.parameters]
+        known = {name: value for name, value in zip(names, arguments, strict=True) if name not in call.parameters}
+
+        def make(*handed: object) -> Plan | None:
+            named = known | dict(zip(call.parameters, handed, strict=True))
+            again = tuple(named[name] for name in names)
+            given = [named[name] for name in call.targets]
+            return self._plan(self.prepare(again, given), again, given, call)
+
+        first = tuple(arguments[at] for at in places)
+        return _plan_by_number([call.parameters.index(names[at]) for at in places], first, plan, make, call.slow)
+
+    def _plan(
+        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
+    ) -> Plan | None:
+        """The plan of a call whose numbers choose the same formula."""
         state: Elementwise = prepared.state
         values = [arguments[at] for at in state.formula.places]
         if self._casts_tensors(state, values) or not self._numbers_fit(state, values):
@@ -301,6 +387,7 @@ class PointwiseDefinition(Definition):
             (
                 *overlap_guards(self.parameters, arguments, call, outputs, elementwise=True),
                 *self._number_guards(state, arguments, constants),
+                *self._divisor_guards(state, values, constants),
             ),
             call.targets,
             views_among(call.targets, outputs),
@@ -338,6 +425,19 @@ class PointwiseDefinition(Definition):
         constants.append(self._value(state, place, value))
         return f"plan_constants[{len(constants) - 1}]"
 
+    def _divisor_guards(self, state: Elementwise, values: Sequence[Any], constants: list[object]) -> list[str]:
+        """Tests of integers that are divided by."""
+        guards = []
+        for place in self._checked_divisors(state):
+            name = self.parameters[state.formula.places[place]].name
+            if isinstance(values[place], Tensor):
+                constants.append(holds_zero)
+                guards.append(f"plan_constants[{len(constants) - 1}]({name})")
+            else:
+                constants.append(partial(self._value, state, place))
+                guards.append(f"plan_constants[{len(constants) - 1}]({name}) == 0")
+        return guards
+
     def _number_guards(self, state: Elementwise, arguments: Arguments, constants: list[object]) -> list[str]:
         """Tests of numbers: those that the check has seen are the same, those that are converted are in range."""
         guards = []
@@ -364,6 +464,37 @@ class PointwiseDefinition(Definition):
 def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
     """The compiled kernel; the complete road and the plan that follows it share one."""
     return compiler_for(device_type).pointwise(graph, call)
+
+
+_MOST_NUMBERS = 64  # a stream of ever new numbers must not keep a plan of each
+
+
+def _plan_by_number(
+    places: Sequence[int], first: tuple[Any, ...], plan: Plan, make: Callable[..., Plan | None], slow: Plan
+) -> Plan:
+    """A plan for each value of the numbers that formulas are chosen by, made when it is first met.
+
+    places: of these numbers among what a plan is handed.
+    first, plan: the numbers of the first call, and its plan.
+    make: from what a plan is handed to the plan of such a call.
+    slow: the kernel.
+    """
+    plans = {first: plan}
+
+    def choose(*handed: object) -> object:
+        numbers = tuple([handed[at] for at in places])
+        known = plans.get(numbers)
+        if known is not None:
+            return known(*handed)
+        result = slow(*handed)
+        made = make(*handed)
+        if made is not None:
+            if len(plans) >= _MOST_NUMBERS:
+                plans.clear()
+            plans[numbers] = made
+        return result
+
+    return choose
 
 
 def _same(value: object, wanted: object) -> bool:

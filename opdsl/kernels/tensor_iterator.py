@@ -113,7 +113,7 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         common_device(tensors),
         tuple(_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)),
         tuple(_cast(operand, common, configuration, place) for place, operand in enumerate(operands)),
-        configuration.cast or _default_cast(configuration.promotion, len(promoting)),
+        configuration.cast or _default_cast(configuration.promotion, common, len(promoting)),
     )
 
 
@@ -133,11 +133,12 @@ def _promotes(operand: Operand) -> bool:
     return isinstance(operand, Geometry) or operand.role is NumberRole.WRAPPED
 
 
-def _default_cast(promotion: Promotion, promoting: int) -> OutputCast:
+def _default_cast(promotion: Promotion, common: DType, promoting: int) -> OutputCast:
     """PyTorch's rule: comparisons write anything, unary operators that do not promote want their own dtype."""
     if promotion.boolean:
         return OutputCast.ANY
-    return OutputCast.SAME if promoting == 1 and not promotion.floating else OutputCast.SAFE
+    keeps = not promotion.floating and promotion.result(common) is common
+    return OutputCast.SAME if promoting == 1 and keeps else OutputCast.SAFE
 
 
 def common_dtype(operands: Iterable[Operand], default: DType) -> DType:

@@ -113,6 +113,7 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     math.degrees: Fold(lambda add, value: add("multiply", add("to_floating", value), 180.0 / math.pi), 1, 1),
     math.radians: Fold(lambda add, value: add("multiply", add("to_floating", value), math.pi / 180.0), 1, 1),
     intrinsics.conjugate: _direct("conjugate", 1),
+    cmath.phase: Fold(lambda add, value: add("atan2", add("imag", value), add("real", value)), 1, 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
     **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(ROW_FOLDS)},
@@ -125,7 +126,8 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     builtins.int: _direct("to_integer", 1),
     builtins.float: _direct("to_floating", 1),
     builtins.bool: _direct("to_bool", 1),
+    builtins.complex: Fold(lambda add, real, imag=0: add("complex", real, imag), 1, 2),
 }
 
 # Functions that may be called on what is known while reading.
-STATIC: Final = frozenset({range, len, reversed, enumerate, zip, tuple, sorted, sum, str, complex})
+STATIC: Final = frozenset({range, len, reversed, enumerate, zip, tuple, sorted, sum, str})

@@ -159,6 +159,12 @@ def _shift_right(value: Array, amount: Array) -> Array:
     return shifted if value.dtype.kind == "i" else np.where(inside, shifted, 0)
 
 
+def _complex(real: Array, imaginary: Array) -> Array:
+    found = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), f"c{2 * real.dtype.itemsize}")
+    found.real, found.imag = real, imaginary
+    return found
+
+
 def _bits_right_logical(value: Array, amount: Array) -> Array:
     unsigned = np.dtype(f"uint{value.dtype.itemsize * 8}")
     return np.asarray(np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype))
@@ -262,6 +268,9 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_right_logical": _bits_right_logical,
     "select": np.where,
     "rare": np.where,
+    "real": np.real,
+    "imag": np.imag,
+    "complex": _complex,
     "isnan": np.isnan,
     "isinf": np.isinf,
     "isfinite": np.isfinite,

@@ -65,6 +65,10 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("isnan", 1, "predicate", "isnan"),
     ("isinf", 1, "predicate", "isinf"),
     ("isfinite", 1, "predicate", "isfinite"),
+    # complex numbers: their parts, and one made of two parts
+    ("real", 1, "part", "real"),
+    ("imag", 1, "part", "imag"),
+    ("complex", 2, "complex", "complex"),
     # conversion
     ("to_bool", 1, "truth", "bool"),
     ("to_integer", 1, "to_integer", "int"),

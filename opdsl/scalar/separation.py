@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from opdsl.scalar.builder import GraphBuilder
 from opdsl.scalar.graph import Node, TypedGraph
-from opdsl.scalar.mathematics.complex_numbers import FORMULAS, Pair, Part, cast
+from opdsl.scalar.mathematics.complex_numbers import Pair, Part, cast
 from opdsl.scalar.mathematics.expression import Expression
-from opdsl.scalar.types import COMPLEX
+from opdsl.scalar.mathematics.formulas import COMPLEX as FORMULAS
+from opdsl.scalar.types import COMPLEX as COMPLEX_CATEGORY
 
 __all__ = ["separate"]
 
@@ -32,7 +33,7 @@ def separate(graph: TypedGraph) -> TypedGraph:
 
 def _separated(builder: GraphBuilder, node: Node, arguments: list[Part]) -> Part:
     """What stands for one node."""
-    is_complex = node.type.category == COMPLEX
+    is_complex = node.type.category == COMPLEX_CATEGORY
     if node.op in ("parameter", "constant"):
         return _leaf(builder, node) if is_complex else Expression(builder, builder.add(node))
     if not is_complex and all(isinstance(argument, Expression) for argument in arguments):

@@ -142,10 +142,10 @@ class Typer:
 
 def _check_complex(op: str) -> None:
     """That an operation exists for complex numbers."""
-    from opdsl.scalar.mathematics.complex_numbers import FORMULAS
+    from opdsl.scalar.mathematics.formulas import COMPLEX as KNOWN
 
-    if op not in FORMULAS:
-        known = ", ".join(OPERATIONS[each].symbol for each in FORMULAS)
+    if op not in KNOWN:
+        known = ", ".join(OPERATIONS[each].symbol for each in KNOWN)
         raise Refused(f"`{OPERATIONS[op].symbol}` of complex numbers does not exist", f"There are {known}.")
 
 
@@ -204,9 +204,11 @@ def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
 def _power(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """Exponents that are known become what PyTorch computes for them."""
     (base, exponent), kind = typer.together(operands)
+    known = typer.builder.constant_value(exponent.position)
+    if kind.category == BOOL and known is not None:
+        return base if known else typer.cast(Literal(True), kind)
     if kind.category == BOOL:
         raise Refused("`**` of bools does not exist (PyTorch has none)", "Convert with int(...) first.")
-    known = typer.builder.constant_value(exponent.position)
     if kind.category == INTEGER and isinstance(known, int) and known >= 0:
         return _repeated(typer, base, known)
     recipe = _POWERS.get(known) if kind.category >= FLOAT and known is not None else None
@@ -301,6 +303,21 @@ def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [value], ScalarType.BOOL)
 
 
+def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    """The real or the imaginary part; a real number is its own, and 0."""
+    value = typer.settle(operands[0])
+    if value.type.category == COMPLEX:
+        return typer.node(op, [value], value.type.real)
+    return value if op == "real" else typer.cast(Literal(0), value.type)
+
+
+def _complex(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    values, kind = typer.together(operands, FLOAT)
+    if kind.category == COMPLEX:
+        raise Refused("`complex` takes real parts", "Take the parts of complex numbers with .real and .imag.")
+    return typer.node(op, values, with_category(kind, COMPLEX, kind))
+
+
 def _to_integer(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     return typer.cast(value, value.type if value.type.category == INTEGER else ScalarType.INT64)
@@ -355,6 +372,8 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "logical": _logical,
     "logical_not": _logical_not,
     "predicate": _predicate,
+    "part": _part,
+    "complex": _complex,
     "to_integer": _to_integer,
     "to_floating": _to_floating,
     "rounding": _rounding,

@@ -93,6 +93,12 @@ REORDERED = {
 # Those that bring rows of the shape that is their second argument to mean 0.
 NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 
+# Where PyTorch is off by more than a few units in the last place: powers of complex numbers, tails of gelu.
+IMPRECISE = {"pow", "__rpow__", "nn.functional.gelu"}
+
+# Where PyTorch leaves an output as it is that is not contiguous.
+UNWRITTEN = {"nn.functional.gelu"}
+
 # Where we depart on purpose or by necessity.
 DEPARTURES = {
     ("div.trunc_rounding", torch.float16): "PyTorch rounds the quotient to 16 bits before it truncates it",
@@ -216,7 +222,7 @@ def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Ten
 def tolerance_of(info: Any, dtype: torch.dtype) -> float | None:
     if our_name(info) in ARBITRARY:
         return math.inf
-    if info.name in REORDERED:
+    if info.name in REORDERED or info.name in IMPRECISE:
         return LOOSE.get(dtype, LOOSE[torch.float64])
     return LOOSE.get(dtype) if dtype.itemsize == 2 else None
 
@@ -242,16 +248,20 @@ def test_method(info: Any, dtype: torch.dtype) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("info", "dtype"), list(cases(lambda info: info.inplace_variant and info.inplace_variant.__name__.isidentifier()))
-)
+@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.inplace_variant)))
 def test_in_place(info: Any, dtype: torch.dtype) -> None:
-    method = getattr(opdsl.Tensor, info.inplace_variant.__name__)
+    ours = _inplace(info)
     wrong = []
     for given, named in samples(info, dtype):
         if isinstance(given[0], torch.Tensor) and not _repeats(given[0]):
-            wrong += compare(method, info.inplace_variant, copy.deepcopy(given), named, tolerance_of(info, dtype))
+            wrong += compare(ours, info.inplace_variant, copy.deepcopy(given), named, tolerance_of(info, dtype))
     assert wrong == []
+
+
+def _inplace(info: Any) -> Callable[..., Any]:
+    """Our method; of a function of ``nn.functional``, which has an argument ``inplace``, our function."""
+    name = getattr(info.inplace_variant, "__name__", "<lambda>")
+    return getattr(opdsl.Tensor, name) if name != "<lambda>" else getattr(opdsl.ops.aten, f"{our_name(info)}_")
 
 
 def _repeats(tensor: torch.Tensor) -> bool:
@@ -271,6 +281,8 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         if not isinstance(expected, torch.Tensor) or expected.dtype is torch.complex32:
             continue
         for out in outputs(expected):
+            if info.name in UNWRITTEN and not out.is_contiguous():
+                continue
             twice = copy.deepcopy(given), {**named, "out": out}
             wrong += compare(ours, info.op, *twice, tolerance=_coarsest(info, dtype, out))
     assert wrong == []

@@ -60,13 +60,50 @@ def test_rounded_division(rounding: str, dtype: torch.dtype) -> None:
     agree(lambda lib, x, y: lib.div(x, y, rounding_mode=rounding), numerators[:, None], divisors, tolerance=slack)
 
 
+DIVISIONS: dict[str, Any] = {
+    "floor": lambda lib, x, y: lib.div(x, y, rounding_mode="floor"),
+    "trunc": lambda lib, x, y: lib.div(x, y, rounding_mode="trunc"),
+    "floor_divide": lambda lib, x, y: lib.floor_divide(x, y),
+    "fmod": lambda lib, x, y: lib.fmod(x, y),
+    "remainder": lambda lib, x, y: lib.remainder(x, y),
+}
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_an_integer_zero_among_the_divisors_raises(name: str, dtype: torch.dtype) -> None:
+    x, zeros = torch.tensor([[7, 2, 3]], dtype=dtype), torch.tensor([[3, 0, 2], [1, 1, 1]], dtype=dtype)
+    agree_or_fail(DIVISIONS[name], x.repeat(2, 1), zeros)
+    agree_or_fail(DIVISIONS[name], x, 0)
+    agree_or_fail(DIVISIONS[name], x, False)
+    agree_or_fail(DIVISIONS[name], x, 256)  # which is 0 in 8 bits
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_nothing_is_divided_where_there_are_no_elements(name: str) -> None:
+    agree_or_fail(DIVISIONS[name], torch.zeros(0, 1, dtype=torch.int32), torch.zeros(1, 3, dtype=torch.int32))
+
+
+def test_a_zero_is_found_by_a_plan_too() -> None:
+    x, y = of(torch.tensor([7, 2])), of(torch.tensor([3, 2]))
+    assert (x // y).tolist() == [2, 1]
+    assert (x // y).tolist() == [2, 1]
+    y[0] = 0
+    with pytest.raises(ZeroDivisionError):
+        x // y
+    with pytest.raises(ZeroDivisionError):
+        x.floor_divide_(y)
+    assert x.tolist() == [7, 2]
+
+
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_no_division_of_integers_crashes(rounding: str, dtype: torch.dtype) -> None:
-    """PyTorch raises for a zero, and is undefined for the least number by -1; scalar functions never raise."""
+    """The least number by -1 is undefined in C."""
     values = special(dtype)
-    expected = torch.broadcast_shapes(values[:, None].shape, values.shape)
-    assert opdsl.div(of(values[:, None]), of(values), rounding_mode=rounding).shape == expected
+    divisors = values[values != 0]
+    expected = torch.broadcast_shapes(values[:, None].shape, divisors.shape)
+    assert opdsl.div(of(values[:, None]), of(divisors), rounding_mode=rounding).shape == expected
 
 
 @pytest.mark.parametrize("number", [0, 1, -3, 2.5, float("nan"), float("inf"), True, 300, 2**40, 1e39], ids=repr)

@@ -29,7 +29,7 @@ for topic in aten.TOPICS:
     for name, value in vars(Tensor).items():
         if before.get(name) is not value and not isinstance(value, LateMethod):
             methods[name] = topic
-for name in (*special_methods.DIRECT, *special_methods.OTHERS):
+for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_methods.OTHERS):
     methods[name] = "special_methods"
 for packet in opdsl.dispatch.registry.packets.values():
     (topic,) = {each.declaration.function.__module__.rpartition(".")[2] for each in packet.overloads.values()}

@@ -266,6 +266,11 @@ MISTAKES = {
         lambda: opdsl.add(zeros(2), 1, out=zeros(2, dtype=opdsl.int32)),
         lambda: torch.add(torch.zeros(2), 1, out=torch.zeros(2, dtype=torch.int32)),
     ),
+    "division": Mistake(
+        errors.DivisionError,
+        lambda: opdsl.tensor([1, 2]).fmod(opdsl.tensor([1, 0])),
+        lambda: torch.tensor([1, 2]).fmod(torch.tensor([1, 0])),
+    ),
     "device": Mistake(errors.DeviceError, lambda: opdsl.Device("no"), lambda: torch.device("no")),
     "devices": Mistake(
         errors.DeviceError,

@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from opdsl.scalar.mathematics.expression import Expression, fma, rare, select
-from opdsl.scalar.types import INTEGER
+from opdsl.scalar.types import INTEGER, ScalarType
 
 __all__ = ["FLOATING", "INTEGERS"]
 
@@ -106,6 +106,39 @@ def _inside(value: Expression, amount: Expression) -> Expression:
     return below & (amount >= 0) if amount.type.is_signed else below
 
 
+def hypot(x: Expression, y: Expression) -> Expression:
+    """``sqrt(x*x + y*y)`` without overflow: float32 in float64, float64 scaled by a power of two and corrected."""
+    infinite = isinf(x) | isinf(y)
+    if not x.is_double:
+        wide_x, wide_y = x.cast(ScalarType.FLOAT64), y.cast(ScalarType.FLOAT64)
+        found = fma(wide_x, wide_x, wide_y * wide_y).apply("sqrt").cast(x.type)
+        return select(infinite, inf, found)
+    a, b = abs(x), abs(y)
+    larger = select(a > b, a, b)
+    grows, falls = larger < 2.0**-450, larger > 2.0**500
+    scale = select(grows, x.constant(2.0**600), select(falls, x.constant(2.0**-600), 1.0))
+    back = select(grows, x.constant(2.0**-600), select(falls, x.constant(2.0**600), 1.0))
+    a, b = a * scale, b * scale
+    square_a, square_b = a * a, b * b
+    whole = square_a + square_b
+    root = whole.apply("sqrt")
+    # What is lost: by both squares, by their sum, and by the root.
+    larger, smaller = select(a > b, square_a, square_b), select(a > b, square_b, square_a)
+    rest = fma(a, a, -square_a) + fma(b, b, -square_b) + (smaller - (whole - larger)) - fma(root, root, -whole)
+    corrected = root + select(root > 0.0, rest / (root + root), 0.0)
+    return select(infinite, inf, corrected * back)
+
+
+def nextafter(x: Expression, y: Expression) -> Expression:
+    """The number after x in the direction of y: of the bits, one more or one less."""
+    bits = x.bits()
+    outward = (y > x) ^ (bits < 0)
+    moved = (bits + select(outward, bits.constant(1), -1)).from_bits()
+    first = bits.constant(1).from_bits().copysign(y)
+    found = select(x.equals(0.0), first, moved)
+    return select(x.equals(y), y, select(isnan(x) | isnan(y), x + y, found))
+
+
 def isnan(value: Expression) -> Expression:
     """Unequal to itself."""
     return value.differs(value)
@@ -123,4 +156,11 @@ def isfinite(value: Expression) -> Expression:
 
 _SHARED: Final[dict[str, Callable[..., Expression]]] = {"floor_divide": floor_divide, "remainder": remainder}
 INTEGERS: Final = _SHARED | {"power": power, "fmod": fmod, "shift_left": shift_left, "shift_right": shift_right}
-FLOATING: Final = _SHARED | {"fmod": fmod, "isnan": isnan, "isinf": isinf, "isfinite": isfinite}
+FLOATING: Final = _SHARED | {
+    "fmod": fmod,
+    "hypot": hypot,
+    "nextafter": nextafter,
+    "isnan": isnan,
+    "isinf": isinf,
+    "isfinite": isfinite,
+}

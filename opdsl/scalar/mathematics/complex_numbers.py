@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from opdsl.scalar.mathematics.expression import Expression, select
 from opdsl.scalar.types import COMPLEX, ScalarType
 
-__all__ = ["FORMULAS", "Pair", "Part", "cast"]
+__all__ = ["FORMULAS", "Pair", "Part", "cast", "number_range", "sorted_magnitudes"]
 
 
 class Pair:
@@ -103,6 +103,14 @@ def _not_equal(first: Pair, second: Pair) -> Expression:
     return first.real.differs(second.real) | first.imaginary.differs(second.imaginary)
 
 
+def _real(z: Pair) -> Expression:
+    return z.real
+
+
+def _imaginary(z: Pair) -> Expression:
+    return z.imaginary
+
+
 def _select(condition: Expression, chosen: Pair, other: Pair) -> Pair:
     return Pair(
         select(condition, chosen.real, other.real),
@@ -110,7 +118,7 @@ def _select(condition: Expression, chosen: Pair, other: Pair) -> Pair:
     )
 
 
-class _Range(NamedTuple):
+class Range(NamedTuple):
     """What a real type holds.
 
     overflow: a number below the logarithm of the largest value, in whose multiples ``exp`` goes beyond it.
@@ -125,18 +133,19 @@ class _Range(NamedTuple):
     factor: int
 
 
-_SINGLE: Final = _Range(88.0, 11.0, 60, 100)
-_DOUBLE: Final = _Range(709.0, 22.0, 500, 600)
+_SINGLE: Final = Range(88.0, 11.0, 60, 100)
+_DOUBLE: Final = Range(709.0, 22.0, 500, 600)
 
 
-def _range(x: Expression) -> _Range:
+def number_range(x: Expression) -> Range:
+    """What the type of an expression holds."""
     return _DOUBLE if x.is_double else _SINGLE
 
 
 def _exp(z: Pair) -> Pair:
     """``exp(x) * (cos(y) + i sin(y))``; where only the product with the cosine is finite, in two steps."""
     x, y = z.real, z.imaginary
-    most = _range(x).overflow
+    most = number_range(x).overflow
     beyond = x > most
     magnitude = select(beyond, x - most, x).apply("exp")
     step = select(beyond, x.constant(exp(most)), 1.0)
@@ -149,8 +158,8 @@ def _exp(z: Pair) -> Pair:
 def _log(z: Pair) -> Pair:
     """The logarithm of the magnitude, and the angle."""
     x, y = z.real, z.imaginary
-    bounds = _range(x)
-    larger, smaller = _sorted_magnitudes(z)
+    bounds = number_range(x)
+    larger, smaller = sorted_magnitudes(z)
     grow, shrink = larger < 2.0**-bounds.far, larger > 2.0**bounds.far
     scale = select(grow, x.constant(2.0**bounds.factor), select(shrink, x.constant(2.0**-bounds.factor), 1.0))
     offset = bounds.factor * log(2)
@@ -172,7 +181,8 @@ def _log1p(z: Pair) -> Pair:
     return Pair(select(small, near, far.real), far.imaginary)
 
 
-def _sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
+def sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
+    """The larger and the smaller part without their signs."""
     x, y = abs(z.real), abs(z.imaginary)
     first = x > y
     return select(first, x, y), select(first, y, x)
@@ -181,8 +191,8 @@ def _sorted_magnitudes(z: Pair) -> tuple[Expression, Expression]:
 def _sqrt(z: Pair) -> Pair:
     """``t = sqrt((|x| + |z|) / 2)`` and ``y / 2t``, the larger of them first where x is positive; scaled."""
     x, y = z.real, z.imaginary
-    bounds = _range(x)
-    larger, _ = _sorted_magnitudes(z)
+    bounds = number_range(x)
+    larger, _ = sorted_magnitudes(z)
     grow, shrink = larger < 2.0**-bounds.far, larger > 2.0**bounds.far
     scale = select(grow, x.constant(2.0**bounds.factor), select(shrink, x.constant(2.0**-bounds.factor), 1.0))
     half = bounds.factor // 2
@@ -213,7 +223,7 @@ def _tanh(z: Pair) -> Pair:
     sinh, cosh = x.apply("sinh"), x.apply("cosh")
     below = sinh * sinh + cosine * cosine
     infinite, turning = x.apply("isinf", kind=ScalarType.BOOL), y.apply("isfinite", kind=ScalarType.BOOL)
-    flat = (abs(x) > _range(x).flat) & (infinite | turning)
+    flat = (abs(x) > number_range(x).flat) & (infinite | turning)
     rest = select(infinite & ~turning, 0.0, sine * cosine * 4.0 * (abs(x) * -2.0).apply("exp"))
     real = select(flat, x.constant(1.0).copysign(x), sinh * cosh / below)
     imaginary = select(flat, rest, sine * cosine / below)
@@ -221,8 +231,14 @@ def _tanh(z: Pair) -> Pair:
 
 
 def _power(base: Pair, exponent: Pair) -> Pair:
-    """By the logarithm; 0 to the power of 0 is NaN, as it is in PyTorch."""
-    return _exp(exponent * _log(base))
+    """By the logarithm, complex64 in complex128; 0 to the power of 0 is NaN, as it is in PyTorch."""
+    kind = base.real.type
+    found = _exp(_widened(exponent) * _log(_widened(base)))
+    return Pair(found.real.cast(kind), found.imaginary.cast(kind))
+
+
+def _widened(z: Pair) -> Pair:
+    return Pair(z.real.cast(ScalarType.FLOAT64), z.imaginary.cast(ScalarType.FLOAT64))
 
 
 def _scaled_log(divisor: float) -> Callable[[Pair], Pair]:
@@ -245,6 +261,9 @@ FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "equal": _equal,
     "not_equal": _not_equal,
     "select": _select,
+    "real": _real,
+    "imag": _imaginary,
+    "complex": Pair,
     "isnan": _is_nan,
     "isinf": _is_infinite,
     "isfinite": _is_finite,

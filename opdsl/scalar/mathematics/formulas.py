@@ -7,6 +7,8 @@ from typing import Final
 
 from opdsl.scalar.mathematics import (
     arithmetic,
+    complex_functions,
+    complex_numbers,
     error_function,
     exponential,
     hyperbolic,
@@ -15,9 +17,10 @@ from opdsl.scalar.mathematics import (
     powers,
     trigonometric,
 )
+from opdsl.scalar.mathematics.complex_numbers import Part
 from opdsl.scalar.mathematics.expression import Expression
 
-__all__ = ["ACCURACY", "FLOATING", "INTEGERS"]
+__all__ = ["ACCURACY", "COMPLEX", "FLOATING", "INTEGERS"]
 
 INTEGERS: Final[dict[str, Callable[..., Expression]]] = arithmetic.INTEGERS
 
@@ -31,6 +34,9 @@ FLOATING: Final[dict[str, Callable[..., Expression]]] = {
     **powers.FLOATING,
     **trigonometric.FLOATING,
 }
+
+# The operations that exist for complex numbers, beside parameters, constants and casts.
+COMPLEX: Final[dict[str, Callable[..., Part]]] = {**complex_numbers.FORMULAS, **complex_functions.FORMULAS}
 
 # Largest error in units in the last place, over all arguments; held by the tests against mpmath.
 ACCURACY: Final[dict[str, dict[str, float]]] = {
@@ -46,6 +52,10 @@ ACCURACY: Final[dict[str, dict[str, float]]] = {
         ("tanh", 1.1, 1.1),
         ("sinh", 1.5, 1.75),
         ("cosh", 1.8, 1.55),
+        ("asinh", 9, 9),
+        ("acosh", 9, 9),
+        ("atanh", 9, 9),
+        ("hypot", 9, 9),
         ("erf", 1.05, 1.0),
         ("erfc", 2.15, 1.5),
         ("sin", 1.6, 0.9),

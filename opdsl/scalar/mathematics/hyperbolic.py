@@ -1,12 +1,14 @@
-"""sinh and cosh, by the addition theorem: x = n*log(2) + r, with powers of two for n*log(2)."""
+"""sinh and cosh, by the addition theorem: x = n*log(2) + r, with powers of two for n*log(2). Inverses, by log1p."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log, nan
 from typing import Final, NamedTuple
 
 from opdsl.scalar.mathematics.exponential import layout, reduce, shifted_power, table
 from opdsl.scalar.mathematics.expression import Expression, fma, polynomial, select
+from opdsl.scalar.mathematics.logarithm import log1p
 
 __all__ = ["FLOATING"]
 
@@ -59,4 +61,42 @@ def cosh(x: Expression) -> Expression:
     return half + half
 
 
-FLOATING: Final[dict[str, Callable[..., Expression]]] = {"sinh": sinh, "cosh": cosh}
+def _far(x: Expression) -> Expression:
+    """Where 1 beside a number is nothing, but its square is finite still."""
+    return x > (2.0**400 if x.is_double else 2.0**50)
+
+
+def _logarithm(small: Expression, large: Expression) -> Expression:
+    """``log(1 + small)``; where ``large`` is far out, ``log(2 * large)``."""
+    far = _far(large)
+    found = log1p(select(far, large, small))
+    return select(far, found + log(2), found)
+
+
+def asinh(x: Expression) -> Expression:
+    """``log(a + sqrt(a*a + 1))``, as ``log1p(a + a*a / (1 + sqrt(a*a + 1)))``."""
+    a = abs(x)
+    square = a * a
+    small = a + square / ((square + 1.0).apply("sqrt") + 1.0)
+    return _logarithm(small, a).copysign(x)
+
+
+def acosh(x: Expression) -> Expression:
+    """``log(x + sqrt(x*x - 1))``, as ``log1p(t + sqrt(2*t + t*t))`` of t = x - 1; NaN below 1."""
+    t = x - 1.0
+    return select(x < 1.0, nan, _logarithm(t + fma(t, t, t + t).apply("sqrt"), x))
+
+
+def atanh(x: Expression) -> Expression:
+    """``log((1 + a) / (1 - a)) / 2``, as ``log1p(2*a / (1 - a)) / 2``; NaN outside of [-1, 1]."""
+    a = abs(x)
+    return (log1p((a + a) / (1.0 - a)) * 0.5).copysign(x)
+
+
+FLOATING: Final[dict[str, Callable[..., Expression]]] = {
+    "sinh": sinh,
+    "cosh": cosh,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
+}

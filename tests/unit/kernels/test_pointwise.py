@@ -17,7 +17,7 @@ from opdsl.errors import (
     ReadOnlyError,
     ShapeError,
 )
-from opdsl.kernels import OutputCast, PointwiseDefinition
+from opdsl.kernels import PointwiseDefinition
 from opdsl.runtime import from_numpy, int32, meta
 from opdsl.runtime.tensor import version_of
 from opdsl.runtime.viewing import make_view
@@ -349,7 +349,7 @@ def test_unary_operators_that_do_not_promote_want_their_own_dtype():
 
 def test_the_rule_for_out_can_be_given():
     schema = "neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"
-    loose = pointwise("neg(Tensor self) -> Tensor", neg_function, None, schema, cast=OutputCast.SAFE)
+    loose = pointwise("neg(Tensor self) -> Tensor", neg_function, None, schema, cast="safe")
     assert loose.out(ours(torch.ones(2)), ours(torch.ones(2, dtype=torch.float64))).tolist() == [-1, -1]
 
 

@@ -1,0 +1,68 @@
+"""What many entries of native_functions.yaml say alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.declare import Inplace, Out
+
+UNARY: dict[str, Any] = {"variants": "function, method", "tags": "pointwise", "inplace": True, "out": True}
+"""A function of one tensor."""
+
+CORE_UNARY: dict[str, Any] = {**UNARY, "tags": ("core", "pointwise")}
+"""A function of one tensor, of PyTorch's core set."""
+
+BINARY: dict[str, Any] = {**UNARY, "inplace": Inplace(variants="method")}
+"""A function of two tensors, whose in-place variant is a method only."""
+
+CORE_BINARY: dict[str, Any] = {**BINARY, "tags": ("core", "pointwise")}
+"""A function of two tensors, of PyTorch's core set."""
+
+
+def number_entry(
+    name: str,
+    *,
+    overload: str = "Scalar",
+    core: bool = True,
+    inplace_tags: object = "pointwise",
+    device_check: str = "NoCheck",
+) -> dict[str, Any]:
+    """What the entry says of an overload whose second operand is a number: PyTorch makes a tensor of it.
+
+    Args:
+        name: of the packet.
+        overload: of the functional.
+        core: whether it belongs to PyTorch's core set.
+        inplace_tags: of the in-place variant.
+        device_check: what all three entries say.
+    """
+    return {
+        "variants": "method, function",
+        "tags": ("core", "pointwise") if core else "pointwise",
+        "structured": False,
+        "device_check": device_check,
+        "dispatch": {"CompositeExplicitAutograd": name},
+        "inplace": Inplace(
+            variants="method",
+            tags=inplace_tags,
+            dispatch={"CompositeExplicitAutograd": f"{name}_"},
+            device_check=device_check,
+        ),
+        "out": Out(
+            f"{name}.{overload}_out",
+            explicit=True,
+            dispatch={"CompositeExplicitAutograd": f"{name}_out"},
+            device_check=device_check,
+        ),
+    }
+
+
+def number_first_entry(name: str) -> dict[str, Any]:
+    """What the entry says of an overload whose first operand is a number."""
+    return {
+        "variants": "function",
+        "tags": "pointwise",
+        "structured": False,
+        "dispatch": {"CompositeExplicitAutograd": name},
+        "out": True,
+    }

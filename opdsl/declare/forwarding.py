@@ -1,0 +1,58 @@
+"""Operators that are a call of another one, variant by variant: aliases, and those with some arguments fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+
+from opdsl.declare.signature import location
+from opdsl.dispatch import Operator, Packet
+from opdsl.errors import KernelSignatureError
+
+
+def forwarding(
+    function: FunctionType, operator: Operator, packet: Packet, target: Operator, constants: Mapping[str, object]
+) -> FunctionType:
+    """The composite kernel of an operator that calls another one.
+
+    Args:
+        function: the declared function, for its place in tracebacks.
+        operator: whose arguments the kernel takes; it hands them on by name.
+        packet: of the target.
+        target: what is called.
+        constants: the target's other arguments.
+
+    Returns:
+        A Python function of the operator's arguments.
+
+    Raises:
+        KernelSignatureError: the target has no argument of that name.
+    """
+    taken = {each.python_name for each in target.schema.arguments}
+    names = [each.python_name for each in operator.schema.arguments]
+    unknown = [each for each in (*names, *constants) if each not in taken]
+    if unknown:
+        raise KernelSignatureError(
+            f"{location(function)}: {operator.name} cannot be forwarded to {target.schema}: it has no argument "
+            f"'{unknown[0]}'. Give both the same argument names, or write a body."
+        )
+    passed = [f"{name}={name}" for name in names] + [f"{name}=forwarded_{name}" for name in constants]
+    namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in constants.items()}
+    namespace["forwarded_to"] = packet.operator_function(target)
+    name = operator.schema.name.base
+    exec(f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n", namespace)
+    made = namespace[name]
+    assert isinstance(made, FunctionType)
+    code = function.__code__
+    made.__code__ = made.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
+    return made
+
+
+def renamed(function: FunctionType, name: str, module: str) -> FunctionType:
+    """A declared function under another name, as if it stood in a module."""
+    made = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__annotations__ = function.__annotations__
+    made.__module__, made.__qualname__ = module, name
+    made.__doc__ = f"Another name of ``{function.__name__}``: {function.__doc__ or ''}"
+    return made
