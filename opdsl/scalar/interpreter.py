@@ -268,8 +268,6 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_right_logical": _bits_right_logical,
     "select": np.where,
     "rare": np.where,
-    "real": np.real,
-    "imag": np.imag,
     "complex": _complex,
     "isnan": np.isnan,
     "isinf": np.isinf,

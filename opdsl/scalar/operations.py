@@ -73,9 +73,6 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("to_bool", 1, "truth", "bool"),
     ("to_integer", 1, "to_integer", "int"),
     ("to_floating", 1, "to_floating", "float"),
-    # parts of complex numbers; of a real one itself and 0
-    ("real", 1, "part", "real"),
-    ("imag", 1, "part", "imag"),
     # rounding: keeps the type, as PyTorch does
     ("floor", 1, "rounding", "floor"),
     ("ceil", 1, "rounding", "ceil"),

@@ -333,13 +333,6 @@ def _rounding(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return value if value.type.category < FLOAT else typer.node(op, [value], value.type)
 
 
-def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    value = typer.settle(operands[0])
-    if value.type.category == COMPLEX:
-        return typer.node(op, [value], value.type.real)
-    return value if op == "real" else typer.cast(Literal(0), value.type)
-
-
 def _row(typer: Typer, op: str, operands: list[Operand]) -> Value:
     value = typer.settle(operands[0])
     if value.type.category in (BOOL, COMPLEX):
@@ -377,7 +370,6 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "to_integer": _to_integer,
     "to_floating": _to_floating,
     "rounding": _rounding,
-    "part": _part,
     "row": _row,
     "row_mean": _row_mean,
     "lowered": _lowered,

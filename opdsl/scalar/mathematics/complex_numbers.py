@@ -103,14 +103,6 @@ def _not_equal(first: Pair, second: Pair) -> Expression:
     return first.real.differs(second.real) | first.imaginary.differs(second.imaginary)
 
 
-def _real(z: Pair) -> Expression:
-    return z.real
-
-
-def _imaginary(z: Pair) -> Expression:
-    return z.imaginary
-
-
 def _select(condition: Expression, chosen: Pair, other: Pair) -> Pair:
     return Pair(
         select(condition, chosen.real, other.real),
@@ -261,8 +253,6 @@ FORMULAS: Final[dict[str, Callable[..., Part]]] = {
     "equal": _equal,
     "not_equal": _not_equal,
     "select": _select,
-    "real": _real,
-    "imag": _imaginary,
     "complex": Pair,
     "isnan": _is_nan,
     "isinf": _is_infinite,
