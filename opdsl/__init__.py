@@ -163,6 +163,14 @@ _LAZY = {
 }
 
 
+# Functions that take what no schema says, as PyTorch's do, by module.
+_BY_HAND = {
+    "broadcast_tensors": "opdsl.aten.views",
+    "nonzero": "opdsl.aten.masking",
+    "tensor": "opdsl.aten.construction",
+}
+
+
 def _attribute(name: str) -> Any:
     """Operators of the aten namespace by their name, and submodules, on first use."""
     if name in _SUBMODULES:
@@ -178,7 +186,7 @@ def _attribute(name: str) -> Any:
     if name in PYTHON_MODULES:
         value = _python_module(name)
     else:
-        value = importlib.import_module("opdsl.aten.construction").tensor if name == "tensor" else _function(name)
+        value = getattr(importlib.import_module(_BY_HAND[name]), name) if name in _BY_HAND else _function(name)
     globals()[name] = value
     return value
 
@@ -230,7 +238,7 @@ def _is_function(name: str) -> _builtins.bool:
 
 def __dir__() -> list[str]:
     functions = {name for name in _aten_names() if _is_function(name)}
-    others = {*_SUBMODULES, *_LAZY, *PYTHON_MODULES, "tensor", "registry", "check"}
+    others = {*_SUBMODULES, *_LAZY, *_BY_HAND, *PYTHON_MODULES, "registry", "check"}
     return sorted(globals().keys() | others | functions)
 
 

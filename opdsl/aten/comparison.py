@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.factories import full
-from opdsl.aten.indexing import nonzero
-from opdsl.aten.splitting import unbind
 from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
@@ -222,5 +220,4 @@ def where_numbers(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
 @where.overload("", device_check="NoCheck")
 def where_nonzero(condition: Tensor) -> list[Tensor]:
     """The indices of the elements that hold, one tensor for each dimension."""
-    indices = nonzero(condition if condition.ndim else condition.unsqueeze(0))
-    return unbind(indices, 1)
+    return list(condition.nonzero(as_tuple=True))

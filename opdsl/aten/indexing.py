@@ -1,27 +1,309 @@
-"""Operators that find or take elements by their place."""
+"""Indexing by tensors, one for each dimension: ``index`` reads, ``index_put`` writes.
+
+The rules are those of ATen/native/TensorAdvancedIndexing.cpp and IndexingUtils.h.
+"""
 
 from __future__ import annotations
 
-import numpy
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from opdsl.declare import op
-from opdsl.kernels import new_tensor
-from opdsl.runtime import Tensor, int64
-from opdsl.runtime.geometry import geometry
+from opdsl.aten.gathering import require_apart
+from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, require_inside
+from opdsl.aten.scattering import add_scalar_function
+from opdsl.declare import Out, op
+from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
+from opdsl.kernels import Positions, clone, gather, scatter
+from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.strides import output_strides
+from opdsl.runtime import Tensor, bool_, int64, make_view, require_no_overlap, require_writable, uint8, wrap
+from opdsl.schema import Alias
+
+Indices = Sequence[Tensor | None]
 
 
-@op("aten::nonzero", variants="method, function", tags=("dynamic_output_shape", "core"))
-def nonzero(self: Tensor) -> Tensor:
-    """The indices of the elements that are not zero, one row for each."""
+class Indexed(NamedTuple):
+    """What indices make of a tensor: a loop over the result, whose steps positions move.
+
+    shape: of the result.
+    strides: of the loop's steps through the tensor, in elements.
+    positions: one for each index tensor.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    positions: list[Positions]
+
+
+def indexed(self: Tensor, indices: Indices) -> Indexed:
+    """What indices make of a tensor.
+
+    Raises:
+        DimensionError: there are too many, one is no index, or they do not broadcast together.
+        PositionError: an element leads out of its dimension.
+    """
+    expanded = expand_masks(self, indices)
+    if len(expanded) > self.ndim:
+        raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
+    expanded += [None] * (self.ndim - len(expanded))
+    given = [dim for dim, each in enumerate(expanded) if each is not None]
+    shape = shape_of_indices([each for each in expanded if each is not None])
+    rest = [dim for dim in range(self.ndim) if dim not in given]
+    # Where the indexed dimensions do not stand together, theirs come first in the result.
+    together = not given or given[-1] - given[0] + 1 == len(given)
+    before = [dim for dim in rest if together and given and dim < given[0]]
+    after = [dim for dim in rest if dim not in before]
+    positions = []
+    for dim in given:
+        position = expanded[dim]
+        assert position is not None, "given holds the dimensions of tensors"
+        check_inside(position, self.shape[dim], dim)
+        positions.append(Positions(standing(position, shape, len(after)), self.shape[dim], self.strides[dim]))
+    return Indexed(
+        (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)),
+        (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after)),
+        positions,
+    )
+
+
+def expand_masks(self: Tensor, indices: Indices) -> list[Tensor | None]:
+    """The indices as int64, a mask as one tensor of positions for each of its dimensions.
+
+    Raises:
+        DimensionError: an index is neither of integers nor a mask, or a mask has another shape than the dimensions.
+    """
+    expanded: list[Tensor | None] = []
+    for place, index in enumerate(indices):
+        if index is None:
+            expanded.append(None)
+        elif index.dtype in BOTH:
+            expanded.append(as_int64(index))
+        elif index.dtype in (bool_, uint8):
+            expanded += positions_of_mask(self, index, place, len(expanded))
+        else:
+            raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+    return expanded
+
+
+def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[Tensor]:
+    """Where a mask holds, for each of its dimensions.
+
+    Args:
+        place: of the mask among the indices.
+        dim: the first dimension that it masks.
+
+    Raises:
+        DimensionError: the dimensions have other sizes.
+    """
+    if mask.dtype is uint8:
+        warnings.warn(
+            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.", UserWarning, stacklevel=2
+        )
+    if mask.shape != self.shape[dim : dim + mask.ndim]:
+        raise DimensionError(
+            f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed tensor "
+            f"{list(self.shape)} at index {dim}"
+        )
+    if mask.ndim == 0:  # stands for no dimension: everything once, or nothing
+        raise DimensionError("a zero-dim mask takes a dimension of its own: x[None][mask[None]]")
+    return [wrap(column, int64) for column in nonzero_columns(mask)]
+
+
+def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """The shape to which index tensors broadcast.
+
+    Raises:
+        DimensionError: they do not.
+    """
+    try:
+        return broadcast_all(each.shape for each in tensors)
+    except ShapeError:
+        shapes = ", ".join(str(list(each.shape)) for each in tensors)
+        raise DimensionError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
+
+
+def check_inside(index: Tensor, size: int, dim: int) -> None:
+    """That every element is a position of a dimension, negative ones counting from the end.
+
+    Raises:
+        PositionError: one is not.
+    """
+    if size == 0 and index.numel():
+        raise PositionError("index is out of bounds for dimension with size 0")
+    require_inside(index, size, dim, least=-size)
+
+
+def standing(index: Tensor, shape: tuple[int, ...], after: int) -> Tensor:
+    """An index broadcast to the shape of all, with dimensions of size 1 behind for those that it does not index."""
+    wide = index.expand(shape)
+    return make_view(wide, (*shape, *(1,) * after), (*wide.strides, *(1,) * after))
+
+
+# --------------------------------------------------------------------------------------------------------------- index
+
+
+@op(
+    "aten::index.Tensor",
+    variants="function, method",
+    tags=("core", "dynamic_output_shape"),
+    device_check="NoCheck",
+    out=Out(
+        tags=(),
+        structured_inherits="TensorIteratorBase",
+        precomputed=("indices -> DimVector sizes, DimVector strides",),
+    ),
+)
+def index_tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
     ...
 
 
-@nonzero.kernel("CPU")
-def nonzero_kernel(self):
-    # NumPy finds nothing in zero dimensions.
-    count = int(bool(self.item())) if self.ndim == 0 else None
-    found = numpy.argwhere(self.array) if count is None else numpy.empty((count, 0), dtype=numpy.int64)
-    # The places of one dimension lie next to each other, as PyTorch's kernel writes them.
-    made = new_tensor(geometry(int64, self.device, found.shape, (1, len(found))))
-    made.array[...] = found
-    return made
+@index_tensor.meta
+def index_meta(ctx, self, indices):
+    found = indexed(self, indices)
+    out = ctx.maybe_get_output()
+    if out is not None and out.dtype is not self.dtype:
+        raise DTypeError(
+            f"index_out: self ({self.dtype.scalar_type}) and result ({out.dtype.scalar_type}) must have the same "
+            "scalar type"
+        )
+    require_apart(out, found.shape, "aten::index.out", self, *(each for each in indices if each is not None))
+    stepping = self.geometry.replace(shape=found.shape, strides=found.strides)
+    operands = [stepping, *(each.tensor.geometry for each in found.positions)]
+    if out is not None and out.shape == found.shape:
+        ctx.set_output(0, found.shape, like=self)
+    else:
+        ctx.set_output(0, found.shape, output_strides(found.shape, operands), like=self)
+
+
+@index_tensor.out_kernel("CPU", compiled=False)
+def index_cpu(self, indices, out):
+    found = indexed(self, indices)
+    gather(out, self, found.strides, found.positions)
+
+
+@op("aten::_unsafe_index.Tensor")
+def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    """``index`` by positions that are known to be good; here they are looked at all the same."""
+    ...
+
+
+@_unsafe_index.kernel("CompositeExplicitAutograd")
+def unsafe_index_kernel(self, indices):
+    return index_tensor(self, indices)
+
+
+# ----------------------------------------------------------------------------------------------------------- index_put
+
+
+@op("aten::_index_put_impl_", device_check="NoCheck", autogen="_index_put_impl, _index_put_impl.out")
+def _index_put_impl_(
+    self: Tensor[Alias("a", write=True)],
+    indices: list[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> Tensor[Alias("a", write=True)]:
+    """Writes, or adds, values where index tensors lead."""
+    ...
+
+
+@_index_put_impl_.kernel("CPU", "Meta")
+def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
+    return write_indexed(self, indices, values, accumulate)
+
+
+def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
+    """``index_put_``.
+
+    Raises:
+        DimensionError, PositionError: see ``indexed``.
+        DTypeError: the dtypes differ. ShapeError: the values do not broadcast.
+        OverlapError: what is written overlaps itself, or what is read.
+    """
+    fills = not accumulate and values.numel() == 1 and is_one_mask(indices)
+    if self.dtype is not values.dtype and not fills:
+        raise DTypeError(
+            f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_type} for the "
+            f"destination and {values.dtype.scalar_type} for the source."
+        )
+    require_writable(self, "aten::index_put_")
+    for each in (values, *(each for each in indices if each is not None)):
+        require_no_overlap(self, each, "aten::index_put_")
+    found = indexed(self, indices)
+    scatter(
+        self,
+        found.shape,
+        found.strides,
+        found.positions,
+        value_of_shape(values, found.shape),
+        add_scalar_function if accumulate else None,
+    )
+    return self
+
+
+def is_one_mask(indices: Indices) -> bool:
+    """Whether nothing but one mask indexes: PyTorch fills where it holds (``canDispatchToMaskedFill``).
+
+    Raises:
+        DTypeError: the mask is not bool.
+    """
+    given = [each for each in indices if each is not None]
+    if len(given) != 1 or given[0].dtype not in (bool_, uint8):
+        return False
+    if given[0].dtype is uint8:
+        raise DTypeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    return True
+
+
+def value_of_shape(values: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Values broadcast to the shape of what is written.
+
+    Raises:
+        ShapeError: they do not.
+    """
+    try:
+        return values.expand(shape)
+    except ShapeError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        ) from None
+
+
+@op("aten::index_put_", variants="function, method", device_check="NoCheck", autogen="index_put.out")
+def index_put_(
+    self: Tensor[Alias("a", write=True)], indices: list[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor[Alias("a", write=True)]:
+    """Writes, or adds, values where index tensors lead."""
+    ...
+
+
+@index_put_.kernel("CompositeExplicitAutograd")
+def index_put_inplace_kernel(self, indices, values, accumulate):
+    return write_indexed(self, indices, values, accumulate)
+
+
+@op("aten::index_put", variants="function, method", tags="core", device_check="NoCheck")
+def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """``self`` with values written, or added, where index tensors lead."""
+    ...
+
+
+@index_put.kernel("CompositeExplicitAutograd")
+def index_put_kernel(self, indices, values, accumulate):
+    return write_indexed(clone(self), indices, values, accumulate)
+
+
+@op("aten::_unsafe_index_put", device_check="NoCheck")
+def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """``index_put`` by positions that are known to be good; here they are looked at all the same."""
+    ...
+
+
+@_unsafe_index_put.kernel("CompositeExplicitAutograd")
+def unsafe_index_put_kernel(self, indices, values, accumulate):
+    return write_indexed(clone(self), indices, values, accumulate)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy
+
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
-from opdsl.runtime import Tensor, contiguous_strides, int32, int64
+from opdsl.runtime import Tensor, bool_, contiguous_strides, int32, int64
 
 BOTH = (int64, int32)
 LONG = (int64,)
@@ -91,3 +95,9 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
         Positions(modulo(wrapped.div(step, rounding_mode="floor"), size), size, stride)
         for size, stride, step in zip(tensor.shape, tensor.strides, behind, strict=True)
     ]
+
+
+def nonzero_columns(tensor: Tensor) -> list[numpy.ndarray[Any, Any]]:
+    """Where the elements of a CPU tensor are not zero: for each dimension its positions, in row-major order."""
+    mask = tensor if tensor.dtype is bool_ else tensor != 0
+    return list(numpy.nonzero(mask.array)) if tensor.ndim else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op, traceable
@@ -258,10 +259,22 @@ def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("
 
 
 @op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False)
-def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
+def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor expanded to the shape to which all of them broadcast."""
     shape = broadcast_all(each.shape for each in tensors)
     return [each.expand(shape) for each in tensors]
+
+
+def broadcast_tensors(*tensors: Any) -> Any:
+    """Every tensor expanded to the shape to which all of them broadcast.
+
+    Args:
+        tensors: one after another, or one list of them.
+
+    Raises:
+        ShapeError: two sizes differ and neither is 1.
+    """
+    return broadcast_tensor_list(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
 
 
 @op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)

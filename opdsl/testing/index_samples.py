@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from opdsl.aten.construction import tensor
-from opdsl.runtime import Tensor, bool_, int32
+from opdsl.runtime import Tensor, bool_, int32, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -109,6 +109,10 @@ def _indexed_and_written(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), [None, _index([1])], make(), True)
 
 
+def _found(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), out=make(0, dtype=int64))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::gather": _gathered,
     "aten::index_select": _selected,
@@ -128,6 +132,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::index_fill_.int_Tensor": _filled_with_tensor,
     "aten::put": _put,
     "aten::put_": _put,
+    "aten::nonzero.out": _found,
     "aten::masked_select": _masked,
     "aten::masked_fill.Scalar": _masked_with_number,
     "aten::masked_fill_.Scalar": _masked_with_number,

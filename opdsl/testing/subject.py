@@ -42,7 +42,7 @@ class Subject:
         """The name of its Tensor method; empty where it has none, or a property in its place."""
         name = self.operator.schema.name.base
         is_method = "method" in str(self.operator.properties.get("variants", "")) and self.operator.is_bound
-        return name if is_method and not isinstance(getattr(Tensor, name), property) else ""
+        return name if is_method and callable(getattr(Tensor, name, None)) else ""
 
     @property
     def is_composite(self) -> bool:

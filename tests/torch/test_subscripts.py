@@ -69,8 +69,8 @@ def test_iterating():
 WRONG = {
     "too many": (numpy.s_[0, 0, 0, 0], errors.DimensionError),
     "out of range": (numpy.s_[3], errors.DimensionError),
-    "two ellipses": (numpy.s_[..., ...], errors.DimensionError),
-    "text": ("a", errors.DimensionError),
+    "number": (1.5, errors.DimensionError),
+    "text": ("a", errors.ArgumentError),
     "negative step": (numpy.s_[::-1], errors.OptionError),
     "float": (1.5, errors.DimensionError),
 }
