@@ -66,6 +66,7 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
     check_alpha(self, source, alpha)
     write_checks(ctx, self, place, index, source)
     return {"dim": place}
+    return {"dim": place}
 
 
 @index_add.out_kernel("CPU", compiled=False, alias_safe=True)
@@ -152,6 +153,7 @@ def index_copy_meta(ctx, self, dim, index, source):
         )
     check_vector_of_copy(self, place, index, source)
     write_checks(ctx, self, place, index, source)
+    return {"dim": place}
     return {"dim": place}
 
 

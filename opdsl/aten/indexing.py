@@ -173,16 +173,15 @@ def index_meta(ctx, self, indices):
     require_apart(out, found.shape, "aten::index.out", self, *(each for each in indices if each is not None))
     stepping = self.geometry.replace(shape=found.shape, strides=found.strides)
     operands = [stepping, *(each.tensor.geometry for each in found.positions)]
-    if out is not None and out.shape == found.shape:
-        ctx.set_output(0, found.shape, like=self)
-    else:
-        ctx.set_output(0, found.shape, output_strides(found.shape, operands), like=self)
+    strides = None if out is not None and out.shape == found.shape else output_strides(found.shape, operands)
+    ctx.set_output(0, found.shape, strides, like=self)
+    # PyTorch's kernel has the index tensors in its TensorIterator, and their dimensions' sizes and strides from here.
+    return {"sizes": found.positions, "strides": found.strides}
 
 
 @index_tensor.out_kernel("CPU", compiled=False)
-def index_cpu(self, indices, out):
-    found = indexed(self, indices)
-    gather(out, self, found.strides, found.positions)
+def index_cpu(self, sizes, strides, out):
+    gather(out, self, strides, sizes)
 
 
 @op("aten::_unsafe_index.Tensor")

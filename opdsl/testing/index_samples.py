@@ -113,6 +113,10 @@ def _found(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), out=make(0, dtype=int64))
 
 
+def _chosen(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4, dtype=bool_), out=make(0))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::gather": _gathered,
     "aten::index_select": _selected,
@@ -134,6 +138,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::put_": _put,
     "aten::nonzero.out": _found,
     "aten::masked_select": _masked,
+    "aten::masked_select.out": _chosen,
     "aten::masked_fill.Scalar": _masked_with_number,
     "aten::masked_fill_.Scalar": _masked_with_number,
     "aten::masked_fill.Tensor": _masked_with_tensor,
