@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import FunctionType
 
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
-from opdsl.dispatch import Operator, Packet, registry
+from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.bindings import is_bound
 from opdsl.dispatch.loading import sources_are_deferred
 from opdsl.dispatch.packet import has_method
@@ -22,12 +23,14 @@ def dress(declaration: Declaration) -> FunctionType:
     main: FunctionType | None = None
     for variant, operator in declaration.operators.items():
         packet = declaration.library.registry.packets[operator.packet_name]
-        facets = Facets(declaration, operator)
-        function = _describe(dress_function(packet.operator_function(operator), facets), declaration, operator)
-        if operator.is_bound and next(iter(packet.overloads.values())) is operator:
-            _describe(dress_function(packet.function, facets), declaration, operator)
-            function = packet.function if operator is declaration.main else function
-        if operator is declaration.main:
+        # The operator's own function is made when it is looked at: many never are.
+        operator.dress = partial(_describe, facets=Facets(declaration, operator))
+        leads = operator.is_bound and next(iter(packet.overloads.values())) is operator
+        if leads:
+            operator.dress(packet.function)
+        is_main = operator is declaration.main
+        function = packet.function if leads and is_main else packet.operator_function(operator)
+        if is_main:
             main = function
         declaration.functions[variant] = function
         if "method" in str(operator.properties.get("variants", "")) and _is_method(declaration, packet):
@@ -51,15 +54,15 @@ def _build(declaration: Declaration) -> None:
             packet.build(operator)
 
 
-def _describe(function: FunctionType, declaration: Declaration, operator: Operator) -> FunctionType:
-    """Give a function the declared one's documentation; ``inspect.signature`` follows ``__wrapped__``."""
-    declared = declaration.function
-    function.__doc__ = declared.__doc__ or f"``{operator.schema}``"
+def _describe(function: FunctionType, facets: Facets) -> None:
+    """Give a function its attributes and the declared one's documentation; ``inspect`` follows ``__wrapped__``."""
+    dress_function(function, facets)
+    declared = facets.declaration.function
+    function.__doc__ = declared.__doc__ or f"``{facets.operator.schema}``"
     function.__module__ = declared.__module__
-    if operator is declaration.main:
+    if facets.operator is facets.declaration.main:
         function.__qualname__ = declared.__qualname__
         function.__dict__["__wrapped__"] = declared
-    return function
 
 
 def _is_method(declaration: Declaration, packet: Packet) -> bool:

@@ -42,6 +42,7 @@ class Operator:
         "accepts_numbers",
         "declaration",
         "derivative",
+        "dress",
         "dynamic_names",
         "fallbacks",
         "is_bound",
@@ -77,6 +78,8 @@ class Operator:
         self.location = location
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
+        # Gives its function, when that is first made, what the layers above know of it.
+        self.dress: Callable[[FunctionType], object] | None = None
         # How its arguments get their gradients, for autograd.
         self.derivative: Any = None
         # Set when it is defined.

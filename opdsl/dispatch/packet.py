@@ -158,6 +158,8 @@ class Packet:
         facade = Facade(self.base, self.module, make)
         # What modes and fallbacks look at, also where no declaration adds more.
         facade.function.__dict__.update(schema=operator.schema, tags=operator.tags, operator=operator)
+        if operator.dress is not None:
+            operator.dress(facade.function)
         self.facades.append(facade)
         return facade
 

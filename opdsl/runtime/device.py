@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 import threading
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -240,10 +241,10 @@ class BackendTable:
         """Whether a backend has a part; see ``entry`` for errors."""
         import importlib.util
 
-        module = self.module_of(device_type)
+        name = f"{self.module_of(device_type)}.{part}"
         try:
-            return importlib.util.find_spec(f"{module}.{part}") is not None
-        except ModuleNotFoundError:  # the package itself is not there, or is a single module
+            return name in sys.modules or importlib.util.find_spec(name) is not None
+        except (ModuleNotFoundError, ValueError):  # the package is not there, or one that a program has put together
             return False
 
     def is_fused(self, key: str) -> bool:
