@@ -49,6 +49,8 @@ TOPICS = (
     "view_copies",
     "scans",
     "normalization",
+    "extrema",
+    "statistics",
     "linear_algebra",
     "matrix_sums",
     "vector_products",

@@ -105,7 +105,7 @@ class ReductionDefinition(Definition):
             finish: accumulators, number of elements, number arguments -> results; None where results are accumulators.
             promote: a key of ``DTYPE_RULES``.
             accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the folded dtype, float32 for 16-bit
-                ones), ``real`` (that of its real part), ``index`` or ``truth``.
+                ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
             results: for each a key of ``RESULT_RULES``; by default as the accumulators.
             when: values of other arguments for which the functions are meant; they take no part in them.
             in_order: whether ``combine`` is not commutative, so that it gets neighbours, the earlier ones first. By

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opdsl.dispatch.state import current
 from opdsl.errors import DTypeError
 from opdsl.kernels.dtypes import precision_of
-from opdsl.runtime.dtype import Category, DType, bool_, int64, uint8
+from opdsl.runtime.dtype import Category, DType, bool_, complex128, float64, int64, uint8
+from opdsl.runtime.promotion import can_cast
 
 
 def same_dtype(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
@@ -36,13 +38,26 @@ def _floating_input(operator: str, source: DType, requested: DType | None, given
     return requested or source
 
 
+def _computed(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    return source if source.category >= Category.FLOAT else current.get().default_dtype
+
+
 DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]] = {
     "default": same_dtype,
     "sum": _widened,
     "float": _floating,
     "floating_input": _floating_input,
+    "int_to_float": _computed,
 }
 """``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
+
+
+def _cast(wanted: DType, given: DType | None) -> DType:
+    return given if given is not None and can_cast(wanted, given) else wanted
+
+
+def _floating_output(value: DType, source: DType, given: DType | None) -> DType:
+    return given if given is not None and given.category >= value.category >= Category.FLOAT else value
 
 
 def _truth_dtype(value: DType, source: DType, given: DType | None) -> DType:
@@ -55,15 +70,25 @@ def _truth_dtype(value: DType, source: DType, given: DType | None) -> DType:
 RESULT_RULES: dict[str, Callable[[DType, DType, DType | None], DType]] = {
     "value": lambda value, source, given: value,
     "real": lambda value, source, given: value.to_real(),
+    "cast_real": lambda value, source, given: _cast(value.to_real(), given),
+    "cast": lambda value, source, given: _cast(value, given),
+    "floating": _floating_output,
     "index": lambda value, source, given: int64,
     "truth": _truth_dtype,
 }
 """What a result is, from the folded dtype, the input's and that of ``out=``: of the folded dtype, of that of its real
-part, an index, or a truth value."""
+part, of any dtype that it or its real part can be cast to, of a floating-point one, an index, or a truth value."""
+
+
+def _double(value: DType) -> DType:
+    return complex128 if value.is_complex else float64
+
 
 ACCUMULATOR_RULES: dict[str, Callable[[DType], DType]] = {
     "value": precision_of,
     "real": lambda value: precision_of(value.to_real()),
+    "double": _double,
+    "real_double": lambda value: float64,
     "index": lambda value: int64,
     "truth": lambda value: bool_,
 }

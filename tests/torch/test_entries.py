@@ -132,7 +132,10 @@ def overloads(packet: str) -> list[opdsl.dispatch.Operator]:
 @pytest.mark.parametrize("module", PYTHON_MODULES)
 def test_a_module_has_the_functions_that_torchs_has(module: str) -> None:
     ours, theirs = getattr(opdsl, module), getattr(torch._C, f"_{module}")
-    assert [each for each in packets() if hasattr(ours, each) != hasattr(theirs, each)] == []
+    known = packets()
+    # Ours has short names too: logsumexp for special_logsumexp.
+    names = [each for each in known if f"{module}_{each}" not in known]
+    assert [each for each in names if hasattr(ours, each) != hasattr(theirs, each)] == []
 
 
 @pytest.fixture

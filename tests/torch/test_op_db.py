@@ -25,6 +25,9 @@ FULL = "OPDSL_TEST_FULL" in os.environ
 LEFT_OUT: dict[str, str] = {
     "to": "only one overload is declared",
     "nn.functional.unfold": "it is im2col; our unfold is a view",
+    "norm.fro": "torch.norm itself, a Python function, knows the names of matrix norms",
+    "norm.nuc": "as norm.fro",
+    "min.binary": "minimum is not declared",
 }
 
 # Operators whose values nobody fixes, because no element is set or because they are random: shape, strides, dtype,
@@ -82,11 +85,8 @@ REORDERED = {
     "log_softmax",
     "logcumsumexp",
     "linspace",
-    "sum",
-    "mean",
-    "mm",
-    "bmm",
-    "matmul",
+    *("sum", "nansum", "mean", "nanmean", "prod", "var", "std", "var_mean", "std_mean", "norm", "linalg.vector_norm"),
+    *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
 }
 
 # Those that bring rows of the shape that is their second argument to mean 0.
@@ -102,7 +102,11 @@ UNWRITTEN = {"nn.functional.gelu"}
 DEPARTURES = {
     ("div.trunc_rounding", torch.float16): "PyTorch rounds the quotient to 16 bits before it truncates it",
     ("div.trunc_rounding", torch.bfloat16): "PyTorch rounds the quotient to 16 bits before it truncates it",
+    ("logsumexp", torch.complex64): "PyTorch writes the logarithm of a sum's real part where the output is real",
 }
+
+# Errors of PyTorch that it does not mean: the variance of all bfloat16 numbers into a wider output is one.
+BUGS = ("std_var_all: Unsupported dtype",)
 
 
 def operators() -> list[Any]:
@@ -118,7 +122,7 @@ def our_name(info: Any) -> str:
 
 def _ours(info: Any) -> Callable[..., Any] | None:
     name = our_name(info)
-    if name in LEFT_OUT or info.name in LEFT_OUT:
+    if {name, info.name, name_of(info)} & LEFT_OUT.keys():
         return None
     if info.variant_test_name == "in_place":  # of `normal`, which is another operator than the functional one
         return getattr(opdsl.Tensor, info.inplace_variant.__name__, None) if f"{name}_" in METHODS else None
@@ -185,6 +189,8 @@ def compare(
     if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
         return []  # of float16 and a complex number
     found, found_warnings = outcome(lambda: ours(*own, **own_named))
+    if isinstance(expected, Exception) and any(each in str(expected) for each in BUGS):
+        return []
     if isinstance(expected, Exception):
         try:
             assert_fails(lambda: _again(found), expected)
@@ -222,7 +228,7 @@ def tolerance_of(info: Any, dtype: torch.dtype) -> float | None:
     if our_name(info) in ARBITRARY:
         return math.inf
     if info.name in REORDERED or info.name in IMPRECISE:
-        return LOOSE.get(dtype, LOOSE[torch.float64])
+        return LOOSE.get(dtype, 2e-6)  # integers may become float32
     return LOOSE.get(dtype) if dtype.itemsize == 2 else None
 
 
@@ -301,7 +307,9 @@ def _coarsest(info: Any, dtype: torch.dtype, out: torch.Tensor) -> float | None:
     """The operands' tolerance, for an output that could show more digits."""
     if our_name(info) in ARBITRARY:
         return math.inf
-    return LOOSE.get(dtype) if dtype.is_floating_point or dtype.is_complex else tolerance_of(info, out.dtype) or 2e-6
+    if dtype.is_floating_point or dtype.is_complex:
+        return LOOSE.get(dtype)
+    return max(tolerance_of(info, out.dtype) or 0.0, 2e-6)  # integers are computed in float32
 
 
 @pytest.mark.parametrize("info", [each for each in operators() if each.error_inputs_func is not None], ids=name_of)

@@ -396,7 +396,7 @@ INTEGERS, DOUBLES = ours(torch.tensor([1])), ours(torch.ones(2, dtype=torch.floa
         ({"init": 0, "lift": element_and_index}, "lift returns 1 accumulators"),
         ({"init": 0, "lift": variance}, "lift takes an element, or an element and its index"),
         ({"init": 0, "finish": plus, "accumulators": ["value", "value"]}, "init has 1 values for 2"),
-        ({"init": 0, "accumulators": ["sum"]}, "accumulators are value, real, index, truth"),
+        ({"init": 0, "accumulators": ["sum"]}, "accumulators are value, real, double"),
     ],
 )
 def test_functions_that_do_not_fit_are_refused(options, message):

@@ -1,0 +1,414 @@
+"""Variances, standard deviations and norms."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from opdsl.declare import Out, op
+from opdsl.kernels import check
+from opdsl.runtime import DType, Tensor, promote_types
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import IntList, Scalar, Size
+
+Dimensions = Annotated[IntList, Size(1)]
+Written = Annotated[Tensor, Alias("a", write=True)]
+
+# --------------------------------------------------------------------------------------------------- scalar functions
+
+
+def one_element(x: float) -> tuple[float, float, float]:
+    """The mean, the sum of squared deviations and the number of a single element."""
+    return x, 0.0, 1.0
+
+
+def square(x: float) -> float:
+    """The square of the magnitude."""
+    return x.real * x.real + x.imag * x.imag
+
+
+def merge(
+    mean: float, deviation: float, count: float, other_mean: float, other_deviation: float, other_count: float
+) -> tuple[float, float, float]:
+    """Of all elements from those of two parts (Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for
+    computing sample variances", 1979)."""
+    share = other_count / max(count + other_count, 1.0)
+    difference = other_mean - mean
+    return (
+        mean + difference * share,
+        deviation + other_deviation + square(difference) * (count * share),
+        count + other_count,
+    )
+
+
+def variance(mean: float, deviation: float, count: float, n: int, correction: float = 1) -> float:
+    return deviation / max(count - correction, 0.0)
+
+
+def standard_deviation(mean: float, deviation: float, count: float, n: int, correction: float = 1) -> float:
+    return math.sqrt(variance(mean, deviation, count, n, correction))
+
+
+def mean_of(mean: float, count: float, n: int) -> float:
+    """The mean; NaN of no elements."""
+    return mean if n > 0 else mean / count
+
+
+def variance_and_mean(
+    mean: float, deviation: float, count: float, n: int, correction: float = 1
+) -> tuple[float, float]:
+    return variance(mean, deviation, count, n, correction), mean_of(mean, count, n)
+
+
+def deviation_and_mean(
+    mean: float, deviation: float, count: float, n: int, correction: float = 1
+) -> tuple[float, float]:
+    return standard_deviation(mean, deviation, count, n, correction), mean_of(mean, count, n)
+
+
+MOMENTS: dict[str, Any] = {
+    "init": (0, 0, 0),
+    "lift": one_element,
+    "promote": "floating_input",
+    # In double precision, so that squares do not overflow.
+    "accumulators": ("double", "real_double", "real_double"),
+}
+
+
+# ----------------------------------------------------------------------------------------------------------- var, std
+
+ENTRY: dict[str, Any] = {"tags": "reduction", "device_check": "NoCheck"}
+UNBIASED: dict[str, Any] = {**ENTRY, "cpp_no_default_args": ["unbiased"]}
+BOTH = "function, method"
+
+
+@op(
+    "aten::var.correction",
+    variants=BOTH,
+    structured=False,
+    out=Out("var.correction_out", explicit=True, **ENTRY),
+    **{**ENTRY, "tags": ("core", "reduction")},
+)
+def var_correction(
+    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> Tensor:
+    """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
+    ``correction`` (1 where None is given)."""
+    ...
+
+
+var_correction.reduction(finish=variance, results=("cast_real",), **MOMENTS)(merge)
+
+
+@var_correction.overload("", variants=BOTH, **UNBIASED)
+def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
+    """The variance of all elements, of a sample if ``unbiased``."""
+    return var_correction(self, None, correction=int(unbiased))
+
+
+@var_correction.overload("dim", variants=BOTH, **{**UNBIASED, "tags": ("core", "reduction")})
+def var_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """The variance along dimensions, of a sample if ``unbiased``."""
+    return var_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@var_dim.out_variant("var.out", **UNBIASED)
+def var_out(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Written
+) -> Written:
+    """The variance along dimensions into a given tensor."""
+    return var_correction.variants["out"](self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+
+
+@op(
+    "aten::std.correction",
+    variants=BOTH,
+    structured=False,
+    out=Out("std.correction_out", explicit=True),
+    **ENTRY,
+)
+def std_correction(
+    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> Tensor:
+    """The square root of the variance along dimensions."""
+    ...
+
+
+std_correction.reduction(finish=standard_deviation, results=("cast_real",), **MOMENTS)(merge)
+
+
+@std_correction.overload("", variants=BOTH, **UNBIASED)
+def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
+    """The standard deviation of all elements, of a sample if ``unbiased``."""
+    return std_correction(self, None, correction=int(unbiased))
+
+
+@std_correction.overload("dim", variants=BOTH, **UNBIASED)
+def std_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """The standard deviation along dimensions, of a sample if ``unbiased``."""
+    return std_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@std_dim.out_variant("std.out", **UNBIASED)
+def std_out(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False, *, out: Written
+) -> Written:
+    """The standard deviation along dimensions into a given tensor."""
+    return std_correction.variants["out"](self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+
+
+# ------------------------------------------------------------------------------------------------- var_mean, std_mean
+
+
+@op("aten::var_mean.correction", variants="function", structured=False, out=True, **ENTRY)
+def var_mean_correction(
+    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean along dimensions."""
+    ...
+
+
+var_mean_correction.reduction(finish=variance_and_mean, results=("real", "value"), **MOMENTS)(merge)
+
+
+@var_mean_correction.overload("", variants="function", **UNBIASED)
+def var_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    """The variance and the mean of all elements, of a sample if ``unbiased``."""
+    return var_mean_correction(self, None, correction=int(unbiased))
+
+
+@var_mean_correction.overload("dim", variants="function", **UNBIASED)
+def var_mean_dim(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean along dimensions, of a sample if ``unbiased``."""
+    return var_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+@op("aten::std_mean.correction", variants="function", structured=False, out=True, **ENTRY)
+def std_mean_correction(
+    self: Tensor, dim: Dimensions | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean along dimensions."""
+    ...
+
+
+std_mean_correction.reduction(finish=deviation_and_mean, results=("real", "value"), **MOMENTS)(merge)
+
+
+@std_mean_correction.overload("", variants="function", **UNBIASED)
+def std_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
+    return std_mean_correction(self, None, correction=int(unbiased))
+
+
+@std_mean_correction.overload("dim", variants="function", **UNBIASED)
+def std_mean_dim(
+    self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
+    return std_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+# -------------------------------------------------------------------------------------------------------------- norms
+
+
+def magnitude(x: float) -> float:
+    return abs(x)
+
+
+def one_unless_zero(x: float) -> float:
+    return 1.0 if x != 0 else 0.0
+
+
+def plus(a: float, b: float) -> float:
+    return a + b
+
+
+def larger(a: float, b: float) -> float:
+    return max(a, b)
+
+
+def smaller(a: float, b: float) -> float:
+    return min(a, b)
+
+
+def root_of_squares(total: float, count: int) -> float:
+    return math.sqrt(total)
+
+
+def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
+    """The scalar functions of a norm.
+
+    Args:
+        norm: the operator.
+        name: of the argument that says which norm.
+        powers, roots: the general case: the power of a magnitude, and the root of the sum of the powers.
+    """
+    common: dict[str, Any] = {"accumulators": ("real",)}
+    for order in (2, None) if name == "p" else (2,):
+        when = {name: order}
+        norm.reduction(init=0, lift=square, finish=root_of_squares, when=when, **common)(plus)
+    norm.reduction(init=0, lift=magnitude, when={name: 1}, **common)(plus)
+    norm.reduction(init=0, lift=one_unless_zero, when={name: 0}, **common)(plus)
+    norm.reduction(init=0, lift=magnitude, when={name: math.inf}, **common)(larger)
+    norm.reduction(init=math.inf, lift=magnitude, when={name: -math.inf}, **common)(smaller)
+    norm.reduction(init=0, lift=powers, finish=roots, **common)(plus)
+
+
+@op("aten::linalg_vector_norm", variants="function", tags="reduction", python_module="linalg", out=True)
+def linalg_vector_norm(
+    self: Tensor,
+    ord: Scalar = 2,
+    dim: Dimensions | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
+    largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0."""
+    ...
+
+
+@linalg_vector_norm.meta
+def linalg_vector_norm_meta(ctx, self, ord, dim, keepdim, dtype):
+    name = "linalg.vector_norm"
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}",
+    )
+    check_identity(self, ord, dim)
+    check_norm_dtype(name, self.dtype, dtype)
+
+
+def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
+    """Norms that have no value for no elements.
+
+    Raises:
+        ShapeError: there are none to fold.
+    """
+    if self.numel() or not (ord < 0 or ord == math.inf):
+        return
+    dims = (dim,) if isinstance(dim, int) else dim
+    check(
+        bool(dims),
+        f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an "
+        "identity",
+    )
+    for each in dims:
+        check(
+            self.shape[each] != 0,
+            f"linalg.vector_norm cannot compute the {ord} norm on the dimension {each} because this dimension is empty "
+            "and the operation does not have an identity",
+        )
+
+
+def check_norm_dtype(name: str, source: DType, wanted: DType | None) -> None:
+    """That ``dtype=`` is of the input's kind, and not narrower.
+
+    Raises:
+        ShapeError: it is not.
+    """
+    if wanted is None:
+        return
+    check(
+        wanted.is_floating_point or wanted.is_complex,
+        f"{name}: dtype should be floating point or complex. Got {wanted.scalar_type}",
+    )
+    kind = "complex" if source.is_complex else "real"
+    check(
+        wanted.is_complex == source.is_complex,
+        f"{name}: dtype should be {kind} for {kind} inputs. Got {wanted.scalar_type}",
+    )
+    check(
+        can_hold(source, wanted),
+        f"{name}: the dtype of the input ({source.scalar_type}) should be convertible without narrowing to the "
+        f"specified dtype ({wanted.scalar_type})",
+    )
+
+
+def can_hold(source: DType, wanted: DType) -> bool:
+    return promote_types(source, wanted) is wanted
+
+
+def power_of_ord(x: float, ord: float) -> float:
+    return math.pow(abs(x), ord)
+
+
+def root_of_ord(total: float, count: int, ord: float) -> float:
+    return math.pow(total, 1.0 / ord)
+
+
+attach_norms(linalg_vector_norm, "ord", power_of_ord, root_of_ord)
+
+
+def power_of_p(x: float, p: float) -> float:
+    return math.pow(abs(x), p)
+
+
+def root_of_p(total: float, count: int, p: float) -> float:
+    return math.pow(total, 1.0 / p)
+
+
+@op("aten::norm.ScalarOpt_dim", variants=BOTH, out=Out("norm.out"), **ENTRY)
+def norm_dim(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool = False) -> Tensor:
+    """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    ...
+
+
+@norm_dim.meta
+def norm_dim_meta(ctx, self, p, dim, keepdim):
+    check_norm(self, p, dim)
+
+
+attach_norms(norm_dim, "p", power_of_p, root_of_p)
+
+
+@norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
+def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
+    """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    ...
+
+
+@norm_dim_dtype.meta
+def norm_dim_dtype_meta(ctx, self, p, dim, keepdim, dtype):
+    check_norm(self, p, dim)
+    check_norm_dtype("norm()", self.dtype, dtype)
+
+
+attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
+
+
+def check_norm(self: Tensor, p: Any, dim: Any) -> None:
+    """That the elements have a norm.
+
+    Raises:
+        ShapeError: they are integers, or there are none.
+    """
+    check(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        f"norm(): input dtype should be either floating point or complex. Got {self.dtype.scalar_type} instead.",
+    )
+    check_identity(self, 2 if p is None else p, dim)
+
+
+@norm_dim.overload("Scalar", variants=BOTH, out=True, **ENTRY)
+def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
+    """The norm of all elements."""
+    ...
+
+
+@norm_all.kernel("CompositeExplicitAutograd")
+def norm_all_kernel(self, p):
+    return norm_dim(self, p, ())
+
+
+@norm_dim.overload("ScalarOpt_dtype", variants=BOTH, out=True, **ENTRY)
+def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
+    """The norm of all elements, which become ``dtype`` first."""
+    ...
+
+
+@norm_all_dtype.kernel("CompositeExplicitAutograd")
+def norm_all_dtype_kernel(self, p, dtype):
+    return norm_dim_dtype(self, p, (), False, dtype=dtype)
