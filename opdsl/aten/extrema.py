@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
-from opdsl.aten.comparison import maximum
+from opdsl.aten.bounds import maximum, minimum
 from opdsl.declare import Out, op
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
@@ -248,3 +248,17 @@ def min_all(self: Tensor) -> Tensor:
 
 
 min_all.reduction(init=math.inf, results=("cast",), needs_elements=True)(smaller)
+
+
+@min_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
+def min_other(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller of two elements, as ``minimum``."""
+    return minimum(self, other)
+
+
+@min_other.out_variant("min.out", tags="pointwise", device_check="NoCheck")
+def min_other_out(
+    self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """The smaller of two elements into a given tensor."""
+    return minimum.variants["out"](self, other, out=out)

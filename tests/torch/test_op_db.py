@@ -27,7 +27,6 @@ LEFT_OUT: dict[str, str] = {
     "nn.functional.unfold": "it is im2col; our unfold is a view",
     "norm.fro": "torch.norm itself, a Python function, knows the names of matrix norms",
     "norm.nuc": "as norm.fro",
-    "min.binary": "minimum is not declared",
 }
 
 # Operators whose values nobody fixes, because no element is set or because they are random: shape, strides, dtype,
