@@ -15,6 +15,7 @@ from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.recording import recorded
+from opdsl.dispatch.return_types import with_names
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import State, current
@@ -160,8 +161,9 @@ class Caller:
         kernel = bound.operator.find(bound.arguments, state)
         try:
             if state.tracing and not bound.requires_grad:
-                return run_traced(bound.operator, kernel, bound.arguments)
+                return bound.operator.named(run_traced(bound.operator, kernel, bound.arguments))
             result = (recorded(bound.operator, kernel) if state.recording else kernel)(*bound.arguments)
+            result = bound.operator.named(result)
         except Exception as error:
             name_operator(error, bound.operator.name)
             raise
@@ -200,6 +202,8 @@ class Caller:
             return
         if path[0].recording:  # type: ignore[attr-defined]
             plan = recorded(bound.operator, plan)
+        if bound.operator.result_type is not None:
+            plan = with_names(plan, bound.operator.result_type)
         plan = self._adapt(bound.operator, plan, call[1])
         with registering:
             if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):

@@ -12,6 +12,7 @@ from opdsl.dispatch.devices import OnDevice
 from opdsl.dispatch.keys import BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.loading import wait_for_libraries
 from opdsl.dispatch.recording import recorded
+from opdsl.dispatch.return_types import result_type
 from opdsl.dispatch.state import State
 from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
@@ -52,6 +53,7 @@ class Operator:
         "packet_name",
         "properties",
         "registrations",
+        "result_type",
         "schema",
         "tags",
     )
@@ -70,6 +72,7 @@ class Operator:
         self.schema = schema
         self.fallbacks = fallbacks
         self.name = schema.name.qualified
+        self.result_type = result_type(schema)
         self.packet_name = self.name.partition(".")[0]
         self.tags = tuple(tags)
         self.properties: dict[str, object] = dict(properties or {})
@@ -94,6 +97,10 @@ class Operator:
     def function(self) -> FunctionType:
         """The function of this overload, ``opdsl.ops.aten.add.Tensor``."""
         return self.packet.operator_function(self)
+
+    def named(self, result: object) -> object:
+        """A result of several parts with their names."""
+        return result if self.result_type is None or type(result) is not tuple else self.result_type(*result)
 
     def entry(self, key: DispatchKey) -> Entry:
         """The computed table's entry for a runtime key."""
