@@ -34,6 +34,8 @@ for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_metho
 for packet in opdsl.dispatch.registry.packets.values():
     (topic,) = {each.declaration.function.__module__.rpartition(".")[2] for each in packet.overloads.values()}
     packets[packet.base] = topic
+# A topic that another one imports has been loaded by that one.
+methods = {name: packets.get(name, topic) for name, topic in methods.items()}
 print(json.dumps([packets, methods]))
 """
 
