@@ -6,14 +6,12 @@ everything below; nothing private of it.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import ModuleType
 
 from opdsl.aten.index import METHODS, PACKETS
+from opdsl.collecting import without_collecting
 from opdsl.dispatch.loading import deferred_sources
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import LOADING, held_across_fork
@@ -105,16 +103,3 @@ def load_method(name: str) -> None:
 def prepare_tensor() -> None:
     """Give Tensor its methods, each loaded when it is first looked up."""
     install_late_methods(METHODS, load_method)
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Hold garbage collection back: declarations make many objects that all stay, and looking at them takes long."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

@@ -9,6 +9,7 @@ from functools import cache
 from os import PathLike, fspath
 from typing import Any, TypeVar
 
+from opdsl.collecting import without_collecting
 from opdsl.errors import NativeYamlError, SchemaError
 from opdsl.native.entry import (
     MOST_KERNEL_NAMESPACES,
@@ -85,6 +86,7 @@ def read_today(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
     return entries
 
 
+@without_collecting()
 def read_entries(
     text: str, *, file: str = "<string>", tags: Container[str] = TAGS
 ) -> tuple[tuple[NativeFunction, ...], list[Fault], Source]:

@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "opdsl"
 # Ground up: a module imports from lower layers and from its own.
 LAYERS = (
     "errors",
+    "collecting",
     "schema",
     "native",
     "scalar",
@@ -33,7 +34,7 @@ LAYERS = (
 
 # Layers that import less than stands below them.
 NARROW = {
-    "native": {"errors", "schema"},
+    "native": {"errors", "collecting", "schema"},
     "scalar": {"errors"},
 }
 

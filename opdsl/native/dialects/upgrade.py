@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 
 import attrs
 
+from opdsl.collecting import without_collecting
 from opdsl.errors import SchemaError
 from opdsl.native.dialects.detection import dialect_of_drafts, oldest_thing
 from opdsl.native.dialects.dialect import DETECT, TODAY, Dialect, dialect_of
@@ -53,6 +54,7 @@ class Upgrade:
         return bool(self.faults) or any(each.needs_person for each in self.changes)
 
 
+@without_collecting()
 def upgrade(
     text: str,
     *,
@@ -92,6 +94,7 @@ def detect(text: str, *, file: str = "<string>") -> tuple[Dialect, Change | None
     return dialect_of_drafts(drafts), oldest_thing(drafts)
 
 
+@without_collecting()
 def load_older(
     text: str, *, file: str = "<string>", dialect: str = DETECT, tags: Container[str] = TAGS
 ) -> tuple[NativeFunction, ...]:
