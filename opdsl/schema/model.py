@@ -67,20 +67,27 @@ class SchemaKind(enum.Enum):
         return self.value
 
 
+def _meant_namespace(written: str | None) -> str:
+    """The namespace that is meant, for comparing names."""
+    return written or DEFAULT_NAMESPACE
+
+
 @attrs.frozen
 class OperatorName:
     """The name of one operator.
 
-    namespace: as written; None where none was, which means ``aten``.
+    namespace: as written; None where none was, which means ``aten``: the two are equal.
     base: the packet's name within the namespace, with its trailing underscore or its dunders.
     overload: empty for the default overload.
 
     >>> name = OperatorName(None, "add_", "Tensor")
     >>> str(name), name.qualified, name.packet, name.root
     ('add_.Tensor', 'aten::add_.Tensor', 'aten::add_', 'add')
+    >>> name == OperatorName("aten", "add_", "Tensor")
+    True
     """
 
-    namespace: str | None
+    namespace: str | None = attrs.field(eq=_meant_namespace)
     base: str
     overload: str = ""
 
@@ -301,7 +308,7 @@ class FunctionSchema:
 
     def _make_signature(self, strip_defaults: bool, strip_view_copy: bool, keep_return_names: bool) -> FunctionSchema:
         return FunctionSchema(
-            OperatorName(_written_namespace(self.name), _signature_base(self.name, strip_view_copy)),
+            OperatorName(self.name.namespace, _signature_base(self.name, strip_view_copy)),
             _bare(self, self.positional, strip_defaults),
             _bare(self, _without_options(self.keyword_only), strip_defaults),
             (),
@@ -336,11 +343,6 @@ def tensor_options_start(keyword_only: tuple[Argument, ...]) -> int | None:
 def _without_options(keyword_only: tuple[Argument, ...]) -> tuple[Argument, ...]:
     start = tensor_options_start(keyword_only)
     return keyword_only if start is None else keyword_only[:start] + keyword_only[start + len(TENSOR_OPTIONS) :]
-
-
-def _written_namespace(name: OperatorName) -> str | None:
-    """None for aten, so that names written with it and without it have one signature."""
-    return None if name.namespace == DEFAULT_NAMESPACE else name.namespace
 
 
 def _signature_base(name: OperatorName, strip_view_copy: bool) -> str:

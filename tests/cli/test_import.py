@@ -95,3 +95,9 @@ def test_only_what_is_selected_is_imported(run: Run, file: Path, folder: Path) -
     (folder / "selected.yaml").write_text("operators:\n  aten::g: {}\n")
     source = run("import", str(file), "--select", "selected.yaml").stdout
     assert ("def g(" in source, "def add(" in source) == (True, False)
+
+
+def test_the_namespace_of_pytorch_may_be_written(run: Run, folder: Path) -> None:
+    Path("aten.yaml").write_text("- func: aten::f(Tensor self) -> Tensor\n- func: g(Tensor self) -> Tensor\n")
+    assert run("import", "aten.yaml", "-o", "ops.py").exit_code == 0
+    assert loads(run("export", "--module", "ops.py").stdout) == load("aten.yaml")
