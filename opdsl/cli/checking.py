@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from opdsl.cli.dialects import dialect_option, hint, rewrite
+from opdsl.cli.progress import progress
 from opdsl.errors import NativeYamlError
 from opdsl.native import NativeFunction, check_text, load, load_tags, loads, read_derivatives
 from opdsl.native.known import TAGS
@@ -76,7 +77,8 @@ def _check(file: Path, tags: Container[str], dialect: str) -> int:
     except NativeYamlError as error:
         click.echo(str(error))
         return max(len(error.faults), 1)
-    faults, source = check_text(text, file=str(file), tags=tags)
+    with progress(f"checking {file.name}"):
+        faults, source = check_text(text, file=str(file), tags=tags)
     for fault in faults:
         click.echo(fault.shown(source))
     if faults:

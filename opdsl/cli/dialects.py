@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import click
 
+from opdsl.cli.progress import progress
 from opdsl.errors import NativeYamlError
 from opdsl.native import Upgrade, detect, upgrade
 from opdsl.native.dialects import TODAY
@@ -48,7 +49,8 @@ def rewrite(file: Path, output: Path | None, dialect: str, tags: Container[str])
     """
     wanted = "detect" if dialect == "today" else dialect
     to = file if output is None else output
-    done = upgrade(read_file(file), file=str(file), to=str(to), dialect=wanted, tags=tags)
+    with progress(f"rewriting {file.name}"):
+        done = upgrade(read_file(file), file=str(file), to=str(to), dialect=wanted, tags=tags)
     if output is None:
         click.echo(done.text, nl=False)
     else:

@@ -9,6 +9,7 @@ import click
 
 from opdsl.cli.modules import load_apart, module_option
 from opdsl.cli.operators import load, require_namespaces
+from opdsl.cli.progress import progress
 from opdsl.cli.selecting import select_option, selected
 from opdsl.declare.export import export as entries_of
 from opdsl.dispatch import registry
@@ -45,8 +46,9 @@ def export(
     if form == "json-schema":
         click.echo(json.dumps(json_schema(), indent=2))
         return
-    entries = selected(_entries(modules, namespaces), selection)
-    text = dumps(entries) if form == "yaml" else to_json(entries)
+    with progress("exporting"):
+        entries = selected(_entries(modules, namespaces), selection)
+        text = dumps(entries) if form == "yaml" else to_json(entries)
     if output is None:
         click.echo(text, nl=False)
         return

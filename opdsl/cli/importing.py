@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from opdsl.cli.dialects import dialect_option
+from opdsl.cli.progress import progress
 from opdsl.cli.selecting import select_option, selected
 from opdsl.declare.source import write_module
 from opdsl.native import load
-
-LABEL = "writing declarations"
 
 
 @click.command("import", short_help="Write declarations in Python.")
@@ -33,8 +31,8 @@ def import_file(file: Path, selection: Path | None, dialect: str, output: Path |
     module gives the entries back: opdsl export --module MODULE.py.
     """
     entries = selected(load(file, dialect=dialect), selection)
-    with click.progressbar(length=len(entries), label=LABEL, file=sys.stderr, update_min_steps=100) as bar:
-        written = write_module(entries, file=file.name, progress=lambda *_: bar.update(1))
+    with progress("writing declarations", len(entries)) as advance:
+        written = write_module(entries, file=file.name, progress=lambda *_: advance())
     if output is None:
         click.echo(written.source, nl=False)
         return

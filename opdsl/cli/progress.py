@@ -1,0 +1,43 @@
+"""A progress bar on stderr for work that takes more than a second, on terminals only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+PATIENCE = 1.0
+"""How many seconds work may take without a word."""
+
+Advance = Callable[[], None]
+
+
+@contextmanager
+def progress(label: str, total: int | None = None, *, patience: float = PATIENCE) -> Iterator[Advance]:
+    """Shows how far work is, once it has taken a while; the bar is gone when it is done.
+
+    label: what is done.
+    total: how many steps it takes, for each of which what is given is called; None where nobody knows.
+    """
+    if not sys.stderr.isatty():
+        yield _nothing
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(file=sys.stderr), transient=True)
+    task = bar.add_task(label, total=total)
+    timer = Timer(patience, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: bar.advance(task)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def _nothing() -> None:
+    """Counts no step."""
