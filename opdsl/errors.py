@@ -159,6 +159,10 @@ class KernelError(OpdslError, RuntimeError):
     """A kernel did what its schema or its meta function does not allow, or raised."""
 
 
+class BoundsError(KernelError, IndexError):
+    """An author's kernel reads or writes outside of an array; found where bounds are checked."""
+
+
 class LawError(OpdslError, AssertionError):
     """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
 

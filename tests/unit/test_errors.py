@@ -135,6 +135,26 @@ def asks_for_the_impossible(self, out):
     out[0] = no_such_function(self)  # noqa: F821
 
 
+def call_what_leaves_its_array() -> object:
+    from opdsl.backends.cpu.author import checked_bounds
+
+    with opdsl.Library("errors") as library:
+
+        @library.op
+        def far(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @far.meta
+        def far_meta(ctx, self):
+            ctx.set_output(0, self.shape, like=self)
+
+        @far.out_kernel("CPU")
+        def far_cpu(self, out):
+            out[0] = self[self.shape[0]]
+
+        with checked_bounds():
+            return far(zeros(2))
+
+
 def call_what_does_not_compile() -> None:
     with opdsl.Library("errors_test") as library:
         operator = library.op(plain)
@@ -286,6 +306,8 @@ MISTAKES = {
     "missing package": Mistake(errors.MissingDependencyError, need_what_is_missing, ImportError),
     # PyTorch's compilers (Inductor, Triton) raise classes of their own, which derive from RuntimeError.
     "does not compile": Mistake(errors.KernelCompileError, call_what_does_not_compile, RuntimeError),
+    # PyTorch's compiled kernels check no indices; Python's own sequences do.
+    "outside of an array": Mistake(errors.BoundsError, call_what_leaves_its_array, lambda: [0][1]),
     "wrong result": Mistake(errors.KernelError, call_a_wrong_kernel, RuntimeError),
     "array of texts": Mistake(
         errors.InterchangeError,

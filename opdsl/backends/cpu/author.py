@@ -9,11 +9,14 @@ outputs back afterwards, rounding to the nearest. Division by zero gives what IE
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +27,7 @@ from opdsl.backends.cpu import builtin, cache, engine, native
 from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint
-from opdsl.errors import KernelError, MissingDependencyError, NumberError
+from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
 
 if TYPE_CHECKING:
@@ -40,6 +43,23 @@ _NUMBERS: dict[Any, Input] = {
     type(None): _NOTHING,
 }
 _HALVES = ("float16", "bfloat16")
+
+
+# Whether kernels that are compiled or looked up from here on check every index.
+_checks_bounds = ContextVar("_checks_bounds", default=os.environ.get("OPDSL_BOUNDS_CHECK", "0") not in ("", "0"))
+
+
+@contextlib.contextmanager
+def checked_bounds() -> Iterator[None]:
+    """Kernels that are looked up inside check every index, and raise ``BoundsError`` instead of leaving an array.
+
+    ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process. What a plan has looked up before stays.
+    """
+    token = _checks_bounds.set(True)
+    try:
+        yield
+    finally:
+        _checks_bounds.reset(token)
 
 
 class Loaded(NamedTuple):
@@ -66,13 +86,13 @@ def author(function: FunctionType, call: AuthorCall) -> Kernel:
         KernelCompileError: numba refuses the kernel; its error is the cause.
     """
     function = getattr(function, "py_func", function)
-    return _author(function, call)
+    return _author(function, call, _checks_bounds.get())
 
 
 @functools.lru_cache(maxsize=1024)
-def _author(function: FunctionType, call: AuthorCall) -> Kernel:
+def _author(function: FunctionType, call: AuthorCall, checks_bounds: bool) -> Kernel:
     arguments = (*call.inputs, *call.outputs)
-    loaded = _load_or_compile(function, arguments)
+    loaded = _load_or_compile(function, arguments, checks_bounds)
     leaves = list(_leaves(arguments))
     kernel = _builtin(function, loaded, [_input(leaf) for leaf in leaves])
     if any(isinstance(leaf, ArraySpec) and leaf.dtype.name in _HALVES for leaf in leaves):
@@ -83,16 +103,17 @@ def _author(function: FunctionType, call: AuthorCall) -> Kernel:
     return kernel
 
 
-def _load_or_compile(function: FunctionType, arguments: Sequence[Any]) -> Loaded:
+def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bounds: bool) -> Loaded:
     stamp = fingerprint(function)
-    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor {stamp} {signature_text(arguments)}"
+    checked = " with bounds checked" if checks_bounds else ""
+    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor{checked} {stamp} {signature_text(arguments)}"
     packed = None if stamp is None else cache.load(key)
     if packed is not None:
         engine.Statistics.loaded += 1
         return _load(Compiled.unpack(packed))
     compile_author = _compiler().compile_author
     engine.Statistics.compiled += 1
-    compiled, is_portable = compile_author(function, arguments)
+    compiled, is_portable = compile_author(function, arguments, checks_bounds)
     if stamp is not None and is_portable:
         cache.store(key, compiled.pack())
     return _load(compiled)
@@ -155,6 +176,11 @@ def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
     if not address:
         raise KernelError(f"{name}: the kernel failed without saying why.")
     error = _compiler().exception_at(address, environments)
+    if isinstance(error, IndexError) and _checks_bounds.get():
+        raise BoundsError(
+            f"{name}: the kernel reads or writes outside of an array ({error}). Hold its indices against the arrays' "
+            "shapes; without OPDSL_BOUNDS_CHECK=1 it would use whatever lies there."
+        ) from error
     raise KernelError(f"{name}: {type(error).__name__}: {error}") from error
 
 

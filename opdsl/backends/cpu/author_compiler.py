@@ -51,8 +51,10 @@ _NUMBERS = {
 }
 
 
-def compile_author(function: FunctionType, arguments: Sequence[Any]) -> tuple[Compiled, bool]:
-    """Compile a kernel for the types of its arguments.
+def compile_author(
+    function: FunctionType, arguments: Sequence[Any], checks_bounds: bool = False
+) -> tuple[Compiled, bool]:
+    """Compile a kernel for the types of its arguments; with ``checks_bounds`` it raises where an index leaves an array.
 
     Returns:
         The code, and whether another process may use it (it may not when addresses of this one are in it).
@@ -60,7 +62,7 @@ def compile_author(function: FunctionType, arguments: Sequence[Any]) -> tuple[Co
     Raises:
         KernelCompileError: numba refuses the kernel; numba's error is the cause.
     """
-    entry = numba.njit(**_OPTIONS)(_entry(function, [_numba_type(each) for each in arguments]))
+    entry = numba.njit(**_OPTIONS)(_entry(function, [_numba_type(each) for each in arguments], checks_bounds))
     try:
         entry.compile((types.intp,))
     except NumbaError as error:
@@ -158,9 +160,9 @@ def _numba_type(argument: Any) -> Any:
     return types.none if argument is None else _NUMBERS.get(argument, types.none)
 
 
-def _entry(function: FunctionType, argument_types: Sequence[Any]) -> Any:
+def _entry(function: FunctionType, argument_types: Sequence[Any], checks_bounds: bool) -> Any:
     unpack = _unpacker(types.Tuple(list(argument_types)))
-    kernel = numba.njit(**_OPTIONS)(function)
+    kernel = numba.njit(**_OPTIONS, boundscheck=checks_bounds)(function)
 
     def entry(frame):
         kernel(*unpack(frame))

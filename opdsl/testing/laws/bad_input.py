@@ -1,13 +1,14 @@
-"""Law 10: what does not fit raises an error of ours, and leaves every argument as it was."""
+"""Law 10: what does not fit raises an error of ours and changes no argument; kernels stay within their arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from opdsl.dispatch import Signature
-from opdsl.errors import OpdslError
-from opdsl.kernels import new_tensor
+from opdsl.backends.cpu.author import checked_bounds
+from opdsl.dispatch import DispatchKey, Signature, bind
+from opdsl.errors import BoundsError, OpdslError
+from opdsl.kernels import StructuredDefinition, StructuredKernel, new_tensor
 from opdsl.runtime import Device, Tensor, make_view
 from opdsl.schema import OptionalType
 from opdsl.testing.sample import Sample, contents, tensors_in
@@ -34,6 +35,25 @@ def check(subject: Subject) -> Iterator[str]:
             yield f"{what}: nothing is raised"
         if [contents(each) for each in (*sample.given, *sample.named.values())] != before:
             yield f"{what}: an argument is changed"
+    yield from _outside(subject)
+
+
+def _outside(subject: Subject) -> Iterator[str]:
+    """Runs an author's compiled kernel once more, with every index checked."""
+    kernel = subject.operator.entry(DispatchKey("CPU")).kernel
+    if not isinstance(kernel, StructuredKernel) or not isinstance(kernel.definition, StructuredDefinition):
+        return
+    own = kernel.definition.kernels.get("CPU")
+    if own is None or not own.compiled or subject.operator.schema.out:
+        return
+    signature = Signature(subject.operator)
+    for sample in map(Sample.copy, subject.samples):
+        bound = bind(subject.operator.schema.name.base, (signature,), sample.given, sample.named)
+        try:
+            with checked_bounds():
+                kernel(*bound.arguments)
+        except BoundsError as error:
+            yield f"{sample}: {error}"
 
 
 def _message_faults(what: str, error: OpdslError) -> Iterator[str]:
