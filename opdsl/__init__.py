@@ -101,6 +101,7 @@ from opdsl.schema.vocabulary import (
 if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.backends.cpu.cache import set_kernel_cache as set_kernel_cache
     from opdsl.dispatch import registry as registry
     from opdsl.dispatch.native_dsl import known_dsls as known_dsls
     from opdsl.dispatch.native_dsl import register_dsl as register_dsl
@@ -159,6 +160,7 @@ _LAZY = {
     "register_dsl": "opdsl.dispatch.native_dsl",
     "register_op_override": "opdsl.dispatch.overrides",
     "reorder_graphs_from_user_function": "opdsl.dispatch.overrides",
+    "set_kernel_cache": "opdsl.backends.cpu.cache",
     "unavailable_reason": "opdsl.dispatch.native_dsl",
 }
 

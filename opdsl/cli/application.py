@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opdsl.cli.checking import check
+from opdsl.cli.compiling import compile_kernels
 from opdsl.cli.differences import diff
 from opdsl.cli.doctor import doctor
 from opdsl.cli.exporting import export
@@ -44,5 +45,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, diff, export, import_file, doctor):
+for command in (list_operators, show, check, diff, export, import_file, compile_kernels, doctor):
     main.add_command(command)

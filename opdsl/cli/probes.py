@@ -162,8 +162,9 @@ def _kernel_cache(subject: str) -> Finding:
 def _block_cache(subject: str) -> Finding:
     from opdsl.backends.cpu import memory
 
-    limit = size_text(memory.memory_stats()["limit"])
-    return Finding(subject, Mark.OK, f"arrays from {size_text(memory.LARGE)} on; keeps up to {limit} for the next ones")
+    stats = memory.memory_stats()
+    held = f"{size_text(stats['in_use'])} in use, {size_text(stats['cached'])} of {size_text(stats['limit'])} kept"
+    return Finding(subject, Mark.OK, f"arrays from {size_text(memory.LARGE)} on; {held} for the next ones")
 
 
 _CPU_PROBES: Mapping[str, Callable[[str], Finding]] = {

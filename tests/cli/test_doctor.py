@@ -125,7 +125,7 @@ def test_a_kernel_cache_that_others_may_write_is_off(run: Run, tmp_path: Path, m
 
 def test_the_block_cache_says_its_limit(run: Run) -> None:
     limit = probes.size_text(memory.memory_stats()["limit"])
-    assert f"keeps up to {limit}" in row(run("doctor"), "block cache")
+    assert f"of {limit} kept" in row(run("doctor"), "block cache")
 
 
 def test_a_compiler_that_does_not_load_is_a_finding() -> None:

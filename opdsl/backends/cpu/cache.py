@@ -5,7 +5,7 @@ it: the directory and the file belong to the user, neither is writable for other
 are made on the opened descriptors. A digest of the contents finds truncated and damaged files. What fails a check is
 treated as absent and is built again.
 
-``OPDSL_CACHE_DIR`` moves the directory, ``OPDSL_CACHE=0`` turns it off.
+``OPDSL_CACHE_DIR`` moves the directory, ``OPDSL_CACHE=0`` turns it off; ``set_kernel_cache`` does both for a process.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 _MAGIC = b"opdsl object code 1\n"
@@ -30,10 +31,50 @@ _ABANDONED_AFTER_SECONDS = 3_600
 _WRITABLE_FOR_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _stores = 0
+_chosen: Path | bool | None = None
+_used: ContextVar[set[str] | None] = ContextVar("_used", default=None)
+
+
+def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
+    """Choose where this process keeps compiled kernels; the environment says it until then.
+
+    Args:
+        place: a directory, which need not exist; False for no cache; None or True for what the environment says.
+    """
+    global _chosen
+    _chosen = place if isinstance(place, bool) or place is None else Path(place).absolute()
+
+
+@contextlib.contextmanager
+def names_used() -> Iterator[set[str]]:
+    """Collects the names of the files that are loaded or stored inside."""
+    names: set[str] = set()
+    token = _used.set(names)
+    try:
+        yield names
+    finally:
+        _used.reset(token)
+
+
+def _note(name: str) -> None:
+    names = _used.get()
+    if names is not None:
+        names.add(name)
+
+
+def holds(name: str) -> bool:
+    """Whether there is a file of a name that ``names_used`` has given."""
+    try:
+        with _directory(create=False) as directory:
+            return stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def location() -> Path:
     """The cache directory; it need not exist yet."""
+    if isinstance(_chosen, Path):
+        return _chosen
     chosen = os.environ.get("OPDSL_CACHE_DIR")
     if chosen:
         return Path(chosen).absolute()
@@ -42,14 +83,17 @@ def location() -> Path:
 
 
 def is_enabled() -> bool:
-    """Whether the environment lets the cache be used."""
+    """Whether the process, or else the environment, lets the cache be used."""
+    if _chosen is False or isinstance(_chosen, Path):
+        return _chosen is not False
     return os.environ.get("OPDSL_CACHE", "1") != "0"
 
 
 def problem() -> str | None:
     """Why no object code is kept on disk, as a sentence, or None when it is."""
     if not is_enabled():
-        return "The kernel cache is turned off by OPDSL_CACHE=0."
+        how = "set_kernel_cache(False)" if _chosen is False else "OPDSL_CACHE=0"
+        return f"The kernel cache is turned off by {how}."
     if not _SUPPORTED:
         return "The kernel cache needs directory descriptors, which this platform does not have."
     try:
@@ -71,7 +115,10 @@ def load(key: str) -> bytes | None:
     except OSError:
         return None
     payload = content[_HEADER_SIZE:]
-    return payload if content[:_HEADER_SIZE] == _header(key, payload) else None
+    if content[:_HEADER_SIZE] != _header(key, payload):
+        return None
+    _note(_file_name(key))
+    return payload
 
 
 def store(key: str, payload: bytes) -> bool:
@@ -86,6 +133,7 @@ def store(key: str, payload: bytes) -> bool:
     try:
         with _directory(create=True) as directory:
             _replace(_file_name(key), _header(key, payload) + payload, directory)
+            _note(_file_name(key))
             if _stores % _STORES_BETWEEN_TRIMS == 0:
                 _trim(directory, _SIZE_LIMIT)
             _stores += 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import opdsl
 from opdsl.backends.cpu import cache
 
 
@@ -165,3 +166,36 @@ def test_writers_at_once_leave_one_whole_file(directory: Path) -> None:
         thread.join()
     assert cache.load("key") in payloads
     assert len(list(directory.iterdir())) == 1
+
+
+def test_a_process_moves_its_cache(tmp_path: Path) -> None:
+    opdsl.set_kernel_cache(tmp_path / "moved")
+    try:
+        assert cache.location() == tmp_path / "moved"
+        assert cache.store("key", b"payload")
+        assert cache.load("key") == b"payload"
+    finally:
+        opdsl.set_kernel_cache(None)
+    assert cache.location() != tmp_path / "moved"
+
+
+def test_a_process_turns_its_cache_off(tmp_path: Path) -> None:
+    opdsl.set_kernel_cache(False)
+    try:
+        assert not cache.store("key", b"payload")
+        assert "set_kernel_cache(False)" in str(cache.problem())
+    finally:
+        opdsl.set_kernel_cache(None)
+
+
+def test_names_that_are_used_are_told(tmp_path: Path) -> None:
+    opdsl.set_kernel_cache(tmp_path / "moved")
+    try:
+        with cache.names_used() as names:
+            cache.store("key", b"payload")
+        assert len(names) == 1
+        assert all(map(cache.holds, names))
+        cache.clear()
+        assert not any(map(cache.holds, names))
+    finally:
+        opdsl.set_kernel_cache(None)

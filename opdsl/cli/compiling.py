@@ -1,0 +1,120 @@
+"""``opdsl compile``: kernels for operators and dtypes into the cache, before a program wants them."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opdsl.cli.modules import module_option
+from opdsl.cli.operators import load, namespace_of
+from opdsl.cli.selecting import select_option
+from opdsl.dispatch import registry
+from opdsl.errors import OptionError
+from opdsl.native import load_selection
+from opdsl.runtime import ALL_DTYPES, DType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from opdsl.testing.ahead import Outcome, Task
+
+_LABEL = "compiling"
+
+
+@click.command("compile", short_help="Compile kernels ahead.")
+@select_option
+@click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="Only this dtype; may be given again.")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many processes; one for each core.")
+@module_option
+def compile_kernels(
+    selection: Path | None, dtypes: tuple[str, ...], jobs: int | None, modules: tuple[str, ...]
+) -> None:
+    """Compile the kernels of operators into the cache, for all dtypes and classes of layouts.
+
+    Without --select, of all operators. What is in the cache already is left alone: a second run does nothing.
+    """
+    started = time.perf_counter()
+    open_tasks, count = tasks_left(load(modules), selection, [dtype_named(each) for each in dtypes] or ALL_DTYPES)
+    if not open_tasks:
+        click.echo(f"nothing to compile: the kernels of {count} operators x dtypes are there")
+        return
+    with click.progressbar(length=len(open_tasks), label=_LABEL, file=sys.stderr) as bar:
+        outcomes = run_all(open_tasks, modules, jobs or os.cpu_count() or 1, bar)
+    compiled = sum(each.compiled for each in outcomes)
+    seconds = time.perf_counter() - started
+    click.echo(
+        f"compiled {compiled} kernels for {len(outcomes)} operators x dtypes in {seconds:.1f} s; "
+        f"{count - len(open_tasks)} were there"
+    )
+
+
+def dtype_named(name: str) -> DType:
+    """A dtype by its name.
+
+    Raises:
+        OptionError: there is none.
+    """
+    found = next((each for each in ALL_DTYPES if each.name == name), None)
+    if found is None:
+        raise OptionError(
+            f"--dtype {name}: there is no such dtype (have {', '.join(each.name for each in ALL_DTYPES)})"
+        )
+    return found
+
+
+def tasks_left(namespaces: Sequence[str], selection: Path | None, dtypes: Sequence[DType]) -> tuple[list[Task], int]:
+    """The tasks whose kernels are not all in the cache, and how many tasks there are.
+
+    Raises:
+        OptionError: the cache is off, or cannot be used.
+    """
+    from opdsl.backends.cpu import cache
+    from opdsl.testing.ahead import is_done, tasks_of
+
+    problem = cache.problem()
+    if problem is not None:
+        raise OptionError(f"{problem} Kernels would be lost with the process that compiles them.")
+    operators = [each for each in registry if namespace_of(each) in namespaces]
+    if selection is not None:
+        wanted = load_selection(selection)
+        operators = [each for each in operators if wanted.selects(each.schema.name)]
+    tasks = list(tasks_of(operators, dtypes))
+    return [each for each in tasks if not is_done(each)], len(tasks)
+
+
+def run_all(
+    tasks: Sequence[Task], modules: Sequence[str], jobs: int, bar: object = None, *, seconds: float = math.inf
+) -> list[Outcome]:
+    """Run tasks in processes of their own, which load the same modules.
+
+    Args:
+        tasks: the first ones first.
+        modules: that declare operators.
+        jobs: how many processes.
+        bar: click's progress bar.
+        seconds: after this time no task is begun any more.
+    """
+    from opdsl.testing.ahead import run
+
+    started = time.perf_counter()
+    outcomes = []
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=load, initargs=(tuple(modules),)) as pool:
+        futures = [pool.submit(run, task) for task in tasks]
+        for each in as_completed(futures):
+            if each.cancelled():
+                continue
+            outcomes.append(each.result())
+            if time.perf_counter() - started > seconds:
+                for left in futures:
+                    left.cancel()
+            if bar is not None:
+                getattr(bar, "update")(1)  # noqa: B009  click's progress bar
+    return outcomes
