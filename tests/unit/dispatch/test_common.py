@@ -208,3 +208,50 @@ def test_an_out_kernel_beneath_the_declaration_serves_a_backend_without_a_compil
 
     assert doubled(there(1.0, 2.0), 3).tolist() == [3.0, 6.0]
     assert doubled(there(1.0, 2.0), 3).tolist() == [3.0, 6.0]
+
+
+# --------------------------------------------------------------------------------------------------- composite kernels
+
+
+@pytest.mark.parametrize(
+    "key", ["CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"]
+)
+@pytest.mark.parametrize("device", ["cpu", "meta", "recorder:0"])
+def test_a_composite_kernel_serves_every_backend(lib: Library, key: str, device: str) -> None:
+    @lib.op
+    def same(self: Tensor) -> Tensor: ...
+
+    @same.kernel(key)
+    def same_kernel(self):
+        return self.reshape(-1)
+
+    assert same(opdsl.empty((2, 2), device=device)).shape == (4,)
+
+
+def test_a_backends_own_kernel_comes_before_a_composite_one(lib: Library) -> None:
+    @lib.op
+    def place(self: Tensor) -> Tensor: ...
+
+    @place.kernel("CompositeExplicitAutograd")
+    def place_composite(self):
+        return opdsl.zeros(())
+
+    @place.kernel("PrivateUse1")
+    def place_recorder(self):
+        return opdsl.ones(())
+
+    assert (place(there(1.0)).item(), place(opdsl.tensor([1.0])).item()) == (1.0, 0.0)
+
+
+def test_one_kernel_serves_several_backends(lib: Library) -> None:
+    @lib.op
+    def same(self: Tensor) -> Tensor: ...
+
+    @same.kernel("CPU", "PrivateUse1")
+    def same_kernel(self):
+        return self
+
+    for tensor in (there(1.0), opdsl.tensor([1.0])):
+        assert same(tensor) is tensor
+    with pytest.raises(MissingKernelError, match="no Meta kernel"):
+        same(opdsl.empty((1,), device="meta"))
