@@ -48,10 +48,8 @@ class Facets:
             bound = bind(self.operator.schema.name.base, (signature,), given, named)
             kernel = bound.operator.entry(wanted).kernel
             if kernel is None:
-                have = ", ".join(str(each) for each in bound.operator.registrations)
-                raise MissingKernelError(
-                    f"{bound.operator.name}: no {key} kernel to call directly (have {have}). Register one for {key}."
-                )
+                have = f"no {key} kernel to call directly (have {bound.operator.kernel_keys})"
+                raise MissingKernelError(f"{bound.operator.name}: {have}. Register one for {key}.")
             return bound.operator.for_call(kernel, KeySet(wanted))(*bound.arguments)
 
         return call

@@ -22,10 +22,13 @@ class EntryOptions(TypedDict, total=False):
 
     variants: ``"function"``, ``"method"`` or both, separated by a comma.
     tags: PyTorch's tags.
-    device_check: ``"NoCheck"`` or ``"ExactSame"``.
-    device_guard: whether the kernel runs with the tensors' device current.
+    device_check: ``"ExactSame"``: a backend's kernel gets tensors of one device only; ``"NoCheck"`` leaves that to it.
+    device_guard: whether a backend's kernel runs with the tensors' device current.
     python_module: ``"nn"``, ``"linalg"``, ... where Python finds the function; None for a variant that has none, unlike
         its declaration.
+    category_override: ``"factory"`` lets the function take ``requires_grad``, as those that make tensors from nothing
+        do; ``"dummy"`` does not let it.
+    manual_kernel_registration: whether no kernel belongs to the entry: ``Library.impl`` registers it apart.
     structured: for ``Out``, and for an ``out=`` operator declared by itself: whether its kernels are structured; the
         variants of the same declaration delegate to it. What is attached beneath says so too.
     structured_delegate: the structured ``out=`` operator that one declared by itself delegates to.

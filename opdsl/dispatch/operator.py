@@ -187,15 +187,21 @@ class Operator:
             return False
         return self.entry(key).reason is Reason.KERNEL
 
+    @property
+    def kernel_keys(self) -> str:
+        """The keys that have a kernel which computes, for messages; others hand calls on."""
+        keys = [str(each) for each in self.registrations if each.is_alias or each.backend is not None]
+        return ", ".join(keys) or "none"
+
     def _missing(self, keys: KeySet) -> str:
-        have = ", ".join(str(each) for each in self.registrations) or "none"
         wanted = next(
             (str(key) for key in keys.reachable() if not isinstance(self.entry(key).kernel, Fallthrough)), "Undefined"
         )
         short = self.name.removeprefix("aten::")
         packet, _, overload = short.partition("::")[2].partition(".") if "::" in short else short.partition(".")
         handle = f"{packet}.{overload}" if overload else packet
-        return f'{self.name}: no {wanted} kernel (have {have}). Register one with @{handle}.kernel("{wanted}").'
+        have = f"no {wanted} kernel (have {self.kernel_keys})"
+        return f'{self.name}: {have}. Register one with @{handle}.kernel("{wanted}").'
 
     def call(self, arguments: tuple[object, ...], state: State) -> object:
         """Dispatch schema-ordered, converted arguments."""

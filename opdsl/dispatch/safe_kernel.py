@@ -96,8 +96,9 @@ def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
         raise DispatchKeyError(f"get_kernel({found.name}, {key}): an alias key has no row. Name a runtime key: CPU.")
     entry = found.entry(key)
     if entry.kernel is None:
-        have = ", ".join(map(str, found.registrations)) or "none"
-        raise MissingKernelError(f"{found.name}: no {key} kernel to get (have {have}). Register one for {key}.")
+        raise MissingKernelError(
+            f"{found.name}: no {key} kernel to get (have {found.kernel_keys}). Register one for {key}."
+        )
     return SafeKernel(found, key, entry)
 
 

@@ -79,10 +79,9 @@ class FilledByOut(StructuredDefinition):
     def _kernel(self, key: str) -> OutKernel:
         entry = self.out.entry(DispatchKey(key))
         if entry.reason is not Reason.KERNEL or entry.kernel is None:
-            have = ", ".join(map(str, self.out.registrations))
+            have = f"nor one of {self.out.name} to compute with (have {self.out.kernel_keys})"
             raise MissingKernelError(
-                f"no {key} kernel, nor one of {self.out.name} to compute with (have {have}). Register it: "
-                f'@library.impl("{self.out.name}", "{key}").'
+                f'no {key} kernel, {have}. Register it: @library.impl("{self.out.name}", "{key}").'
             )
         return OutKernel(_filling(self.out.for_call(entry.kernel, KeySet(key))), compiled=False)
 
