@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opdsl.declare import op
 from opdsl.kernels import clone, copy_
+from opdsl.kernels.planners import copies, planned
 from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias
 
@@ -49,6 +50,7 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
 
 
 @clone_tensor.kernel("CompositeExplicitAutograd")
+@planned(copies)
 def clone_kernel(self, memory_format):
     return clone(self, memory_format or MemoryFormat.preserve_format)
 

@@ -6,6 +6,7 @@ from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, empty, full, require_strided
 from opdsl.declare import op
 from opdsl.kernels import check, fill_, new_tensor
+from opdsl.kernels.planners import allocates, fills_with, planned
 from opdsl.kernels.strides import dense_strides, strides_in_order
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
@@ -92,6 +93,7 @@ def empty_like(
 
 
 @empty_like.kernel("CompositeExplicitAutograd")
+@planned(allocates)
 def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     require_strided(layout)
     if memory_format in (None, MemoryFormat.preserve_format):
@@ -136,6 +138,7 @@ def zeros_like(
 
 
 @zeros_like.kernel("CompositeExplicitAutograd")
+@planned(fills_with(0))
 def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
 
@@ -155,6 +158,7 @@ def ones_like(
 
 
 @ones_like.kernel("CompositeExplicitAutograd")
+@planned(fills_with(1))
 def ones_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 1)
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from types import FunctionType
 
 from opdsl.dispatch.results import checked_result, written_values
+from opdsl.dispatch.state import current
 from opdsl.kernels.described import Described
+from opdsl.kernels.planners import Planned, planner_of
 from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema
 
@@ -106,9 +108,25 @@ class PlainKernel(Described):
         return (self.function,)
 
     def plan(self, arguments: tuple[object, ...]) -> Plan | None:
-        """The function itself, with what is constant in a plan filled in."""
+        """The function itself, or what its planner makes of it."""
         if self.bumps_version or self.key_set:
             return None
+        plan = self._own_plan(arguments)
+        # Recorders are told of what the function calls, planned or not.
+        planner = None if current.get().recording else planner_of(self.function)
+        made = None if planner is None or plan is None else self(*arguments)
+        if planner is not None and plan is not None and isinstance(made, Tensor):
+            names = [each.python_name for each in self.schema.arguments]
+            return planner(Planned(self.operator, tuple(names), self.dynamic, arguments, made.geometry, plan)) or plan
+        return plan
+
+    @property
+    def fixes_geometries(self) -> bool:
+        """Whether what a plan gives always has the same geometry."""
+        return planner_of(self.function) is not None
+
+    def _own_plan(self, arguments: tuple[object, ...]) -> Plan | None:
+        """The function itself, with what is constant filled in."""
         names = [each.python_name for each in self.schema.arguments]
         if tuple(names) == self.dynamic and not self._keywords and _returns_itself(self.schema):
             return self.function

@@ -213,17 +213,18 @@ def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _run_copy(target: Tensor, source: Tensor) -> None:
-    _copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
+    copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
 
 
 @lru_cache(maxsize=512)
-def _copy_loop(target: Geometry, source: Geometry) -> Compiled:
+def copy_loop(target: Geometry, source: Geometry, *, allocate: bool = False) -> Compiled:
+    """The compiled loop that casts and copies, which makes the target itself if it is to allocate it."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 
     kind = ScalarType(precision_of(source.dtype).name)
     graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
-    call = pointwise_call(target.shape, [source], [target])
+    call = pointwise_call(target.shape, [source], [target], allocate=allocate)
     return compiler_for(target.device.type).pointwise(graph, call)
 
 
@@ -238,14 +239,16 @@ def _fill(target: Tensor, number: Any) -> None:
             _fill(_part(target, part), value)
         return
     if target.geometry.numel:
-        _fill_loop(target.geometry)(number, array_of(target))
+        fill_loop(target.geometry)(number, array_of(target))
 
 
 @lru_cache(maxsize=512)
-def _fill_loop(target: Geometry) -> Compiled:
+def fill_loop(target: Geometry, *, allocate: bool = False) -> Compiled:
+    """The compiled loop that writes a number everywhere, which makes the target itself if it is to allocate it."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 
     dtype = precision_of(target.dtype)
     graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
-    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, [dtype], [target]))
+    call = pointwise_call(target.shape, [dtype], [target], allocate=allocate)
+    return compiler_for(target.device.type).pointwise(graph, call)

@@ -224,9 +224,12 @@ class BackendTable:
         Raises:
             DeviceError: no backend has that name, or it has no such part.
         """
+        name = f"{self.module_of(device_type)}.{part}"
+        loaded = sys.modules.get(name)
+        if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+            return loaded
         import importlib
 
-        name = f"{self.module_of(device_type)}.{part}"
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
