@@ -102,6 +102,8 @@ if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import tensor as tensor
     from opdsl.backends.cpu.cache import set_kernel_cache as set_kernel_cache
+    from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
+    from opdsl.backends.cpu.pool import set_num_threads as set_num_threads
     from opdsl.dispatch import registry as registry
     from opdsl.dispatch.native_dsl import known_dsls as known_dsls
     from opdsl.dispatch.native_dsl import register_dsl as register_dsl
@@ -165,10 +167,12 @@ _LAZY = {
 }
 
 
-# Functions that take what no schema says, as PyTorch's do, by module.
+# Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
     "broadcast_tensors": "opdsl.aten.views",
+    "get_num_threads": "opdsl.backends.cpu.pool",
     "nonzero": "opdsl.aten.masking",
+    "set_num_threads": "opdsl.backends.cpu.pool",
     "tensor": "opdsl.aten.construction",
 }
 

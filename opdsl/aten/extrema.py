@@ -6,8 +6,10 @@ import math
 from typing import Annotated, NamedTuple
 
 from opdsl.aten.bounds import maximum, minimum
-from opdsl.declare import Out, op
-from opdsl.runtime import Tensor
+from opdsl.declare import Out, op, traceable
+from opdsl.errors import DimensionError
+from opdsl.kernels import check
+from opdsl.runtime import Tensor, bool_
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Size
 
@@ -116,6 +118,24 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     ...
 
 
+@argmax.meta
+def argmax_meta(ctx, self, dim, keepdim):
+    check_positions("argmax", self, dim)
+
+
+def check_positions(name: str, self: Tensor, dim: int | None) -> None:
+    """That there is a position to be found.
+
+    Raises:
+        ShapeError: of a dtype that PyTorch refuses.
+        DimensionError: there are no elements, and no dimension is given.
+    """
+    check(not self.dtype.is_complex, f"{name}(): does not support complex input")
+    check(self.dtype is not bool_, f"{name}(): does not support bool input")
+    if dim is None and self.numel() == 0:
+        raise DimensionError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+
+
 argmax.reduction(
     init=(-math.inf, 0),
     lift=with_position,
@@ -137,6 +157,11 @@ argmax.reduction(
 def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
     ...
+
+
+@argmin.meta
+def argmin_meta(ctx, self, dim, keepdim):
+    check_positions("argmin", self, dim)
 
 
 argmin.reduction(
@@ -199,6 +224,7 @@ max_all.reduction(init=-math.inf, results=("cast",), needs_elements=True)(larger
 
 
 @max_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
+@traceable
 def max_other(self: Tensor, other: Tensor) -> Tensor:
     """The larger of two elements, as ``maximum``."""
     return maximum(self, other)
@@ -251,6 +277,7 @@ min_all.reduction(init=math.inf, results=("cast",), needs_elements=True)(smaller
 
 
 @min_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
+@traceable
 def min_other(self: Tensor, other: Tensor) -> Tensor:
     """The smaller of two elements, as ``minimum``."""
     return minimum(self, other)

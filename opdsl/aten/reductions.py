@@ -212,6 +212,7 @@ def mean_all_out_kernel(self, dtype, out):
 
 
 @op("aten::nanmean", variants="function, method", device_check="NoCheck")
+@traceable
 def nanmean(
     self: Tensor, dim: Annotated[IntList, Size(1)] | None = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor:
@@ -267,6 +268,7 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
 
 
 @count_nonzero.kernel("CompositeExplicitAutograd")
+@traceable
 def count_nonzero_kernel(self, dim):
     return count_nonzero_dims(self, () if dim is None else (dim,))
 
@@ -395,6 +397,7 @@ def logsumexp_combine(a, m, b, n):
 
 
 @op("aten::special_logsumexp", variants="function", python_module="special")
+@traceable
 def special_logsumexp(self: Tensor, dim: Annotated[IntList, Size(1)], keepdim: bool = False) -> Tensor:
     """``logsumexp`` under the name that ``torch.special`` has for it."""
     return logsumexp(self, dim, keepdim)

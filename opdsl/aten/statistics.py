@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from opdsl.declare import Out, op
+from opdsl.declare import Out, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, promote_types
 from opdsl.schema import Alias
@@ -101,12 +101,14 @@ var_correction.reduction(finish=variance, results=("cast_real",), **MOMENTS)(mer
 
 
 @var_correction.overload("", variants=BOTH, **UNBIASED)
+@traceable
 def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
     """The variance of all elements, of a sample if ``unbiased``."""
     return var_correction(self, None, correction=int(unbiased))
 
 
 @var_correction.overload("dim", variants=BOTH, **{**UNBIASED, "tags": ("core", "reduction")})
+@traceable
 def var_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """The variance along dimensions, of a sample if ``unbiased``."""
     return var_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
@@ -138,12 +140,14 @@ std_correction.reduction(finish=standard_deviation, results=("cast_real",), **MO
 
 
 @std_correction.overload("", variants=BOTH, **UNBIASED)
+@traceable
 def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
     """The standard deviation of all elements, of a sample if ``unbiased``."""
     return std_correction(self, None, correction=int(unbiased))
 
 
 @std_correction.overload("dim", variants=BOTH, **UNBIASED)
+@traceable
 def std_dim(self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """The standard deviation along dimensions, of a sample if ``unbiased``."""
     return std_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
@@ -172,12 +176,14 @@ var_mean_correction.reduction(finish=variance_and_mean, results=("real", "value"
 
 
 @var_mean_correction.overload("", variants="function", **UNBIASED)
+@traceable
 def var_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     """The variance and the mean of all elements, of a sample if ``unbiased``."""
     return var_mean_correction(self, None, correction=int(unbiased))
 
 
 @var_mean_correction.overload("dim", variants="function", **UNBIASED)
+@traceable
 def var_mean_dim(
     self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -197,12 +203,14 @@ std_mean_correction.reduction(finish=deviation_and_mean, results=("real", "value
 
 
 @std_mean_correction.overload("", variants="function", **UNBIASED)
+@traceable
 def std_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
     return std_mean_correction(self, None, correction=int(unbiased))
 
 
 @std_mean_correction.overload("dim", variants="function", **UNBIASED)
+@traceable
 def std_mean_dim(
     self: Tensor, dim: Dimensions | None, unbiased: bool = True, keepdim: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -399,6 +407,7 @@ def norm_all(self: Tensor, p: Scalar = 2) -> Tensor:
 
 
 @norm_all.kernel("CompositeExplicitAutograd")
+@traceable
 def norm_all_kernel(self, p):
     return norm_dim(self, p, ())
 
@@ -410,5 +419,6 @@ def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
 
 
 @norm_all_dtype.kernel("CompositeExplicitAutograd")
+@traceable
 def norm_all_dtype_kernel(self, p, dtype):
     return norm_dim_dtype(self, p, (), False, dtype=dtype)

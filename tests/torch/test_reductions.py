@@ -1,4 +1,4 @@
-"""sum, mean and amax: values, dtypes, shapes and strides against PyTorch."""
+"""Reductions over any dimensions: values, dtypes, shapes and strides against PyTorch."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+import opdsl
 from tests.torch.twins import DTYPES, FLOATING, agree, agree_or_fail, of
 from tests.torch.values import layouts, ordinary, positive, special, strided
 
-REDUCTIONS = ("sum", "mean", "amax")
+REDUCTIONS = ("sum", "nansum", "mean", "amax", "var", "any")
+EXACT = ("amax", "any")
 # Additions come in another order, so that results differ by what rounding leaves of the terms.
 LOOSE = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 1e-5, torch.float64: 1e-13}
 
 
 def loose(name: str, dtype: torch.dtype) -> float | None:
-    return 0.0 if name == "amax" else LOOSE.get(dtype, LOOSE[torch.float32])
+    return 0.0 if name in EXACT else LOOSE.get(dtype, LOOSE[torch.float32])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -64,7 +66,8 @@ def test_every_choice_of_dimensions(name: str, dims: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("dims", [0, -1, (1, 3), (0, 2), ()], ids=str)
 @pytest.mark.parametrize("layout", layouts(), ids=str)
-@pytest.mark.parametrize("name", REDUCTIONS)
+# The variance of equal numbers is what rounding leaves of them.
+@pytest.mark.parametrize("name", [each for each in REDUCTIONS if each != "var"])
 def test_layouts(name: str, layout: str, dims: Any, keepdim: bool) -> None:
     def call(lib: Any, x: Any) -> Any:
         return getattr(lib, name)(x, dims, keepdim)
@@ -110,4 +113,61 @@ def test_sizes_around_vectors_and_threads(name: str, size: int) -> None:
 
 def test_a_sum_of_many_small_numbers_is_accurate() -> None:
     x = torch.full((1_000_000,), 0.1)
-    agree(lambda lib, value: lib.sum(value), x, tolerance=5e-6)
+    agree(lambda lib, value: lib.sum(value), x, tolerance=5e-7)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7], ids=repr)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_equal_numbers_add_up_without_a_bias(value: float, dim: int) -> None:
+    x = torch.full((3000, 3000), value)
+    found = opdsl.from_numpy(x.numpy()).sum(dim).numpy().astype("f8")
+    assert abs(found / x.double().sum(dim).numpy() - 1).max() < 4e-7
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e6])
+def test_a_large_mean_does_not_hide_the_variance(offset: float) -> None:
+    x = torch.randn(100_000, dtype=torch.float64) + offset
+    agree(lambda lib, value: lib.var(value), x, tolerance=1e-9)
+
+
+@pytest.mark.parametrize("name", ["std", "var_mean", "std_mean"])
+def test_squares_do_not_overflow(name: str) -> None:
+    x = torch.tensor([[1e25, -1e25, 3e25], [1e-30, 3e-30, 2e-30]])
+    agree(lambda lib, value: getattr(lib, name)(value, 1), x, tolerance=2e-6)
+
+
+@pytest.mark.parametrize("correction", [0, 1, 2, 3, 5, 0.5, -1, None])
+@pytest.mark.parametrize("name", ["var", "std_mean"])
+def test_corrections(name: str, correction: float | None) -> None:
+    x = positive(torch.float32, (4, 3))
+    for _ in range(2):
+        agree(lambda lib, value: getattr(lib, name)(value, 1, correction=correction), x, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 2.5, -1, -2.5, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.complex64], ids=str)
+def test_norms(order: float, dtype: torch.dtype) -> None:
+    x = torch.randn(5, 70).to(dtype)
+    agree(lambda lib, value: lib.linalg.vector_norm(value, order, 1), x, tolerance=loose("norm", dtype))
+
+
+@pytest.mark.parametrize("value", [0.0, 1000.0, -1000.0, math.inf, -math.inf, math.nan], ids=repr)
+def test_logarithms_of_sums_of_exponentials(value: float) -> None:
+    x = torch.linspace(-3, 3, 200) + value
+    agree(lambda lib, tensor: lib.logsumexp(tensor, 0), x, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8], ids=str)
+def test_truth_is_written_as_bool_or_uint8(name: str, dtype: torch.dtype) -> None:
+    def call(lib: Any, x: Any) -> Any:
+        out = lib.empty(0, dtype=dtype if lib is torch else of(dtype))
+        return getattr(lib, name)(x, 1, out=out)
+
+    agree(call, torch.tensor([[0.0, 0.5], [1.0, 2.0], [0.0, 0.0]]).round())
+
+
+@pytest.mark.parametrize("size", [5, 4096, 300_000])
+def test_results_are_the_same_every_time(size: int) -> None:
+    x = opdsl.from_numpy(positive(torch.float32, (size,)).numpy())
+    assert len({opdsl.sum(x).item() for _ in range(20)}) == 1
