@@ -39,6 +39,23 @@ NAMED_GRADIENT = r"(?<![A-Za-z0-9_.>:])grad_[A-Za-z0-9_]+(?![A-Za-z0-9_(<])"
 GRADIENT_INDEX = r"(?<![A-Za-z0-9_])grads\[(\d+)\]"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
+ASIDE = r'"(?:[^"\\]|\\.)*"|/\*.*?\*/'
+"""Texts in quotes and comments: no code."""
+
+BARE_NAME = r"(?<![A-Za-z0-9_.:>])[a-z_][A-Za-z0-9_]*(?![A-Za-z0-9_>]|\s*(?:\(|::|<))"
+"""A value by its name: no function, no member, no type, and no constant like ``M_PI`` or ``kMessage``."""
+
+CONSTANT = r"k[A-Z]\w*"
+
+LAMBDA = "]("
+"""What formulas have that name values of their own."""
+
+WORDS = frozenset(("true", "false", "nullptr", "grad", "grads", "grad_input_mask", "result", "retain_variables", "i"))
+"""What formulas may name beside arguments and results; ``i`` is an element's place, for lists of Tensors.
+
+Source: ``gen_autograd_functions.py``.
+"""
+
 
 class FormulaKind(enum.Enum):
     """What a formula says."""
@@ -328,16 +345,31 @@ def _indices(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
             yield f"grads[{index[:9]}] is the gradient of no result: {schema.name} gives {len(schema.returns)}"
 
 
+def _known_names(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
+    """A value is an argument or a result, the primal or tangent of one (``x_p``, ``x_t``), or a word of formulas."""
+    if formula.kind not in (FormulaKind.backward, FormulaKind.forward) or LAMBDA in formula.text:
+        return
+    values = {each.name for each in (*schema.arguments, *schema.returns) if each.name is not None}
+    values |= {"result", *(f"result{place}" for place in range(len(schema.returns)))}
+    values |= {f"original_{name}" for name in values}
+    values |= {f"{name}_{part}" for name in values for part in "pt"}
+    for found in dict.fromkeys(_compiled(BARE_NAME).findall(_compiled(ASIDE).sub(" ", formula.text))):
+        is_gradient = found.startswith("grad_") and not formula.is_forward
+        if found not in values | WORDS and not is_gradient and not _compiled(CONSTANT).fullmatch(found):
+            yield f"{found} is no argument and no result of {schema.name}"
+
+
 FORMULA_RULES: dict[str, Callable[[FunctionSchema, Formula], Iterator[str]]] = {
     "derivative-argument": _named,
     "differentiable": _differentiable,
     "brackets": _balanced,
     "named-gradients": _named_gradients,
     "gradient-index": _indices,
+    "known-names": _known_names,
 }
 """The rules of single formulas, by name."""
 
-RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index"))
+RULES_OF_TEXTS = frozenset(("brackets", "named-gradients", "gradient-index", "known-names"))
 """The rules about what a formula says; the others are about what it is for."""
 
 

@@ -89,6 +89,8 @@ def test_their_arguments_with_derivatives(derivatives: tuple[Derivative, ...], c
         (F + "  self: grads[1] + grads[2]\n", "gradient-index", "2:9"),
         (F + "  self: grad_values\n  other: grad\n", "gradients", "1:3"),
         (F + "  self: grad_keys\n", "named-gradients", "2:9"),
+        (F + "  self: grad * slef\n", "known-names", "2:9"),
+        (F + "  self: grad * result5\n", "known-names", "2:9"),
         (F + "  self: grad\n  self: grad\n", "one-formula", "3:3"),
         (F + "  self, other: f(grad)\n  self: grad\n", "one-formula", "3:3"),
         (F + "  self: grad\n  self, other: non_differentiable\n", "one-formula", "3:3"),
