@@ -349,7 +349,8 @@ def _known_names(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """A value is an argument or a result, the primal or tangent of one (``x_p``, ``x_t``), or a word of formulas."""
     if formula.kind not in (FormulaKind.backward, FormulaKind.forward) or LAMBDA in formula.text:
         return
-    values = {each.name for each in (*schema.arguments, *schema.returns) if each.name is not None}
+    values = {each.name for each in schema.arguments}
+    values |= {each.name for each in schema.returns if each.name is not None}
     values |= {"result", *(f"result{place}" for place in range(len(schema.returns)))}
     values |= {f"original_{name}" for name in values}
     values |= {f"{name}_{part}" for name in values for part in "pt"}

@@ -33,8 +33,8 @@ class Dialect:
 TODAY = Dialect("2.13", None, "overloads, alias annotations and tags are written out")
 
 DIALECTS = (
-    Dialect("0.4", "0.4.1", "types of C++; both variants by default", True, True),
-    Dialect("1.0", "1.0.1", "types of C++; only names tell what is written", False, True),
+    Dialect("0.4", "0.4.1", "types of C++; both variants by default; nothing tells what is a view", True, True),
+    Dialect("1.0", "1.0.1", "types of C++; names tell what is written, nothing what is a view", False, True),
     Dialect("1.1", "1.3.1", "schema types and annotations; overloads without names", False, True),
     Dialect("1.4", "1.8.1", "overloads with names; keys of the dispatcher's making"),
     Dialect("1.9", "2.12.1", "named dimensions; fewer rules between entries"),
