@@ -286,6 +286,7 @@ def _guarded(function: Callable[..., object]) -> Compiled:
 
 
 def _described(function: Callable[..., object]) -> str:
+    function = getattr(function, "__wrapped__", function)
     code = getattr(function, "__code__", None)
     where = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
     return f"the out-kernel {_name_of(function)}{where}"

@@ -93,7 +93,8 @@ def _filling(kernel: Callable[..., object]) -> Callable[..., None]:
     def fill(*values: Any) -> None:
         run(*values)
 
-    fill.__name__ = str(kernel)
+    functions = getattr(kernel, "functions", ())
+    fill.__dict__["__wrapped__"] = functions[0] if functions else kernel  # who is named if it fails
     return fill
 
 

@@ -25,8 +25,9 @@ lib = Library("numpy_device")
 @lib.impl("aten::add.out", KEY)
 def add(self: Tensor, other: Operand, alpha: Number, out: Tensor) -> None:
     """``self + alpha * other``"""
-    scaled = values(other) if alpha == 1 else numpy.multiply(values(other), alpha, dtype=out.dtype.numpy)
-    numpy.add(values(self), scaled, out=values(out), dtype=out.dtype.numpy, casting="unsafe")
+    how = {"dtype": out.dtype.numpy, "casting": "unsafe"}
+    scaled = values(other) if alpha == 1 else numpy.multiply(values(other), values(alpha), **how)
+    numpy.add(values(self), scaled, out=values(out), **how)
 
 
 @lib.impl("aten::mul.out", KEY)
@@ -43,8 +44,9 @@ def exp(self: Tensor, out: Tensor) -> None:
 
 @lib.impl("aten::sum.IntList_out", KEY)
 def total(self: Tensor, dim: tuple[int, ...] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
-    """The sum over some dimensions, over all if none is named."""
-    numpy.sum(values(self), axis=dim or None, dtype=out.dtype.numpy, out=values(out), keepdims=keepdim)
+    """The sum over some dimensions, over all if none is named; a tensor without dimensions may be asked for its 0th."""
+    axes = dim if dim and self.ndim else None
+    numpy.sum(values(self), axis=axes, dtype=out.dtype.numpy, out=values(out), keepdims=keepdim)
 
 
 @lib.impl("aten::mm.out", KEY)
@@ -54,13 +56,13 @@ def mm(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 
 def values(operand: Operand) -> Any:
-    """The array of a tensor; a Python number as it is.
+    """The array of a tensor; a Python number as an array of one element, which wraps where a dtype cannot hold it.
 
     Raises:
         UnsupportedDTypeError: NumPy has no bfloat16; opdsl stores it in uint16.
     """
     if not isinstance(operand, Tensor):
-        return operand
+        return numpy.asarray(operand)
     if operand.dtype is bfloat16:
         raise UnsupportedDTypeError("numpy_device computes no bfloat16. Convert it first: x.float().")
     return operand.array

@@ -9,7 +9,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor, check
-from opdsl.errors import DTypeError, MissingKernelError, ShapeError
+from opdsl.errors import DTypeError, KernelError, MissingKernelError, ShapeError
 from opdsl.runtime.tensor import version_of
 from tests.unit.dispatch import recorder
 
@@ -145,6 +145,15 @@ def test_without_a_kernel_the_error_names_what_to_register(doubled, variant: str
     given = {"out": there(0.0)} if variant == "out" else {}
     with pytest.raises(MissingKernelError, match=r"no PrivateUse1 kernel"):
         function(there(1.0), **given)
+
+
+def test_a_kernel_that_fails_is_named_with_its_place(lib: Library, doubled) -> None:
+    @lib.impl("doubled.out", "PrivateUse1")
+    def doubled_failing(self, times, out):
+        raise ZeroDivisionError("none")
+
+    with pytest.raises(KernelError, match=r"doubled_failing \(.*test_common\.py:\d+\) raised ZeroDivisionError: none"):
+        doubled(there(1.0))
 
 
 # --------------------------------------------------------------------------------------------- backends that opt out

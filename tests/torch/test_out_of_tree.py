@@ -1,0 +1,105 @@
+"""The five out-kernels of ``examples/numpy_backend`` on PyTorch's own samples: every variant that follows from them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import opdsl
+from opdsl.runtime.device import backends
+from tests.torch.twins import Twins, differences
+
+SOURCE = Path(__file__).parents[2] / "examples" / "numpy_backend"
+DTYPES = (torch.bool, torch.uint8, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex64)
+
+# Kernels for 16 bits and sums are NumPy's, which rounds and adds in another order.
+LOOSE = {torch.float16: 2e-3, torch.float32: 2e-6, torch.complex64: 2e-6, torch.float64: 1e-14}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    """The device, of a package that is found by its path, for as long as these tests last."""
+    sys.path.insert(0, str(SOURCE))
+    try:
+        backends.register("numpy_device", "opdsl_numpy_device", "PrivateUse1")
+        kernels = importlib.import_module("opdsl_numpy_device.kernels")
+        yield
+        kernels.lib.close()
+    finally:
+        sys.path.remove(str(SOURCE))
+        for name in [each for each in sys.modules if each.startswith("opdsl_numpy_device")]:
+            del sys.modules[name]
+
+
+def there(value: Any) -> Any:
+    """The tensors of a value on the device."""
+    if isinstance(value, opdsl.Tensor):
+        return value.to("numpy_device")
+    if isinstance(value, (list, tuple)):
+        return type(value)(there(each) for each in value)
+    return {name: there(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def cases() -> Iterator[Any]:
+    for info in op_db:
+        if info.name in ("add", "mul", "exp", "sum", "mm"):
+            for dtype in sorted(info.dtypes & set(DTYPES), key=str):
+                yield pytest.param(info, dtype, id=f"{info.name}-{str(dtype).removeprefix('torch.')}")
+
+
+def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], Any, tuple[Any, ...]]]:
+    """The calls: ours, with its keywords, what is expected, and the arguments of PyTorch's."""
+    torch.manual_seed(0)
+    for sample in info.sample_inputs("cpu", dtype):
+        given = (sample.input, *sample.args)
+        own, named = Twins().of((given, sample.kwargs))
+        yield there(own), there(named), info.op(*given, **sample.kwargs), given
+
+
+def departs(found: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
+    assert str(found.device) == "numpy_device"
+    return differences(found.cpu(), expected, tolerance=LOOSE.get(expected.dtype), strides=False)
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases())
+def test_functional(info: Any, dtype: torch.dtype) -> None:
+    function = getattr(opdsl, info.name)
+    wrong = []
+    for given, named, expected, _ in samples(info, dtype):
+        for _ in range(2):  # the call, and its plan
+            wrong += departs(function(*given, **named), expected)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("info", "dtype"), cases())
+def test_out(info: Any, dtype: torch.dtype) -> None:
+    function = getattr(opdsl, info.name)
+    wrong = []
+    for given, named, expected, theirs in samples(info, dtype):
+        if info.name == "sum" and len(theirs) == 1 and "dim" not in named:
+            continue  # the overload without dimensions has no out=
+        kind = opdsl.runtime.to_dtype(str(expected.dtype))
+        for shape in ((0,), tuple(expected.shape)):
+            out = opdsl.empty(shape, dtype=kind, device="numpy_device")
+            assert function(*given, **named, out=out) is out
+            wrong += departs(out, expected)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("info", "dtype"), [each for each in cases() if each.values[0].inplace_variant])
+def test_in_place(info: Any, dtype: torch.dtype) -> None:
+    wrong = []
+    for given, named, expected, theirs in samples(info, dtype):
+        fits = expected.shape == theirs[0].shape and torch.can_cast(expected.dtype, theirs[0].dtype)
+        if fits and not any(stride == 0 for stride in theirs[0].stride()):
+            target = given[0]
+            assert getattr(target, f"{info.name}_")(*given[1:], **named) is target
+            wrong += departs(target, expected.to(theirs[0].dtype))
+    assert wrong == []
