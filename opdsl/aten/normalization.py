@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from opdsl.declare import Out, op
+from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
@@ -66,6 +67,11 @@ def softmax_row(self):
     return exponential / row_sum(exponential)
 
 
+@_softmax.derivative("self")
+def softmax_derivative(grad, result, dim, self):
+    return _softmax_backward_data(grad, result, dim, self.dtype)
+
+
 @op("aten::_softmax_backward_data", out=Out(args=("grad_input",)))
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of ``softmax``'s input, from that of its output and the output."""
@@ -78,6 +84,18 @@ _softmax_backward_data.meta(softmax_backward_meta)
 @_softmax_backward_data.row
 def softmax_backward_row(grad_output, output):
     return (grad_output - row_sum(grad_output * output)) * output
+
+
+@_softmax_backward_data.derivative("grad_output")
+def softmax_backward_derivative(grad, output, dim, input_dtype):
+    return _softmax_backward_data(grad.to(output.dtype), output, dim, input_dtype)
+
+
+@_softmax_backward_data.derivative("output")
+def softmax_backward_output_derivative(grad, grad_output, output, dim):
+    grad = grad.to(output.dtype)
+    along = grad_output * grad - (output * grad_output).sum([dim], True) * grad
+    return along - grad_output * (output * grad).sum([dim], True)
 
 
 @op("aten::_log_softmax", tags="core", out=True)
@@ -95,6 +113,11 @@ def log_softmax_row(self):
     return shifted - math.log(row_sum(math.exp(shifted)))
 
 
+@_log_softmax.derivative("self")
+def log_softmax_derivative(grad, result, dim, self):
+    return _log_softmax_backward_data(grad, result, dim, self.dtype)
+
+
 @op("aten::_log_softmax_backward_data", out=True)
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
     """The gradient of ``log_softmax``'s input, from that of its output and the output."""
@@ -107,6 +130,17 @@ _log_softmax_backward_data.meta(softmax_backward_meta)
 @_log_softmax_backward_data.row
 def log_softmax_backward_row(grad_output, output):
     return grad_output - math.exp(output) * row_sum(grad_output)
+
+
+@_log_softmax_backward_data.derivative("grad_output")
+def log_softmax_backward_derivative(grad, output, dim):
+    grad = grad.to(output.dtype)
+    return grad - (grad * output.exp()).sum([dim], True)
+
+
+@_log_softmax_backward_data.derivative("output")
+def log_softmax_backward_output_derivative(grad, grad_output, output, dim):
+    return -(grad_output.sum([dim], True) * output.exp() * grad.to(output.dtype))
 
 
 @op("aten::softmax.int", variants="function, method")
@@ -233,6 +267,22 @@ def native_layer_norm_kernel(input, normalized_shape, weight, bias, eps):
     if weight is not None:
         result = result * weight
     return result if bias is None else result + bias, mean, rstd
+
+
+@native_layer_norm.derivative("input", "weight", "bias")
+def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, result1, result2, output_mask):
+    dims = list(range(input.ndim - len(normalized_shape), input.ndim))
+    mean, rstd = result1, result2
+    if is_grad_enabled():  # the saved ones have no history
+        mean = input.to(mean.dtype).mean(dims, True)
+        rstd = ((input - mean) ** 2).mean(dims, True).add(eps).rsqrt()
+    standardized = (input - mean) * rstd
+    scaled = grad if weight is None else grad * weight
+    found = None
+    if output_mask[0]:
+        along = standardized * (scaled * standardized).mean(dims, True)
+        found = rstd * (scaled - scaled.mean(dims, True) - along)
+    return found, grad * standardized if output_mask[1] else None, grad
 
 
 @op("aten::layer_norm")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
+from opdsl.aten.comparison import where
+from opdsl.aten.joining import cat
 from opdsl.declare import Inplace, Out, op
+from opdsl.dispatch import is_grad_enabled
 from opdsl.runtime import DType, Tensor
 from opdsl.schema import Alias
 
@@ -30,6 +34,16 @@ def cumsum_combine(a, b):
     return a + b
 
 
+@cumsum.derivative("self")
+def cumsum_derivative(grad, dim):
+    return from_the_end(cumsum, grad, dim)
+
+
+def from_the_end(scan: Callable[[Tensor, int], Tensor], tensor: Tensor, dim: int) -> Tensor:
+    """A scan along a dimension that begins with its last element."""
+    return scan(tensor.flip([dim]), dim).flip([dim]) if tensor.ndim else scan(tensor, dim)
+
+
 @op(
     "aten::cumprod",
     variants="function, method",
@@ -45,6 +59,26 @@ def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 @cumprod.scan(init=1, promote="sum", accumulators=("wide",))
 def cumprod_combine(a, b):
     return a * b
+
+
+@cumprod.derivative("self")
+def cumprod_derivative(grad, self, result, dim):
+    self = self.to(grad.dtype)
+    if self.ndim == 0:
+        return grad
+    if not bool((self == 0).any()) and not is_grad_enabled():
+        return from_the_end(cumsum, grad * result.conj_physical(), dim) / self.conj_physical()
+    # Where an element is 0 the quotient is none: what stands before it times what follows, element by element.
+    factors, size = self.conj_physical(), self.shape[dim]
+    found, before = [], grad.narrow(dim, 0, min(size, 1)) * 0 + 1
+    for at in range(size):
+        after = grad.narrow(dim, at, 1)
+        if at + 1 < size:
+            products = cumprod(factors.narrow(dim, at + 1, size - at - 1), dim)
+            after = after + (grad.narrow(dim, at + 1, size - at - 1) * products).sum([dim], True)
+        found.append(before * after)
+        before = before * factors.narrow(dim, at, 1)
+    return cat(found, dim) if found else grad
 
 
 # ----------------------------------------------------------------------------------------------------------- extrema
@@ -149,6 +183,19 @@ def logcumsumexp_combine(a, b):
     smallest, largest = (a, b) if a.real < b.real else (b, a)
     added = largest + math.log1p(math.exp(smallest - largest))
     return a if smallest.real == largest.real and math.isinf(smallest.real) else added
+
+
+@_logcumsumexp.derivative("self")
+def logcumsumexp_derivative(grad, self, result, dim):
+    if grad.is_complex():
+        weights = grad * (-result).exp().conj_physical()
+        return from_the_end(cumsum, weights, dim) * self.exp().conj_physical()
+    # In logarithms, positive and negative gradients apart: exp(-result) alone would overflow.
+    parts = []
+    for signed in (grad, -grad):
+        magnitudes = where(signed > 0, signed, 0.0).log()
+        parts.append((from_the_end(logcumsumexp, magnitudes - result, dim) + self).exp())
+    return parts[0] - parts[1]
 
 
 @op("aten::logcumsumexp", variants="function, method")
