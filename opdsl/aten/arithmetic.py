@@ -130,6 +130,16 @@ def rsub_kernel(self, other, alpha):
     return sub(other, self, alpha=alpha)
 
 
+@rsub.derivative("self")
+def rsub_derivative(grad, alpha):
+    return -grad * (alpha.conjugate() if isinstance(alpha, complex) else alpha)
+
+
+@rsub.derivative("other")
+def rsub_other_derivative(grad):
+    return grad
+
+
 # A kernel of its own, since ``2 - x`` is written often.
 @rsub.overload(
     "Scalar",

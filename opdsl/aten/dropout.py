@@ -142,6 +142,12 @@ def native_dropout_kernel(input, p, train):
     return mul(input, mask).mul_(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
+@native_dropout.derivative("input")
+def native_dropout_derivative(grad, result1, p, train):
+    scale = 1.0 if train is False else 0.0 if p == 1 else 1 / (1 - p)
+    return native_dropout_backward(grad, result1, scale)
+
+
 @op("aten::native_dropout_backward", tags="pointwise", autogen="native_dropout_backward.out")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The gradient of ``native_dropout``."""
@@ -151,6 +157,16 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 @native_dropout_backward.kernel("CPU", "CUDA", "Meta")
 def native_dropout_backward_kernel(grad_output, mask, scale):
     return mul(grad_output, mul(mask, scale))
+
+
+@native_dropout_backward.derivative("grad_output")
+def native_dropout_backward_derivative(grad, mask, scale):
+    return native_dropout_backward(grad, mask, scale)
+
+
+@native_dropout_backward.derivative("mask")
+def native_dropout_backward_mask_derivative(grad, grad_output, scale):
+    return grad * grad_output * scale
 
 
 # -------------------------------------------------------------------------------------------------------- multinomial

@@ -25,6 +25,11 @@ def fill_number_kernel(self, value):
     return fill_(self, value)
 
 
+@fill_number_.derivative("self")
+def fill_number_inplace_derivative(grad):
+    return grad * 0
+
+
 @op("aten::fill_.Tensor", variants="function, method", device_check="NoCheck", autogen="fill.Tensor_out")
 def fill_tensor_(self: Tensor[Alias("a", write=True)], value: Tensor) -> Tensor[Alias("a", write=True)]:
     """Writes the element of a zero-dim tensor into every element."""
@@ -40,6 +45,16 @@ def fill_tensor_kernel(self, value):
     return copy_(self, value.clone())
 
 
+@fill_tensor_.derivative("self")
+def fill_tensor_inplace_derivative(grad):
+    return grad * 0
+
+
+@fill_tensor_.derivative("value")
+def fill_tensor_value_inplace_derivative(grad):
+    return grad.sum()
+
+
 @op("aten::fill.Scalar", tags="core")
 def fill_number(self: Tensor, value: Scalar) -> Tensor:
     """A tensor in the form of ``self`` with every element the same."""
@@ -49,6 +64,11 @@ def fill_number(self: Tensor, value: Scalar) -> Tensor:
 @fill_number.kernel("CompositeExplicitAutograd")
 def fill_number_functional_kernel(self, value):
     return empty_like(self).fill_(value)
+
+
+@fill_number.derivative("self")
+def fill_number_derivative(grad):
+    return grad * 0
 
 
 @op("aten::fill.Tensor")
@@ -62,6 +82,16 @@ def fill_tensor_functional_kernel(self, value):
     return empty_like(self).fill_(value)
 
 
+@fill_tensor.derivative("self")
+def fill_tensor_derivative(grad):
+    return grad * 0
+
+
+@fill_tensor.derivative("value")
+def fill_tensor_value_derivative(grad):
+    return grad.sum()
+
+
 @op("aten::zero_", variants="method, function", device_check="NoCheck", autogen="zero, zero.out")
 def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """Sets every element to 0."""
@@ -71,6 +101,11 @@ def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)
 @zero_.kernel(*EVERYWHERE)
 def zero_kernel(self):
     return fill_(self, 0)
+
+
+@zero_.derivative("self")
+def zero_derivative(grad):
+    return grad * 0
 
 
 # ------------------------------------------------------------------------------------------------------------- resize

@@ -46,6 +46,11 @@ def gather_cpu(self, dim, index, sparse_grad, out):
         gather(out, self, strides, [positions])
 
 
+@gather_along.derivative("self")
+def gather_derivative(grad, self, dim, index):
+    return grad.new_zeros(self.shape).scatter_add(dim, index, grad)
+
+
 def require_apart(out: Tensor | None, shape: tuple[int, ...], operator: str, *read: Tensor) -> None:
     """That an output, once it has the shape of the result, shares no memory with what is read.
 
@@ -112,6 +117,11 @@ def index_select_cpu(self, dim, index, out):
     gather(out, self, strides, [positions])
 
 
+@index_select.derivative("self")
+def index_select_derivative(grad, self, dim, index):
+    return grad.new_zeros(self.shape).index_add(dim, index, grad)
+
+
 # ---------------------------------------------------------------------------------------------------------------- take
 
 
@@ -141,6 +151,11 @@ def take_meta(ctx, self, index):
 @take.out_kernel("CPU", compiled=False)
 def take_cpu(self, index, out):
     gather(out, self, (0,) * index.ndim, among_all(self, index))
+
+
+@take.derivative("self")
+def take_derivative(grad, self, index):
+    return grad.new_zeros(self.shape).put(index, grad, True)
 
 
 @op("aten::take_along_dim", variants="method, function")

@@ -75,6 +75,17 @@ def index_add_cpu(self, dim, index, source, alpha, out):
     write_selected(self, dim, index, source, out, add_scaled_scalar_function, number)
 
 
+@index_add.derivative("self")
+def index_add_derivative(grad):
+    return grad
+
+
+@index_add.derivative("source")
+def index_add_source_derivative(grad, dim, index, source, alpha):
+    found = grad.index_select(dim, index) * alpha
+    return found if source.ndim else found.sum()
+
+
 def add_scaled_scalar_function(old, new, alpha):  # type: ignore[no-untyped-def]
     return old + alpha * new
 
@@ -182,6 +193,17 @@ def index_copy_cpu(self, dim, index, source, out):
     write_selected(self, dim, index, source, out)
 
 
+@index_copy.derivative("self")
+def index_copy_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_copy.derivative("source")
+def index_copy_source_derivative(grad, dim, index, source):
+    found = grad.index_select(dim, index)
+    return found if source.ndim else found.sum()
+
+
 # ---------------------------------------------------------------------------------------------------------- index_fill
 
 
@@ -196,6 +218,11 @@ def index_fill_(
 @index_fill_.kernel("CPU", "Meta")
 def index_fill_number_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
+
+
+@index_fill_.derivative("self")
+def index_fill_inplace_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
 
 
 @index_fill_.overload("int_Tensor", variants="method", device_check="NoCheck", autogen="index_fill.int_Tensor_out")
@@ -215,6 +242,16 @@ def index_fill_tensor_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 
 
+@index_fill_tensor_.derivative("self")
+def index_fill_tensor_inplace_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill_tensor_.derivative("value")
+def index_fill_tensor_value_inplace_derivative(grad, dim, index):
+    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
+
+
 @op("aten::index_fill.int_Scalar", variants="function, method", device_check="NoCheck")
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """``self`` with a number written at the positions of a dimension that ``index`` tells."""
@@ -226,6 +263,11 @@ def index_fill_kernel(self, dim, index, value):
     return clone(self).index_fill_(dim, index, value)
 
 
+@index_fill.derivative("self")
+def index_fill_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
 @index_fill.overload("int_Tensor", variants="function, method", device_check="NoCheck")
 def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
@@ -235,6 +277,16 @@ def index_fill_tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> T
 @index_fill_tensor.kernel("CompositeExplicitAutograd")
 def index_fill_tensor_functional_kernel(self, dim, index, value):
     return clone(self).index_fill_(dim, index, value)
+
+
+@index_fill_tensor.derivative("self")
+def index_fill_tensor_derivative(grad, dim, index):
+    return grad.index_fill(dim, index, 0)
+
+
+@index_fill_tensor.derivative("value")
+def index_fill_tensor_value_derivative(grad, dim, index):
+    return (grad * grad.new_zeros(grad.shape).index_fill(dim, index, 1)).sum()
 
 
 def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex) -> Tensor:
@@ -303,6 +355,16 @@ def put_kernel(self, index, source, accumulate):
     return self
 
 
+@put_.derivative("self")
+def put_inplace_derivative(grad, index, source, accumulate):
+    return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
+
+
+@put_.derivative("source")
+def put_source_inplace_derivative(grad, index, source):
+    return grad.take(index).reshape(source.shape)
+
+
 @op("aten::put", variants="function, method")
 def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``self`` with values written, or added, at positions among all elements."""
@@ -312,3 +374,13 @@ def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -
 @put.kernel("CompositeExplicitAutograd")
 def put_functional_kernel(self, index, source, accumulate):
     return clone(self).put_(index, source, accumulate)
+
+
+@put.derivative("self")
+def put_derivative(grad, index, source, accumulate):
+    return grad if accumulate else grad.put(index, grad.new_zeros(source.shape), False)
+
+
+@put.derivative("source")
+def put_source_derivative(grad, index, source):
+    return grad.take(index).reshape(source.shape)

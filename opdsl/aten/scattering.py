@@ -8,6 +8,7 @@ from typing import Any
 from opdsl.aten.comparison import where
 from opdsl.aten.factories import full
 from opdsl.aten.gathering import require_apart
+from opdsl.aten.likes import ones_like, zeros_like
 from opdsl.aten.positions import BOTH, along, sizes_of
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
@@ -145,6 +146,28 @@ def scatter_src_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out)
 
 
+@scatter_src.derivative("self")
+def scatter_derivative(grad, dim, index):
+    return grad.scatter(dim, index, 0)
+
+
+@scatter_src.derivative("src")
+def scatter_src_derivative(grad, dim, index, src):
+    return written_part(grad.gather(dim, index), src)
+
+
+def written_part(gradient: Tensor, source: Tensor) -> Tensor:
+    """The gradient of what was read of a source, as one of all of it."""
+    if gradient.shape == source.shape:
+        return gradient
+    whole = gradient.new_zeros(source.shape)
+    part = whole
+    for dim, size in enumerate(gradient.shape):
+        part = part.narrow(dim, 0, size)
+    part.copy_(gradient)
+    return whole
+
+
 @scatter_src.overload(
     "value",
     variants="function, method",
@@ -165,6 +188,9 @@ def scatter_value_meta(ctx, self, dim, index, value):
 @scatter_value.out_kernel("CPU", compiled=False, alias_safe=True)
 def scatter_value_cpu(self, dim, index, value, out):
     write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
+
+
+scatter_value.derivative("self")(scatter_derivative)
 
 
 @scatter_src.overload(
@@ -237,6 +263,14 @@ def scatter_add_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out, add_scalar_function)
 
 
+@scatter_add.derivative("self")
+def scatter_add_derivative(grad):
+    return grad
+
+
+scatter_add.derivative("src")(scatter_src_derivative)
+
+
 # ------------------------------------------------------------------------------------------------------ scatter_reduce
 
 
@@ -274,6 +308,42 @@ def scatter_reduce_cpu(self, dim, index, src, reduce, include_self, out):
     write_along(self, dim, index, src, out, REDUCES[reduce])
     if reduce == "mean" and index.numel():
         divide_by_counts(out, dim, index, include_self)
+
+
+@scatter_reduce.derivative("self", "src")
+def scatter_reduce_derivative(grad, self, dim, index, src, reduce, include_self, result):
+    """``scatter_reduce_backward`` of ATen: extrema share their gradient among equals, products are divided out."""
+    if reduce == "sum":
+        for_self, for_src = grad, grad.gather(dim, index)
+    elif reduce == "mean":
+        counts = (ones_like(grad) if include_self else zeros_like(grad)).scatter_add(dim, index, ones_like(src))
+        counts = counts.masked_fill(counts == 0, 1)
+        for_self, for_src = grad / counts, (grad / counts).gather(dim, index)
+    elif reduce == "prod":
+        for_self, for_src = product_gradients(grad, self, dim, index, src, include_self, result)
+    else:
+        value = result.gather(dim, index)
+        is_self, is_src = self == result, src == value
+        counts = zeros_like(grad).scatter_add(dim, index, is_src.to(grad.dtype)) + is_self.to(grad.dtype)
+        shared = grad / counts
+        for_self, for_src = where(is_self, shared, 0.0), where(is_src, shared.gather(dim, index), 0.0)
+    return (for_self if include_self else for_self.scatter(dim, index, 0)), written_part(for_src, src)
+
+
+def product_gradients(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of products: those of all other factors, where one factor is 0 of the rest without it."""
+    masked = self.masked_fill(self == 0, 1)
+    others = masked.scatter_reduce(dim, index, src, "prod", include_self=include_self)
+    for_self = grad * others / masked
+    is_zero = src == 0
+    zeros = zeros_like(self).scatter_add(dim, index, is_zero.to(src.dtype)).gather(dim, index)
+    nonzero = src.masked_fill(is_zero, 1)
+    without_zeros = self.scatter_reduce(dim, index, nonzero, "prod", include_self=include_self).gather(dim, index)
+    alone = is_zero.logical_and(zeros == 1)
+    quotient = grad.gather(dim, index) * result.gather(dim, index) / nonzero
+    return for_self, where(alone, grad.gather(dim, index) * without_zeros, quotient)
 
 
 def divide_by_counts(sums: Tensor, dim: int, index: Tensor, include_self: bool) -> None:

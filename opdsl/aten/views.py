@@ -6,6 +6,8 @@ import math
 from functools import lru_cache
 from typing import Any
 
+import numpy
+
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op, traceable
 from opdsl.errors import ShapeError
@@ -16,6 +18,7 @@ from opdsl.runtime import (
     MemoryFormat,
     Tensor,
     become,
+    from_numpy,
     infer_size,
     make_view,
     storage_size,
@@ -192,6 +195,20 @@ def as_strided(
 @as_strided.kernel(*EVERYWHERE)
 def as_strided_kernel(self, size, stride, storage_offset):
     return make_view(self, *strided_view(self, size, stride, storage_offset))
+
+
+@as_strided.derivative("self")
+def as_strided_derivative(grad, self, size, stride, storage_offset):
+    """Elements that are shown several times, or that ``self`` does not show, as the map of positions says."""
+    count = self.numel()
+    whole = storage_size(self) // self.itemsize
+    places = from_numpy(numpy.full(whole, count))
+    shown_by_self = as_strided(places, self.shape, self.strides, self.storage_offset())
+    shown_by_self.copy_(from_numpy(numpy.arange(count)).view(self.shape))
+    offset = self.storage_offset() if storage_offset is None else storage_offset
+    shown = as_strided(places, size, stride, offset).reshape(-1)
+    summed = grad.new_zeros((count + 1,)).index_add(0, shown, grad.reshape(-1))
+    return summed.narrow(0, 0, count).view(self.shape)
 
 
 def strided_view(

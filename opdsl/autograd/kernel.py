@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import attrs
+
 from opdsl.autograd.derivative import differentiable_names
 from opdsl.autograd.plans import recording_plan
 from opdsl.autograd.recorder import Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
-from opdsl.dispatch import Operator
+from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor
@@ -52,12 +54,24 @@ def _derivative(operator: Operator) -> Any:
         from opdsl.autograd.pointwise import derivative_of_definition
 
         return derivative_of_definition(definition)
-    if operator.schema.is_view and not operator.schema.is_mutable:
-        from opdsl.autograd.view_derivative import ViewDerivative
+    viewing = _viewing(operator)
+    if viewing is None:
+        return None
+    from opdsl.autograd.view_derivative import ViewDerivative
 
-        operator.derivative = ViewDerivative(operator)
-        return operator.derivative
-    return None
+    operator.derivative = viewing.derivative or ViewDerivative(viewing)
+    return operator.derivative
+
+
+def _viewing(operator: Operator) -> Operator | None:
+    """The operator itself, if it returns views; of a copy of what a view shows, that of the view."""
+    if operator.schema.is_view and not operator.schema.is_mutable:
+        return operator
+    if "view_copy" not in operator.tags:
+        return None
+    name = operator.schema.name
+    viewing = attrs.evolve(name, base=name.base.removesuffix("_copy"))
+    return registry.operators.get(viewing.qualified)
 
 
 def _is_complex(arguments: tuple[Any, ...]) -> bool:

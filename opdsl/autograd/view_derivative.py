@@ -1,8 +1,8 @@
 """The derivative of views: what a view does not show gets no gradient.
 
 Views are linear, and which elements they show depends on geometry alone. So the gradient is a tensor of zeros, a view
-of which, taken as before, gets the gradient of the view; and the gradient of that is a view of the gradient. It serves
-every view that shows no element twice.
+of which, taken as before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of
+elements that a view shows several times the gradients are summed, by their positions.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
 from opdsl.dispatch import Operator, is_grad_enabled, no_grad
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, from_numpy, has_internal_overlap
 from opdsl.schema import FunctionSchema
 
 __all__ = ["ViewDerivative"]
@@ -55,7 +57,23 @@ class ViewDerivative:
         def take(tensor: Tensor) -> Any:
             return self.operator.function(tensor, *given, **named)
 
-        return (_spread(self.operator.name, take, filled(values[viewed].geometry, 0), gradients),)
+        form = values[viewed].geometry
+        whole = filled(form, 0)
+        shown = _listed(take(whole))
+        if any(has_internal_overlap(each.geometry) for each in shown):
+            return (_summed(take, whole, gradients),)
+        return (_spread(self.operator.name, take, whole, gradients),)
+
+
+def _summed(take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
+    """The sums of the gradients of elements that are shown several times."""
+    count, shape = whole.numel(), whole.shape
+    numbered = from_numpy(numpy.arange(count)).view(shape)
+    total = whole.view((count,))
+    for places, gradient in zip(_listed(take(numbered)), gradients, strict=True):
+        if gradient is not None:
+            total = total.index_add(0, places.reshape((-1,)), gradient.reshape((-1,)))
+    return total.view(shape)
 
 
 def _spread(name: str, take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
