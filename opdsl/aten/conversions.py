@@ -58,6 +58,12 @@ def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory
     return copied(self, form)
 
 
+# The dtype is brought back where every gradient's is.
+@to_copy.derivative("self")
+def to_copy_derivative(grad, self):
+    return grad.to(self.device)
+
+
 def converted(
     self: Tensor,
     dtype: DType | None,

@@ -103,6 +103,9 @@ def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return new_tensor(geometry(dtype or self.dtype, device or self.device, self.shape, strides))
 
 
+empty_like.non_differentiable("self")
+
+
 @op("aten::full_like", tags="core", autogen="full_like.out")
 def full_like(
     self: Tensor,
@@ -121,6 +124,9 @@ def full_like(
 @full_like.kernel("CompositeExplicitAutograd")
 def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
+
+
+full_like.non_differentiable("self")
 
 
 @op("aten::zeros_like", autogen="zeros_like.out")
@@ -143,6 +149,9 @@ def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
 
 
+zeros_like.non_differentiable("self")
+
+
 @op("aten::ones_like", autogen="ones_like.out")
 def ones_like(
     self: Tensor,
@@ -161,6 +170,9 @@ def ones_like(
 @planned(fills_with(1))
 def ones_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 1)
+
+
+ones_like.non_differentiable("self")
 
 
 # ----------------------------------------------------------------------------------------------------- of the kind of
@@ -185,6 +197,9 @@ def new_empty_kernel(self, size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory)
 
 
+new_empty.non_differentiable("self")
+
+
 @op("aten::new_empty_strided", variants="method", autogen="new_empty_strided.out")
 def new_empty_strided(
     self: Tensor,
@@ -205,6 +220,9 @@ def new_empty_strided_kernel(self, size, stride, dtype, layout, device, pin_memo
     return empty_strided(
         size, stride, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory
     )
+
+
+new_empty_strided.non_differentiable("self")
 
 
 @op("aten::new_full", variants="method", autogen="new_full.out")
@@ -234,6 +252,9 @@ def new_full_kernel(self, size, fill_value, dtype, layout, device, pin_memory):
     )
 
 
+new_full.non_differentiable("self")
+
+
 @op("aten::new_zeros", variants="method", autogen="new_zeros.out")
 def new_zeros(
     self: Tensor,
@@ -253,6 +274,9 @@ def new_zeros_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 0)
 
 
+new_zeros.non_differentiable("self")
+
+
 @op("aten::new_ones", variants="method", autogen="new_ones.out")
 def new_ones(
     self: Tensor,
@@ -270,3 +294,6 @@ def new_ones(
 @new_ones.kernel("CompositeExplicitAutograd")
 def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 1)
+
+
+new_ones.non_differentiable("self")

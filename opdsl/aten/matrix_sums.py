@@ -81,6 +81,26 @@ def addmm_cpu(self, mat1, mat2, beta, alpha, out):
     add_product(self, mat1, mat2, beta, alpha, out)
 
 
+def scaled(gradient: Tensor, factor: complex) -> Tensor:
+    """A gradient times the conjugate of a number."""
+    return gradient if factor == 1 else gradient * factor.conjugate()
+
+
+@addmm.derivative("self")
+def addmm_derivative(grad, beta):
+    return scaled(grad, beta)
+
+
+@addmm.derivative("mat1")
+def addmm_mat1_derivative(grad, mat2, alpha):
+    return scaled(grad.mm(mat2.mH), alpha)
+
+
+@addmm.derivative("mat2")
+def addmm_mat2_derivative(grad, mat1, alpha):
+    return scaled(mat1.mH.mm(grad), alpha)
+
+
 # ------------------------------------------------------------------------------------------------------------- baddbmm
 
 
@@ -123,6 +143,19 @@ def baddbmm_cpu(self, batch1, batch2, beta, alpha, out):
     add_product(self, batch1, batch2, beta, alpha, out)
 
 
+baddbmm.derivative("self")(addmm_derivative)
+
+
+@baddbmm.derivative("batch1")
+def baddbmm_batch1_derivative(grad, batch2, alpha):
+    return scaled(grad.bmm(batch2.mH), alpha)
+
+
+@baddbmm.derivative("batch2")
+def baddbmm_batch2_derivative(grad, batch1, alpha):
+    return scaled(batch1.mH.bmm(grad), alpha)
+
+
 # -------------------------------------------------------------------------------------------------------------- addbmm
 
 
@@ -142,6 +175,19 @@ def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
 @addbmm.kernel("CPU", "Meta")
 def addbmm_kernel(self, batch1, batch2, beta, alpha):
     return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
+
+
+addbmm.derivative("self")(addmm_derivative)
+
+
+@addbmm.derivative("batch1")
+def addbmm_batch1_derivative(grad, batch1, batch2, alpha):
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.mH), alpha)
+
+
+@addbmm.derivative("batch2")
+def addbmm_batch2_derivative(grad, batch1, alpha):
+    return scaled(batch1.mH.bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
 
 
 def become_sum(out: Tensor, value: Tensor) -> Tensor:
@@ -170,6 +216,19 @@ def addbmm_(
 @addbmm_.kernel("CPU", "Meta")
 def addbmm_inplace_kernel(self, batch1, batch2, beta, alpha):
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+
+
+addbmm_.derivative("self")(addmm_derivative)
+
+
+@addbmm_.derivative("batch1")
+def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.mH), alpha)
+
+
+@addbmm_.derivative("batch2")
+def addbmm_batch2_inplace_derivative(grad, batch1, alpha):
+    return scaled(batch1.mH.bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
 
 
 @addbmm.out_variant()
@@ -222,6 +281,19 @@ def addmv_cpu(self, mat, vec, beta, alpha, out):
     add_product(self, mat, vec, beta, alpha, out)
 
 
+addmv.derivative("self")(addmm_derivative)
+
+
+@addmv.derivative("mat")
+def addmv_mat_derivative(grad, vec, alpha):
+    return scaled(grad.unsqueeze(1) * vec.conj(), alpha)
+
+
+@addmv.derivative("vec")
+def addmv_vec_derivative(grad, mat, alpha):
+    return scaled(mat.mH.mv(grad), alpha)
+
+
 # ------------------------------------------------------------------------------------------------------------------ mv
 
 
@@ -247,6 +319,16 @@ def check_vector_product(self: Tensor, vec: Tensor) -> None:
 def mv_kernel(self, vec):
     check_vector_product(self, vec)
     return addmv(vec.new_empty((self.shape[0],)), self, vec, beta=0)
+
+
+@mv.derivative("self")
+def mv_derivative(grad, vec):
+    return grad.unsqueeze(1) * vec.conj()
+
+
+@mv.derivative("vec")
+def mv_vec_derivative(grad, self):
+    return self.mH.mv(grad)
 
 
 @mv.out_variant()

@@ -65,6 +65,16 @@ def dot_kernel(self, tensor):
     return scalar_product(self, tensor)
 
 
+@dot.derivative("self")
+def dot_derivative(grad, tensor):
+    return grad * tensor.conj()
+
+
+@dot.derivative("tensor")
+def dot_tensor_derivative(grad, self):
+    return grad * self.conj()
+
+
 @dot.out_variant()
 def dot_out(self: Tensor, tensor: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``dot`` into a given tensor."""
@@ -86,6 +96,16 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 def vdot_kernel(self, other):
     check_vectors(self, other)
     return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
+
+
+@vdot.derivative("self")
+def vdot_derivative(grad, other):
+    return grad.conj() * other
+
+
+@vdot.derivative("other")
+def vdot_other_derivative(grad, self):
+    return grad * self
 
 
 @vdot.out_variant()

@@ -34,8 +34,8 @@ class ViewKernel(Described):
 
     def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
         """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""
-        passed = keys & AUTOGRAD_KEYS
-        return OperatorAutograd(operator, keys - AUTOGRAD_KEYS) if passed else self
+        below = keys - AUTOGRAD_KEYS
+        return self if below == keys else OperatorAutograd(operator, below)
 
     @property
     def kind(self) -> str:
