@@ -6,11 +6,13 @@ conjugated when it is read.
 
 from __future__ import annotations
 
+import numpy
+
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, complex64, complex128, float32, float64, install_method, make_view
+from opdsl.runtime import Tensor, complex64, complex128, float32, float64, from_numpy, install_method, make_view
 from opdsl.schema import Alias
 
 _PARTS = {complex64: float32, complex128: float64}
@@ -74,9 +76,8 @@ def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The conjugate complex numbers, computed at once; real numbers are their own."""
     if not self.is_complex():
         return self
-    made = self.clone()
-    imag(made).neg_()
-    return made
+    signs = from_numpy(numpy.array([1, -1], numpy.int8)).to(self.device)
+    return view_as_complex(view_as_real(self) * signs)
 
 
 @op("aten::resolve_conj", variants="function, method")

@@ -28,6 +28,12 @@ from opdsl.runtime import (
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt
 
+
+def zero_derivative(grad):  # type: ignore[no-untyped-def]
+    """Random numbers do not follow what decides their distribution."""
+    return grad * 0
+
+
 # What the entries that fill a tensor say alike.
 FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded", "device_check": "NoCheck"}
 
@@ -63,6 +69,9 @@ def uniform_kernel(self, from_, to, generator):
     return fill_random_(self, distributions.uniform, (float(from_), float(to), 2.0**digits), generator)
 
 
+uniform_.derivative("self")(zero_derivative)
+
+
 @op("aten::normal_", autogen="normal.out", **FILL)
 def normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 0, std: float = 1, *, generator: Generator | None = None
@@ -80,6 +89,9 @@ def normal_kernel(self, mean, std, generator):
     return fill_random_(self, distributions.normal, (float(mean), float(std)), generator)
 
 
+normal_.derivative("self")(zero_derivative)
+
+
 @op("aten::log_normal_", autogen="log_normal, log_normal.out", **FILL)
 def log_normal_(
     self: Tensor[Alias("a", write=True)], mean: float = 1, std: float = 2, *, generator: Generator | None = None
@@ -95,6 +107,9 @@ def log_normal_kernel(self, mean, std, generator):
     return fill_random_(self, distributions.log_normal, (float(mean), float(std)), generator)
 
 
+log_normal_.derivative("self")(zero_derivative)
+
+
 @op("aten::exponential_", autogen="exponential, exponential.out", **FILL)
 def exponential_(
     self: Tensor[Alias("a", write=True)], lambd: float = 1, *, generator: Generator | None = None
@@ -108,6 +123,9 @@ def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return fill_random_(self, distributions.exponential, (float(lambd),), generator)
+
+
+exponential_.derivative("self")(zero_derivative)
 
 
 def require_continuous(tensor: Tensor, name: str, dtype: str) -> None:
@@ -138,6 +156,9 @@ def cauchy_kernel(self, median, sigma, generator):
     return fill_random_(self, distributions.cauchy, (float(median), float(sigma)), generator)
 
 
+cauchy_.derivative("self")(zero_derivative)
+
+
 @op("aten::geometric_", autogen="geometric, geometric.out", **FILL)
 def geometric_(
     self: Tensor[Alias("a", write=True)], p: float, *, generator: Generator | None = None
@@ -152,6 +173,9 @@ def geometric_kernel(self, p, generator):
     if self.dtype.is_complex or self.dtype is bool_:
         raise UnsupportedDTypeError(f"\"geometric_cpu\" not implemented for '{self.dtype.scalar_type}'")
     return fill_random_(self, distributions.geometric, (float(p),), generator)
+
+
+geometric_.derivative("self")(zero_derivative)
 
 
 # -------------------------------------------------------------------------------------------------------- rand, randn
@@ -235,6 +259,9 @@ def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
 
 
+rand_like.non_differentiable("self")
+
+
 def _empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     return empty_like(
         self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
@@ -260,6 +287,9 @@ def rand_like_generator(
 def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.uniform_(generator=generator)
+
+
+rand_like_generator.non_differentiable("self")
 
 
 @op("aten::randn", tags=("core", "nondeterministic_seeded"))
@@ -335,6 +365,9 @@ def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
 
 
+randn_like.non_differentiable("self")
+
+
 @randn_like.overload("generator", tags="nondeterministic_seeded", autogen="randn_like.generator_out")
 def randn_like_generator(
     self: Tensor,
@@ -354,6 +387,9 @@ def randn_like_generator(
 def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.normal_(generator=generator)
+
+
+randn_like_generator.non_differentiable("self")
 
 
 # ------------------------------------------------------------------------------------------------------------- normal
@@ -383,6 +419,9 @@ def normal_mean_kernel(mean, std, generator):
     return normal_mean_out_kernel(mean, std, generator, empty(mean.shape, dtype=mean.dtype, device=mean.device))
 
 
+normal.derivative("mean")(zero_derivative)
+
+
 @normal.overload("Tensor_float_out", **NORMAL)
 def normal_mean_out(
     mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
@@ -407,6 +446,9 @@ def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) 
 def normal_std_kernel(mean, std, generator):
     _check_deviations(std)
     return normal_std_out_kernel(mean, std, generator, empty(std.shape, dtype=std.dtype, device=std.device))
+
+
+normal_std.derivative("std")(zero_derivative)
 
 
 @normal.overload("float_Tensor_out", **NORMAL)
@@ -435,6 +477,12 @@ def normal_mean_std_kernel(mean, std, generator):
     _check_deviations(std)
     made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
     return normal_mean_std_out_kernel(mean, std, generator, made)
+
+
+normal_mean_std.derivative("std")(zero_derivative)
+
+
+normal_mean_std.derivative("mean")(zero_derivative)
 
 
 @normal.overload("Tensor_Tensor_out", **NORMAL)
@@ -527,6 +575,9 @@ def bernoulli_tensor_kernel(self, p, generator):
     return fill_random_(self, distributions.bernoulli, (given,), generator)
 
 
+bernoulli_.derivative("self")(zero_derivative)
+
+
 @bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out", **COIN)
 def bernoulli_float_(
     self: Tensor[Alias("a", write=True)], p: float = 0.5, *, generator: Generator | None = None
@@ -543,6 +594,9 @@ def bernoulli_float_kernel(self, p, generator):
     return fill_random_(self, distributions.bernoulli, (float(p),), generator)
 
 
+bernoulli_float_.derivative("self")(zero_derivative)
+
+
 @op("aten::bernoulli", variants="function, method", **COIN)
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
@@ -552,6 +606,9 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 @bernoulli.kernel("CompositeExplicitAutograd")
 def bernoulli_kernel(self, generator):
     return empty_like(self).bernoulli_(self, generator=generator)
+
+
+bernoulli.derivative("self")(zero_derivative)
 
 
 @bernoulli.overload("out", **COIN)
@@ -577,3 +634,6 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 @bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")
 def bernoulli_p_kernel(self, p, generator):
     return empty_like(self).bernoulli_(p, generator=generator)
+
+
+bernoulli_p.derivative("self")(zero_derivative)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from opdsl.aten.joining import cat
 from opdsl.aten.slicing import narrow, select, slice_tensor
 from opdsl.declare import op
 from opdsl.errors import DimensionError
@@ -141,6 +142,11 @@ def unsafe_split_kernel(self, split_size, dim):
     return split_equally(self, split_size, dim)
 
 
+@unsafe_split.derivative("self")
+def unsafe_split_derivative(grads, dim):
+    return cat(grads, dim)
+
+
 @op(
     "aten::unsafe_split_with_sizes",
     variants="function, method",
@@ -156,6 +162,9 @@ def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 
 @unsafe_split_with_sizes.kernel("CompositeExplicitAutograd")
 def unsafe_split_with_sizes_kernel(self, split_sizes, dim):
     return split_by_sizes(self, split_sizes, dim)
+
+
+unsafe_split_with_sizes.derivative("self")(unsafe_split_derivative)
 
 
 # --------------------------------------------------------------------------------------------------------------- chunk
