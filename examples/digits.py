@@ -138,7 +138,7 @@ def main(folder: Path) -> None:
 
     started = time.perf_counter()
     model = Classifier(random)
-    losses = train(model, *seen, random)
+    losses = train(model, seen[0], seen[1], random)
     took = time.perf_counter() - started
 
     with opdsl.no_grad():

@@ -93,12 +93,12 @@ def addmm_derivative(grad, beta):
 
 @addmm.derivative("mat1")
 def addmm_mat1_derivative(grad, mat2, alpha):
-    return scaled(grad.mm(mat2.mH), alpha)
+    return scaled(grad.mm(mat2.adjoint()), alpha)
 
 
 @addmm.derivative("mat2")
 def addmm_mat2_derivative(grad, mat1, alpha):
-    return scaled(mat1.mH.mm(grad), alpha)
+    return scaled(mat1.adjoint().mm(grad), alpha)
 
 
 # ------------------------------------------------------------------------------------------------------------- baddbmm
@@ -148,12 +148,12 @@ baddbmm.derivative("self")(addmm_derivative)
 
 @baddbmm.derivative("batch1")
 def baddbmm_batch1_derivative(grad, batch2, alpha):
-    return scaled(grad.bmm(batch2.mH), alpha)
+    return scaled(grad.bmm(batch2.adjoint()), alpha)
 
 
 @baddbmm.derivative("batch2")
 def baddbmm_batch2_derivative(grad, batch1, alpha):
-    return scaled(batch1.mH.bmm(grad), alpha)
+    return scaled(batch1.adjoint().bmm(grad), alpha)
 
 
 # -------------------------------------------------------------------------------------------------------------- addbmm
@@ -182,12 +182,12 @@ addbmm.derivative("self")(addmm_derivative)
 
 @addbmm.derivative("batch1")
 def addbmm_batch1_derivative(grad, batch1, batch2, alpha):
-    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.mH), alpha)
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
 
 
 @addbmm.derivative("batch2")
 def addbmm_batch2_derivative(grad, batch1, alpha):
-    return scaled(batch1.mH.bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
+    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
 
 
 def become_sum(out: Tensor, value: Tensor) -> Tensor:
@@ -223,12 +223,12 @@ addbmm_.derivative("self")(addmm_derivative)
 
 @addbmm_.derivative("batch1")
 def addbmm_batch1_inplace_derivative(grad, batch1, batch2, alpha):
-    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.mH), alpha)
+    return scaled(grad.expand((batch1.shape[0], *grad.shape)).bmm(batch2.adjoint()), alpha)
 
 
 @addbmm_.derivative("batch2")
 def addbmm_batch2_inplace_derivative(grad, batch1, alpha):
-    return scaled(batch1.mH.bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
+    return scaled(batch1.adjoint().bmm(grad.expand((batch1.shape[0], *grad.shape))), alpha)
 
 
 @addbmm.out_variant()
@@ -291,7 +291,7 @@ def addmv_mat_derivative(grad, vec, alpha):
 
 @addmv.derivative("vec")
 def addmv_vec_derivative(grad, mat, alpha):
-    return scaled(mat.mH.mv(grad), alpha)
+    return scaled(mat.adjoint().mv(grad), alpha)
 
 
 # ------------------------------------------------------------------------------------------------------------------ mv
@@ -328,7 +328,7 @@ def mv_derivative(grad, vec):
 
 @mv.derivative("vec")
 def mv_vec_derivative(grad, self):
-    return self.mH.mv(grad)
+    return self.adjoint().mv(grad)
 
 
 @mv.out_variant()

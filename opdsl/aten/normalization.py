@@ -275,7 +275,7 @@ def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, res
     mean, rstd = result1, result2
     if is_grad_enabled():  # the saved ones have no history
         mean = input.to(mean.dtype).mean(dims, True)
-        rstd = ((input - mean) ** 2).mean(dims, True).add(eps).rsqrt()
+        rstd = ((input - mean) * (input - mean)).mean(dims, True).add(eps).rsqrt()
     standardized = (input - mean) * rstd
     scaled = grad if weight is None else grad * weight
     found = None
