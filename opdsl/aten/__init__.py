@@ -33,6 +33,7 @@ TOPICS = (
     "trigonometry",
     "rounding",
     "activations",
+    "combined",
     "bounds",
     "powers",
     "logical",

@@ -8,7 +8,7 @@ from opdsl.aten.activations import sigmoid
 from opdsl.aten.arithmetic import div, div_mode, div_number, div_number_mode, mul, mul_number, neg, sub, sub_number
 from opdsl.aten.bounds import CLAMP, clamp, clamp_tensors
 from opdsl.aten.comparison import ge, ge_number, gt, gt_number, le, le_number, lt, lt_number, ne, ne_number
-from opdsl.aten.mathematics import erf, erfc, erfinv, exp2, expm1, log1p
+from opdsl.aten.mathematics import erf, erfc, erfinv, exp2, expm1, log1p, logit, sinc
 from opdsl.aten.rounding import abs_tensor, round_decimals, trunc
 from opdsl.aten.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh
 from opdsl.declare import Inplace, Out, op
@@ -53,6 +53,8 @@ ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("special_expit", (sigmoid,), SPECIAL),
     ("special_expm1", (expm1,), SPECIAL),
     ("special_log1p", (log1p,), SPECIAL),
+    ("special_logit", (logit,), SPECIAL),
+    ("special_sinc", (sinc,), SPECIAL),
 )
 
 for name, operators, options in ALIASES:

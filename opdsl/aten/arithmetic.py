@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from opdsl.aten.checks import check_alpha, is_boolean
-from opdsl.aten.entries import CORE_BINARY, CORE_UNARY, number_entry
+from opdsl.aten.entries import CORE_BINARY, CORE_UNARY, UNARY, number_entry
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Tensor
-from opdsl.scalar.intrinsics import fma, trunc_divide
+from opdsl.scalar.intrinsics import fma, rounded, trunc_divide
 from opdsl.schema.vocabulary import Scalar
 
 # ---------------------------------------------------------------------------------------------------------------- add
@@ -249,6 +251,21 @@ def div_mode_meta(ctx, self, other, rounding_mode):
 div_mode.pointwise(promote="int_to_float", when={"rounding_mode": None})(div_scalar_function)
 
 
+NARROW = ("float16", "bfloat16")
+
+
+@div_mode.pointwise(when={"rounding_mode": "floor"}, dtypes=NARROW)
+def div_floor_narrow_scalar_function(self: Any, other: Any) -> Any:
+    """PyTorch rounds every step to 16 bits (``c10::div_floor_floating``)."""
+    modulus = math.fmod(self, other)
+    quotient = rounded(rounded(self - modulus) / other)
+    quotient = rounded(quotient - 1) if modulus != 0 and (other < 0) != (modulus < 0) else quotient
+    floor: float = math.floor(quotient)
+    floor = floor + 1 if quotient - floor > 0.5 else floor
+    floor = floor if quotient != 0 else math.copysign(0.0, self / other)
+    return self / other if other == 0 else floor
+
+
 @div_mode.pointwise(when={"rounding_mode": "floor"}, nonzero="other")
 def div_floor_scalar_function(self, other):
     return self // other
@@ -314,6 +331,7 @@ def floor_divide(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
+floor_divide.pointwise(dtypes=NARROW)(div_floor_narrow_scalar_function)
 floor_divide.pointwise(nonzero="other", dtypes=REAL)(div_floor_scalar_function)
 
 
@@ -418,3 +436,52 @@ def reciprocal(self: Tensor) -> Tensor:
 @reciprocal.pointwise(promote="int_to_float")
 def reciprocal_scalar_function(self):
     return 1.0 / self
+
+
+# ------------------------------------------------------------------------------------------------------------ gcd, lcm
+
+COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
+
+# How often Euclid's algorithm divides at most: neighbours among Fibonacci's numbers take longest.
+TURNS = {"uint8": 13, "int8": 11, "int16": 23, "int32": 47, "int64": 92}
+
+
+def common_divisor(turns: int) -> Callable[[Any, Any], Any]:
+    """Euclid's algorithm in a number of turns."""
+
+    def gcd_scalar_function(self: Any, other: Any) -> Any:
+        one, two = abs(self), abs(other)
+        for _ in range(turns):
+            rest = math.fmod(one, two) if two != 0 else two
+            one, two = (two if two != 0 else one), rest
+        return one
+
+    return gcd_scalar_function
+
+
+def common_multiple(turns: int, is_wide: bool) -> Callable[[Any, Any], Any]:
+    """The product without the common divisor; where it overflows, as C computes it: 8 and 16 bits in 32."""
+    divisor = common_divisor(turns)
+
+    def lcm_scalar_function(self: Any, other: Any) -> Any:
+        product = abs(trunc_divide(self, divisor(self, other))) * abs(other)
+        return abs(product) if is_wide else product
+
+    return lcm_scalar_function
+
+
+@op("aten::gcd", **COMMON)
+def gcd(self: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor."""
+    ...
+
+
+@op("aten::lcm", **COMMON)
+def lcm(self: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple; 0 where an element is 0."""
+    ...
+
+
+for dtype, turns in TURNS.items():
+    gcd.pointwise(dtypes=dtype)(common_divisor(turns))
+    lcm.pointwise(dtypes=dtype)(common_multiple(turns, dtype in ("int32", "int64")))

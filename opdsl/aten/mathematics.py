@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
+from typing import Any
 
 from opdsl.aten.entries import CORE_UNARY, UNARY
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
+from opdsl.scalar.intrinsics import largest
 
 
 @op("aten::exp", **CORE_UNARY)
@@ -180,3 +183,78 @@ def erfinv_scalar_function(self):
         error = math.erf(x) - magnitude if magnitude < 0.5 else (1.0 - magnitude) - math.erfc(x)
         x = x - error * math.exp(x * x) * (math.sqrt(math.pi) / 2)
     return math.copysign(math.inf if magnitude == 1 else x, self)
+
+
+# -------------------------------------------------------------------------------------------------------- logit, sinc
+
+LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSame", "out": Out(explicit=True)}
+
+
+@op("aten::logit", **LOGIT)
+def logit(self: Tensor, eps: float | None = None) -> Tensor:
+    """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    ...
+
+
+@logit.pointwise(promote="int_to_float", dtypes="floating", when={"eps": None})
+def logit_scalar_function(self):
+    return math.log(self / (1.0 - self))
+
+
+@logit.pointwise(promote="int_to_float", dtypes="floating")
+def logit_between_scalar_function(self, eps):
+    low, high = eps, 1.0 - eps
+    inside = low if self < low else high if self > high else self
+    return logit_scalar_function(inside if eps >= 0 else self)
+
+
+@op("aten::sinc", device_check="ExactSame", **UNARY)
+def sinc(self: Tensor) -> Tensor:
+    """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    ...
+
+
+@sinc.pointwise(promote="int_to_float")
+def sinc_scalar_function(self):
+    angle = math.pi * self
+    return 1.0 if self == 0 else math.sin(angle) / angle
+
+
+# --------------------------------------------------------------------------------------------------------- nan_to_num
+
+
+@op(
+    "aten::nan_to_num",
+    structured=False,
+    device_check="ExactSame",
+    dispatch={"CompositeExplicitAutograd": "nan_to_num"},
+    **{**UNARY, "inplace": Inplace(dispatch={"CompositeExplicitAutograd": "nan_to_num_"}), "out": Out(explicit=True)},
+)
+def nan_to_num(
+    self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    ...
+
+
+def nan_to_num_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    value = self
+    value = (0.0 if nan is None else nan) if math.isnan(self) else value
+    value = (largest(self) if posinf is None else posinf) if self == math.inf else value
+    return (-largest(self) if neginf is None else neginf) if self == -math.inf else value
+
+
+def nan_to_num_complex_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    real = nan_to_num_scalar_function(self.real, nan, posinf, neginf)
+    return complex(real, nan_to_num_scalar_function(self.imag, nan, posinf, neginf))
+
+
+def whole_scalar_function(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    return self
+
+
+for absent in product((False, True), repeat=3):
+    left_out = {name: None for name, is_absent in zip(("nan", "posinf", "neginf"), absent, strict=True) if is_absent}
+    nan_to_num.pointwise(when=left_out, dtypes="floating")(nan_to_num_scalar_function)
+    nan_to_num.pointwise(when=left_out, dtypes="complex")(nan_to_num_complex_scalar_function)
+    nan_to_num.pointwise(when=left_out, dtypes=("bool", "integer"))(whole_scalar_function)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import cmath
 import math
+from typing import Any
 
-from opdsl.aten.entries import CORE_BINARY, CORE_UNARY
-from opdsl.declare import Out, op
+from opdsl.aten.entries import CORE_BINARY, CORE_UNARY, UNARY
+from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
 
 # ------------------------------------------------------------------------------------------------------- trigonometric
@@ -155,3 +157,56 @@ def atanh(self: Tensor) -> Tensor:
 @atanh.pointwise(promote="int_to_float")
 def atanh_scalar_function(self):
     return math.atanh(self)
+
+
+# ------------------------------------------------------------------------------------------------------------- degrees
+
+
+def conversion_entry(name: str) -> dict[str, Any]:
+    """What the entry of a conversion between degrees and radians says."""
+    return {
+        **UNARY,
+        "structured": False,
+        "device_check": "ExactSame",
+        "dispatch": {"CompositeExplicitAutograd": name},
+        "inplace": Inplace(dispatch={"CompositeExplicitAutograd": f"{name}_"}),
+        "out": Out(explicit=True, dispatch={"CompositeExplicitAutograd": f"{name}_out"}),
+    }
+
+
+@op("aten::deg2rad", **conversion_entry("deg2rad"))
+def deg2rad(self: Tensor) -> Tensor:
+    """Degrees as radians."""
+    ...
+
+
+@deg2rad.pointwise(promote="int_to_float", dtypes="floating")
+def deg2rad_scalar_function(self):
+    return self * (math.pi / 180.0)
+
+
+@op("aten::rad2deg", **conversion_entry("rad2deg"))
+def rad2deg(self: Tensor) -> Tensor:
+    """Radians as degrees."""
+    ...
+
+
+@rad2deg.pointwise(promote="int_to_float", dtypes="floating")
+def rad2deg_scalar_function(self):
+    return self * (180.0 / math.pi)
+
+
+@op("aten::angle", structured=False, **{**UNARY, "inplace": False, "out": Out(explicit=True)})
+def angle(self: Tensor) -> Tensor:
+    """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    ...
+
+
+@angle.pointwise(promote="int_to_float", dtypes="floating")
+def angle_scalar_function(self):
+    return self if math.isnan(self) else math.pi if self < 0 else 0.0
+
+
+@angle.pointwise(promote="complex_to_real", dtypes="complex")
+def angle_complex_scalar_function(self):
+    return cmath.phase(self)

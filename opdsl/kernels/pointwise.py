@@ -122,7 +122,7 @@ class PointwiseDefinition(Definition):
         """Add a scalar function.
 
         Args:
-            function: takes the operator's arguments by place, those in ``when`` left out.
+            function: takes the operator's arguments by place; those in ``when`` it may take by name, or leave out.
             promote: a key of ``opdsl.kernels.dtypes.PROMOTIONS``.
             keep: names of arguments that take no part in promotion and keep their dtype.
             wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
@@ -144,7 +144,9 @@ class PointwiseDefinition(Definition):
         from opdsl.scalar import ScalarFunction, read
 
         condition = dict(when or {})
-        scalar = function if isinstance(function, ScalarFunction) else read(function)
+        scalar = (
+            function if isinstance(function, ScalarFunction) else read(function, constants=_known(function, condition))
+        )
         parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
         named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
         self._check_function(scalar, [each for _, each in parameters], promote, named)
@@ -328,7 +330,12 @@ class PointwiseDefinition(Definition):
         types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
         results = (precision_of(iteration.result).name,) * self.results
         try:
-            return function.specialise(types, results=results, default_float=precision_of(state.default).name)
+            return function.specialise(
+                types,
+                results=results,
+                default_float=precision_of(state.default).name,
+                storage=iteration.common.name if iteration.common in PRECISION else None,
+            )
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
 
@@ -495,6 +502,12 @@ def _plan_by_number(
         return result
 
     return choose
+
+
+def _known(function: FunctionType, condition: Mapping[str, object]) -> dict[str, object] | None:
+    """The values that choose a function, of the parameters that it takes."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {name: value for name, value in condition.items() if name in names} or None
 
 
 def _same(value: object, wanted: object) -> bool:

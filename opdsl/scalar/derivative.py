@@ -397,6 +397,7 @@ _RULES: Final[dict[str, Rule]] = {
     "fma": _fma,
     "negative": lambda b, gradient, arguments, result: (b.negative(gradient),),
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
+    "rounded": lambda b, gradient, arguments, result: (gradient,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
     "maximum": _extremum("less"),
     "minimum": _extremum("greater"),
@@ -439,4 +440,4 @@ _WITHOUT_GRADIENT: Final = frozenset(
     name
     for name, operation in OPERATIONS.items()
     if operation.rule in ("comparison", "bitwise", "shift", "truth", "logical", "logical_not", "predicate", "rounding")
-) | {"floor_divide", "trunc_divide", "to_integer"}
+) | {"floor_divide", "trunc_divide", "to_integer", "largest"}

@@ -44,21 +44,27 @@ class ScalarFunction:
         self._graphs: dict[object, TypedGraph] = {}
 
     def specialise(
-        self, types: Mapping[str, str], *, results: Sequence[str] | None = None, default_float: str = "float32"
+        self,
+        types: Mapping[str, str],
+        *,
+        results: Sequence[str] | None = None,
+        default_float: str = "float32",
+        storage: str | None = None,
     ) -> TypedGraph:
         """Type the function for given operand types.
 
         types: a scalar type for each parameter (extra names are ignored).
         results: types to cast the results to; by default they are what the operations give.
         default_float: what integers become where floating point is asked for and no parameter has it.
+        storage: ``float16`` or ``bfloat16`` where that is what the operands of a float32 computation are stored in.
         Returns: the typed, simplified graph; the same one for the same types.
         Raises: ScalarFunctionError when an operation does not exist for the types, or a type is missing.
         """
-        key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float)
+        key = (tuple(types.get(name) for name in self.parameters), tuple(results or ()), default_float, storage)
         found = self._graphs.get(key)
         if found is None:
             given = {name: ScalarType(kind) for name, kind in types.items()}
-            found = self._graphs[key] = specialise(self, given, results, ScalarType(default_float))
+            found = self._graphs[key] = specialise(self, given, results, ScalarType(default_float), storage)
         return found
 
     def __repr__(self) -> str:

@@ -114,6 +114,8 @@ FUNCTIONS: Final[dict[Any, Fold]] = {
     math.radians: Fold(lambda add, value: add("multiply", add("to_floating", value), math.pi / 180.0), 1, 1),
     intrinsics.conjugate: _direct("conjugate", 1),
     cmath.phase: Fold(lambda add, value: add("atan2", add("imag", value), add("real", value)), 1, 1),
+    intrinsics.rounded: _direct("rounded", 1),
+    intrinsics.largest: _direct("largest", 1),
     intrinsics.fma: _direct("fma", 3),
     intrinsics.trunc_divide: _direct("trunc_divide", 2),
     **{getattr(intrinsics, name): _direct(name, 1) for name in sorted(ROW_FOLDS)},

@@ -165,6 +165,23 @@ def _complex(real: Array, imaginary: Array) -> Array:
     return found
 
 
+def _round_bfloat16(value: Array) -> Array:
+    bits = value.view("uint32")
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(value), value, rounded.astype("uint32").view("float32"))
+
+
+def _nextafter_bfloat16(value: Array, other: Array) -> Array:
+    """Of bfloat16 as of whole numbers, whose order is that of their bits."""
+    bits = (value.view("uint32") >> 16).astype("int64")
+    order = np.where(bits & 0x8000, -(bits & 0x7FFF), bits)
+    moved = order + np.sign(other - value).astype("int64")
+    found = np.where(moved < 0, -moved | 0x8000, moved)
+    zero = np.where(moved == 0, np.signbit(value).astype("int64") << 15, found)
+    made = (zero << 16).astype("uint32").view("float32")
+    return np.where(value == other, other, np.where(np.isnan(value) | np.isnan(other), value + other, made))
+
+
 def _bits_right_logical(value: Array, amount: Array) -> Array:
     unsigned = np.dtype(f"uint{value.dtype.itemsize * 8}")
     return np.asarray(np.right_shift(value.view(unsigned), amount.view(unsigned)).view(value.dtype))
@@ -266,6 +283,10 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "bits_left": np.left_shift,
     "bits_right": np.right_shift,
     "bits_right_logical": _bits_right_logical,
+    "round_float16": lambda value: value.astype("float16").astype(value.dtype),
+    "round_bfloat16": _round_bfloat16,
+    "nextafter_float16": lambda value, other: np.nextafter(value.astype("float16"), other.astype("float16")),
+    "nextafter_bfloat16": _nextafter_bfloat16,
     "select": np.where,
     "rare": np.where,
     "complex": _complex,

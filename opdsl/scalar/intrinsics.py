@@ -6,7 +6,7 @@ one element.
 
 from __future__ import annotations
 
-__all__ = ["conjugate", "fma", "row_max", "row_mean", "row_min", "row_sum", "trunc_divide"]
+__all__ = ["conjugate", "fma", "largest", "rounded", "row_max", "row_mean", "row_min", "row_sum", "trunc_divide"]
 
 
 def fma(x: float, y: float, z: float) -> float:
@@ -33,6 +33,24 @@ def conjugate(z: complex) -> complex:
     (1-2j)
     """
     return z.conjugate()
+
+
+def rounded(x: float) -> float:
+    """``x`` as its dtype holds it: numbers of 16 bits are computed in float32, and rounded here.
+
+    >>> rounded(0.1)
+    0.1
+    """
+    return x
+
+
+def largest(x: float) -> float:
+    """The largest finite number of the dtype of ``x``; of a Python float, that of float64.
+
+    >>> largest(1.0)
+    1.7976931348623157e+308
+    """
+    return 1.7976931348623157e308
 
 
 def trunc_divide(x: float, y: float) -> float:

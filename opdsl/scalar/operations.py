@@ -83,7 +83,13 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
         "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "gamma", "lgamma", "cbrt",
     )),
-    *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "nextafter", "ieee_remainder")),
+    *((name, 2, "floating", name) for name in ("atan2", "hypot", "copysign", "ieee_remainder")),
+    # what depends on the dtype that operands are stored in; those named after one are float32 in its place
+    ("rounded", 1, "rounded", "rounded"),
+    ("largest", 1, "largest", "largest"),
+    ("nextafter", 2, "neighbour", "nextafter"),
+    *((f"round_{name}", 1, "lowered", f"round_{name}") for name in ("float16", "bfloat16")),
+    *((f"nextafter_{name}", 2, "lowered", f"nextafter_{name}") for name in ("float16", "bfloat16")),
     # over all elements of a row, in row definitions only (see ``rows``)
     ("row_sum", 1, "row", "row_sum"),
     ("row_mean", 1, "row_mean", "row_mean"),

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["specialise"]
 
 
+# The largest finite number of each floating-point type.
+LARGEST: Final = {
+    "float16": 65504.0,
+    "bfloat16": float.fromhex("0x1.fep127"),
+    "float32": float.fromhex("0x1.fffffep127"),
+    "float64": float.fromhex("0x1.fffffffffffffp1023"),
+}
+
+
 class Literal(NamedTuple):
     """A Python number that has not met a type yet."""
 
@@ -54,6 +63,7 @@ def specialise(
     types: Mapping[str, ScalarType],
     results: Sequence[str] | None,
     default_float: ScalarType,
+    storage: str | None,
 ) -> TypedGraph:
     """Type a function; see ``ScalarFunction.specialise``."""
     missing = [name for name in function.parameters if name not in types]
@@ -62,7 +72,7 @@ def specialise(
             f"scalar function {function.name}: no type is given for {', '.join(missing)} "
             f"(got {', '.join(types) or 'none'})"
         )
-    typer = Typer([types[name] for name in function.parameters], default_float)
+    typer = Typer([types[name] for name in function.parameters], default_float, storage)
     found: list[Operand] = []
     for name in function.parameters:  # so that unused ones are there too
         typer.builder.parameter(name, types[name])
@@ -82,10 +92,12 @@ class Typer:
 
     kernel: the promoted type of all parameters; None when there are none.
     floating: the kernel's floating-point type.
+    storage: the 16-bit type that the operands of a float32 computation are stored in; None for others.
     """
 
-    def __init__(self, parameters: Sequence[ScalarType], default_float: ScalarType) -> None:
+    def __init__(self, parameters: Sequence[ScalarType], default_float: ScalarType, storage: str | None) -> None:
         self.builder = GraphBuilder()
+        self.storage = storage
         self.kernel = reduce(promote, parameters) if parameters else None
         self.default_float = default_float
         self.floating = with_category(self.kernel, FLOAT, default_float)
@@ -193,10 +205,14 @@ def _floating(typer: Typer, op: str, operands: list[Operand]) -> Value:
 
 
 def _trunc_divide(typer: Typer, op: str, operands: list[Operand]) -> Value:
-    """Truncated quotients; those of integers never pass through floating point, where they would lose digits."""
+    """Truncated quotients; those of integers never pass through floating point, where they would lose digits.
+
+    One of 16-bit numbers is rounded to 16 bits before it is truncated, as in PyTorch.
+    """
     (numerator, divisor), kind = typer.together(operands)
     if kind.category >= FLOAT:
-        return typer.node("trunc", [typer.node("divide", [numerator, divisor], kind)], kind)
+        quotient = _rounded(typer, "rounded", [typer.node("divide", [numerator, divisor], kind)])
+        return typer.node("trunc", [quotient], kind)
     divisible = _arithmetic(typer, "subtract", [numerator, _arithmetic(typer, "fmod", [numerator, divisor])])
     return _arithmetic(typer, "floor_divide", [divisible, divisor])
 
@@ -303,6 +319,26 @@ def _predicate(typer: Typer, op: str, operands: list[Operand]) -> Value:
     return typer.node(op, [value], ScalarType.BOOL)
 
 
+def _rounded(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    """A number as its dtype holds it: in 16 bits, where these are computed in float32."""
+    value = typer.settle(operands[0])
+    if typer.storage is None or value.type is not ScalarType.FLOAT32:
+        return value
+    return typer.node(f"round_{typer.storage}", [value], value.type)
+
+
+def _largest(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    kind = typer.settle(operands[0]).type.real
+    stored = typer.storage if typer.storage and kind is ScalarType.FLOAT32 else kind.value
+    return typer.cast(Literal(kind.bounds[1] if kind.category <= INTEGER else LARGEST[stored]), kind)
+
+
+def _neighbour(typer: Typer, op: str, operands: list[Operand]) -> Value:
+    values, kind = typer.together(operands, FLOAT)
+    narrow = typer.storage is not None and kind is ScalarType.FLOAT32
+    return typer.node(f"{op}_{typer.storage}" if narrow else op, values, kind)
+
+
 def _part(typer: Typer, op: str, operands: list[Operand]) -> Value:
     """The real or the imaginary part; a real number is its own, and 0."""
     value = typer.settle(operands[0])
@@ -366,6 +402,9 @@ _RULES: Final[dict[str, Callable[[Typer, str, list[Operand]], Value]]] = {
     "logical_not": _logical_not,
     "predicate": _predicate,
     "part": _part,
+    "rounded": _rounded,
+    "largest": _largest,
+    "neighbour": _neighbour,
     "complex": _complex,
     "to_integer": _to_integer,
     "to_floating": _to_floating,

@@ -129,14 +129,50 @@ def hypot(x: Expression, y: Expression) -> Expression:
     return select(infinite, inf, corrected * back)
 
 
-def nextafter(x: Expression, y: Expression) -> Expression:
-    """The number after x in the direction of y: of the bits, one more or one less."""
+def nextafter(x: Expression, y: Expression, step: int = 1) -> Expression:
+    """The number after x in the direction of y: of the bits, a step more or a step less."""
     bits = x.bits()
     outward = (y > x) ^ (bits < 0)
-    moved = (bits + select(outward, bits.constant(1), -1)).from_bits()
-    first = bits.constant(1).from_bits().copysign(y)
-    found = select(x.equals(0.0), first, moved)
+    moved = (bits + select(outward, bits.constant(step), -step)).from_bits()
+    first = bits.constant(step).from_bits().copysign(y)
+    return _after(x, y, select(x.equals(0.0), first, moved))
+
+
+def _after(x: Expression, y: Expression, found: Expression) -> Expression:
     return select(x.equals(y), y, select(isnan(x) | isnan(y), x + y, found))
+
+
+def nextafter_bfloat16(x: Expression, y: Expression) -> Expression:
+    """bfloat16 is the upper half of float32."""
+    return nextafter(x, y, 1 << 16)
+
+
+def nextafter_float16(x: Expression, y: Expression) -> Expression:
+    """Steps of 13 bits; of 2**-24 near 0, where float16 is denormal and float32 is not. Infinity follows 65504."""
+    bounded = select(abs(x) > 65504.0, x.constant(65536.0).copysign(x), x)
+    small = x.constant(2.0**-24)
+    outward = (y > x) ^ (x < 0.0)
+    edge = (abs(x) < 2.0**-14) | (abs(x).equals(2.0**-14) & ~outward)
+    found = select(edge, x + small.copysign(y - x), nextafter(bounded, y, 1 << 13))
+    found = select(found.equals(0.0), found.constant(0.0).copysign(x), found)
+    return _after(x, y, select(abs(found) > 65504.0, found.constant(inf).copysign(found), found))
+
+
+def round_bfloat16(x: Expression) -> Expression:
+    """float32 rounded to the nearest bfloat16, of two to the even one."""
+    bits = x.bits()
+    found = (bits + ((bits >> 16) & 1) + 0x7FFF) & -0x10000
+    return select(isnan(x), x, found.from_bits())
+
+
+def round_float16(x: Expression) -> Expression:
+    """float32 rounded to the nearest float16, of two to the even one; denormals beside 1/2, whose steps are theirs."""
+    bits = x.bits()
+    normal = (bits + ((bits >> 13) & 1) + 0xFFF) & -0x2000
+    a = abs(x)
+    found = select(a < 2.0**-14, ((a + 0.5) - 0.5).copysign(x), normal.from_bits())
+    found = select(abs(found) > 65504.0, found.constant(inf).copysign(x), found)
+    return select(isnan(x), x, found)
 
 
 def isnan(value: Expression) -> Expression:
@@ -160,6 +196,10 @@ FLOATING: Final = _SHARED | {
     "fmod": fmod,
     "hypot": hypot,
     "nextafter": nextafter,
+    "nextafter_float16": nextafter_float16,
+    "nextafter_bfloat16": nextafter_bfloat16,
+    "round_float16": round_float16,
+    "round_bfloat16": round_bfloat16,
     "isnan": isnan,
     "isinf": isinf,
     "isfinite": isfinite,
