@@ -160,9 +160,26 @@ def _numba_type(argument: Any) -> Any:
     return types.none if argument is None else _NUMBERS.get(argument, types.none)
 
 
+def _dispatcher(function: FunctionType, checks_bounds: bool, made: dict[FunctionType, Any]) -> Any:
+    """numba's dispatcher of a function, in which the plain functions that it calls are dispatchers, too."""
+    names = dict(function.__globals__)
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__, copy.__module__, copy.__qualname__ = (
+        function.__kwdefaults__,
+        function.__module__,
+        function.__qualname__,
+    )
+    dispatcher = made[function] = numba.njit(**_OPTIONS, boundscheck=checks_bounds)(copy)
+    for name in function.__code__.co_names:
+        called = names.get(name)
+        if isinstance(called, FunctionType):
+            names[name] = made[called] if called in made else _dispatcher(called, checks_bounds, made)
+    return dispatcher
+
+
 def _entry(function: FunctionType, argument_types: Sequence[Any], checks_bounds: bool) -> Any:
     unpack = _unpacker(types.Tuple(list(argument_types)))
-    kernel = numba.njit(**_OPTIONS, boundscheck=checks_bounds)(function)
+    kernel = _dispatcher(function, checks_bounds, {})
 
     def entry(frame):
         kernel(*unpack(frame))

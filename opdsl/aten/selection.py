@@ -1,0 +1,255 @@
+"""Which elements of a row come first, without sorting all of it: the algorithms of PyTorch's kernels.
+
+Among equal elements it is these algorithms that decide which ones are found, so they are followed step by step:
+``topk`` takes ``std::partial_sort`` or ``std::nth_element`` and ``std::sort`` of libstdc++ (bits/stl_algo.h,
+bits/stl_heap.h), ``kthvalue`` the quick select of ATen/native/Sorting.cpp. Elements are given as keys, integers in the
+order that is wanted.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from opdsl.declare import Library
+from opdsl.runtime import Tensor, int64
+
+lib = Library("opdsl")
+
+_FEW = 16
+"""``std::sort`` leaves ranges of so many elements to insertion."""
+
+
+def swap(keys, places, i, j):
+    keys[i], keys[j] = keys[j], keys[i]
+    places[i], places[j] = places[j], places[i]
+
+
+def move(keys, places, to, source):
+    keys[to] = keys[source]
+    places[to] = places[source]
+
+
+# ---------------------------------------------------------------------------------------------------------------- heaps
+
+
+def sift(keys, places, first, hole, length, key, place):
+    """``std::__adjust_heap``: put an element into the heap at a hole, from above."""
+    top = hole
+    child = hole
+    while child < (length - 1) // 2:
+        child = 2 * (child + 1)
+        if keys[first + child] < keys[first + child - 1]:
+            child -= 1
+        move(keys, places, first + hole, first + child)
+        hole = child
+    if length % 2 == 0 and child == (length - 2) // 2:
+        child = 2 * (child + 1)
+        move(keys, places, first + hole, first + child - 1)
+        hole = child - 1
+    parent = (hole - 1) // 2
+    while hole > top and keys[first + parent] < key:
+        move(keys, places, first + hole, first + parent)
+        hole = parent
+        parent = (hole - 1) // 2
+    keys[first + hole] = key
+    places[first + hole] = place
+
+
+def pop(keys, places, first, last, result):
+    """``std::__pop_heap``: the largest element to ``result``, and what was there into the heap."""
+    key, place = keys[result], places[result]
+    move(keys, places, result, first)
+    sift(keys, places, first, 0, last - first, key, place)
+
+
+def select_by_heap(keys, places, first, middle, last):
+    """``std::__heap_select``: the smallest elements before ``middle``, as a heap."""
+    length = middle - first
+    if length >= 2:
+        for parent in range((length - 2) // 2, -1, -1):
+            sift(keys, places, first, parent, length, keys[first + parent], places[first + parent])
+    for i in range(middle, last):
+        if keys[i] < keys[first]:
+            pop(keys, places, first, middle, i)
+
+
+def sort_heap(keys, places, first, last):
+    while last - first > 1:
+        last -= 1
+        pop(keys, places, first, last, last)
+
+
+# --------------------------------------------------------------------------------------------------- sorting a partition
+
+
+def insert(keys, places, first, i):
+    """Move an element back to where it belongs, among elements that are sorted."""
+    key, place = keys[i], places[i]
+    j = i
+    while j > first and key < keys[j - 1]:
+        move(keys, places, j, j - 1)
+        j -= 1
+    keys[j] = key
+    places[j] = place
+
+
+def sort_by_insertion(keys, places, first, last):
+    for i in range(first + 1, last):
+        insert(keys, places, first, i)
+
+
+def part(keys, places, first, last):
+    """``std::__unguarded_partition_pivot``: around the median of three; where the upper part begins."""
+    a, b, c = first + 1, first + (last - first) // 2, last - 1
+    if keys[a] < keys[b]:
+        median = b if keys[b] < keys[c] else (c if keys[a] < keys[c] else a)
+    else:
+        median = a if keys[a] < keys[c] else (c if keys[b] < keys[c] else b)
+    swap(keys, places, first, median)
+    low, high = first + 1, last
+    while True:
+        while keys[low] < keys[first]:
+            low += 1
+        high -= 1
+        while keys[first] < keys[high]:
+            high -= 1
+        if low >= high:
+            return low
+        swap(keys, places, low, high)
+        low += 1
+
+
+def twice_log2(count):
+    depth = 0
+    while count > 1:
+        count //= 2
+        depth += 2
+    return depth
+
+
+def sort(keys, places, first, last):
+    """``std::sort``: parts until they are small, then insertion over all."""
+    starts = [first]
+    ends = [last]
+    depths = [twice_log2(last - first)]
+    while len(starts) > 0:
+        begin, end, depth = starts.pop(), ends.pop(), depths.pop()
+        while end - begin > _FEW:
+            if depth == 0:
+                select_by_heap(keys, places, begin, end, end)
+                sort_heap(keys, places, begin, end)
+                break
+            depth -= 1
+            cut = part(keys, places, begin, end)
+            starts.append(cut)
+            ends.append(end)
+            depths.append(depth)
+            end = cut
+    sort_by_insertion(keys, places, first, last)
+
+
+def select_nth(keys, places, first, nth, last):
+    """``std::nth_element``."""
+    if first == last or nth == last:
+        return
+    depth = twice_log2(last - first)
+    while last - first > 3:
+        if depth == 0:
+            select_by_heap(keys, places, first, nth + 1, last)
+            swap(keys, places, first, nth)
+            return
+        depth -= 1
+        cut = part(keys, places, first, last)
+        if cut <= nth:
+            first = cut
+        else:
+            last = cut
+    sort_by_insertion(keys, places, first, last)
+
+
+# ---------------------------------------------------------------------------------------------------- rows of a matrix
+
+
+@lib.op(variants="function", out=True)
+def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
+    """Where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
+
+    keys: int64 (rows, length). count: how many. ordered: whether the smallest comes first.
+    Returns: int64 (rows, count).
+    """
+    ...
+
+
+@first_places.meta
+def first_places_meta(ctx, keys, count, ordered):
+    ctx.set_output(0, (keys.shape[0], count), like=keys, dtype=int64)
+
+
+@first_places.out_kernel("CPU")
+def first_places_cpu(keys, count, ordered, out):
+    length = keys.shape[1]
+    for row in range(keys.shape[0] if count else 0):
+        ranks, places = keys[row].copy(), numpy.arange(length)
+        if count * 64 <= length:
+            select_by_heap(ranks, places, 0, count, length)
+            sort_heap(ranks, places, 0, count)
+        else:
+            select_nth(ranks, places, 0, count - 1, length)
+            if ordered:
+                sort(ranks, places, 0, count - 1)
+        out[row, :] = places[:count]
+
+
+@lib.op(variants="function", out=True)
+def nth_place(keys: Tensor, nth: int) -> Tensor:
+    """Where the key stands that is at ``nth``, counted from 0, among each row's sorted ones, as ``kthvalue`` finds it.
+
+    keys: int64 (rows, length).
+    Returns: int64 (rows, 1).
+    """
+    ...
+
+
+@nth_place.meta
+def nth_place_meta(ctx, keys, nth):
+    ctx.set_output(0, (keys.shape[0], 1), like=keys, dtype=int64)
+
+
+@nth_place.out_kernel("CPU")
+def nth_place_cpu(keys, nth, out):
+    for row in range(keys.shape[0]):
+        ranks, places = keys[row].copy(), numpy.arange(keys.shape[1])
+        quick_select(ranks, places, nth)
+        out[row, 0] = places[nth]
+
+
+def quick_select(keys, places, nth):
+    left, right = 0, len(keys) - 1
+    while right > left + 1:
+        median_to(keys, places, left, right)
+        low, high, pivot = left + 1, right, keys[left]
+        while True:
+            low += 1
+            while pivot > keys[low]:
+                low += 1
+            high -= 1
+            while keys[high] > pivot:
+                high -= 1
+            if high < low:
+                break
+            swap(keys, places, low, high)
+        swap(keys, places, left, high)
+        if high <= nth:
+            left = low
+        if high >= nth:
+            right = high - 1
+    if right == left + 1 and keys[left] > keys[right]:
+        swap(keys, places, left, right)
+
+
+def median_to(keys, places, left, right):
+    """The median of the first, the middle and the last key to ``left``."""
+    swap(keys, places, left + (right - left) // 2, left + 1)
+    for one, other in ((left + 1, right), (left, right), (left + 1, left)):
+        if keys[one] > keys[other]:
+            swap(keys, places, one, other)

@@ -1,0 +1,268 @@
+"""Sorting, and the elements that come first in the order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.aten.selection import first_places, nth_place
+from opdsl.declare import Out, op
+from opdsl.errors import DTypeError, DimensionError, UnsupportedDTypeError
+from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.kernels.strides import dense_strides
+from opdsl.runtime import Category, Tensor, bfloat16, bool_, float32, float64, from_numpy, int64, wrap_dimension
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+
+class Ordered(NamedTuple):
+    """Elements in order, and where they stood."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class WrittenOrdered(NamedTuple):
+    """``Ordered`` in given tensors."""
+
+    values: Tensor[Alias("a", write=True)]
+    indices: Tensor[Alias("b", write=True)]
+
+
+def sort_keys(tensor: Tensor) -> Any:
+    """An array of integers in the order of the elements: NaN last, the two zeros equal."""
+    if tensor.dtype.category is not Category.FLOAT:
+        return tensor.array.astype(numpy.int64)
+    wide = tensor.to(float64).array + 0.0
+    bits = wide.view(numpy.int64)
+    ordered = bits ^ ((bits >> 63) & numpy.int64(2**63 - 1))
+    return numpy.where(numpy.isnan(wide), numpy.int64(2**63 - 1), ordered)
+
+
+def refuse_complex(operator: str, tensor: Tensor) -> None:
+    """That there is an order.
+
+    Raises:
+        DTypeError: of complex numbers there is none.
+    """
+    if tensor.dtype.category is Category.COMPLEX:
+        raise DTypeError(f"{operator} does not support complex dtypes on CPU")
+
+
+def put(values: Tensor, indices: Tensor, source: Tensor, dim: int, places: Any) -> None:
+    """Write indices along a dimension, and the elements that stand there."""
+    copy_(indices, from_numpy(numpy.ascontiguousarray(places)))
+    copy_(values, source.gather(dim, indices))
+
+
+# ---------------------------------------------------------------------------------------------------------------- sort
+
+
+@op("aten::sort", variants="function, method", tags="core", device_check="NoCheck")
+def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
+    """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+    ...
+
+
+@sort.overload(
+    "stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices"))
+)
+def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Ordered:
+    """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    ...
+
+
+@sort_stable.meta
+def sort_meta(ctx, self, stable, dim, descending):
+    wrap_dimension(dim, self.ndim)
+    refuse_complex("Sort", self)
+    strides = dense_strides(self.geometry)
+    ctx.set_output(0, self.shape, strides, like=self)
+    ctx.set_output(1, self.shape, strides, like=self, dtype=int64)
+
+
+@sort_stable.out_kernel("CPU", compiled=False)
+def sort_cpu(self, stable, dim, descending, values, indices):
+    place = wrap_dimension(dim, self.ndim)
+    if self.ndim == 0:
+        copy_(values, self)
+        indices.fill_(0)
+        return
+    array = (self.to(float32) if self.dtype is bfloat16 else self).array
+    if descending:
+        # Equal elements are in their order still: what is sorted is turned around, and so is the result.
+        turned = numpy.flip(array, place).argsort(place, kind="stable")
+        found = array.shape[place] - 1 - numpy.flip(turned, place)
+    else:
+        found = array.argsort(place, kind="stable")
+    put(values, indices, self, place, found)
+
+
+@sort.kernel("CompositeExplicitAutograd")
+def sort_kernel(self, dim, descending):
+    return sort_stable(self, stable=False, dim=dim, descending=descending)
+
+
+@sort.out_variant("sort.values", device_check="NoCheck")
+def sort_out(
+    self: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    *,
+    values: Tensor[Alias("a", write=True)],
+    indices: Tensor[Alias("b", write=True)],
+) -> WrittenOrdered:
+    """``sort`` into given tensors."""
+    ...
+
+
+@sort_out.kernel("CompositeExplicitAutograd")
+def sort_out_kernel(self, dim, descending, values, indices):
+    run = sort_stable.variants["out"]
+    return run(self, stable=False, dim=dim, descending=descending, out=(values, indices))
+
+
+@op("aten::argsort", variants="function, method", device_check="NoCheck")
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    """The indices of the elements along a dimension in order."""
+    return sort(self, dim, descending)[1]
+
+
+@argsort.overload("stable", variants="function, method", device_check="NoCheck")
+def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+    """The indices of the elements along a dimension in order, equal ones in theirs."""
+    return sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
+
+
+@argsort_stable.out_variant("argsort.stable_out", device_check="NoCheck")
+def argsort_out(
+    self: Tensor,
+    *,
+    stable: bool,
+    dim: int = -1,
+    descending: bool = False,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """``argsort`` into a given tensor."""
+    return write_out("aten::argsort.stable_out", out, argsort_stable(self, stable=stable, dim=dim, descending=descending))
+
+
+@op("aten::msort", variants="function, method")
+def msort(self: Tensor) -> Tensor:
+    """The elements along the first dimension in order."""
+    return sort(self, 0)[0]
+
+
+@msort.out_variant()
+def msort_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``msort`` into a given tensor."""
+    return write_out("aten::msort.out", out, msort(self))
+
+
+# ---------------------------------------------------------------------------------------------------------------- topk
+
+
+def key_rows(self: Tensor, dim: int) -> Tensor:
+    """The keys of all rows along a dimension as a matrix."""
+    keys = numpy.moveaxis(sort_keys(self), dim, -1)
+    return from_numpy(numpy.ascontiguousarray(keys.reshape(-1, self.shape[dim])))
+
+
+def as_rows_of(places: Tensor, self: Tensor, dim: int) -> Any:
+    """Rows of a matrix along a dimension, as ``key_rows`` took them."""
+    others = (*self.shape[:dim], *self.shape[dim + 1 :])
+    return numpy.moveaxis(places.array.reshape((*others, places.shape[1])), -1, dim)
+
+
+@op("aten::topk", variants="function, method", tags="core", out=Out("topk.values", args=("values", "indices")))
+def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: bool = True) -> Ordered:
+    """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    ...
+
+
+@topk.meta
+def topk_meta(ctx, self, k, dim, largest, sorted):
+    place = wrap_dimension(dim, self.ndim)
+    check(0 <= k <= (self.shape[place] if self.ndim else 1), "selected index k out of range")
+    refuse_complex("topk", self)
+    if self.dtype is bool_:
+        raise DTypeError("topk does not support bool dtypes on CPU")
+    shape = (*self.shape[:place], k, *self.shape[place + 1 :]) if self.ndim else ()
+    ctx.set_output(0, shape, like=self)
+    ctx.set_output(1, shape, like=self, dtype=int64)
+
+
+@topk.out_kernel("CPU", compiled=False)
+def topk_cpu(self, k, dim, largest, sorted, values, indices):
+    if self.ndim == 0:
+        copy_(values, self)
+        indices.fill_(0)
+        return
+    place = wrap_dimension(dim, self.ndim)
+    if values.numel() == 0:
+        return
+    keys = key_rows(self, place)
+    found = first_places(from_numpy(~keys.array) if largest else keys, k, sorted)
+    put(values, indices, self, place, as_rows_of(found, self, place))
+
+
+# ------------------------------------------------------------------------------------------------------------ kthvalue
+
+
+@op("aten::kthvalue", variants="function, method")
+def kthvalue(self: Tensor, k: SymInt, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The k-th smallest element along a dimension, counted from 1, and its index."""
+    ...
+
+
+def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
+    """The k-th smallest elements along a dimension, which is kept.
+
+    Raises:
+        DimensionError, ShapeError: there is no such dimension or element.
+        UnsupportedDTypeError: there is no order, or PyTorch has no kernel for it.
+    """
+    place = wrap_dimension(dim, self.ndim)
+    if self.ndim and self.shape[place] == 0:
+        raise DimensionError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
+    size = self.shape[place] if self.ndim else 1
+    check(1 <= k <= size, f"kthvalue(): selected number k out of range for dimension {place}")
+    if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
+        raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
+    if self.ndim == 0:
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
+    found = nth_place(key_rows(self, place), k - 1)
+    indices = from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place)))
+    return Ordered(self.gather(place, indices), indices)
+
+
+@kthvalue.kernel("CompositeExplicitAutograd")
+def kthvalue_kernel(self, k, dim, keepdim):
+    found = kth_element(self, k, dim)
+    return found if keepdim or self.ndim == 0 else tuple(each.squeeze(dim) for each in found)
+
+
+@kthvalue.out_variant("kthvalue.values")
+def kthvalue_out(
+    self: Tensor,
+    k: SymInt,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    values: Tensor[Alias("a", write=True)],
+    indices: Tensor[Alias("b", write=True)],
+) -> WrittenOrdered:
+    """``kthvalue`` into given tensors."""
+    ...
+
+
+@kthvalue_out.kernel("CPU")
+def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
+    check(values.dtype is self.dtype, "output values must be of same type as input")
+    check(indices.dtype is int64, "output indices must be of scalar type Long")
+    found = kthvalue_kernel(self, k, dim, keepdim)
+    for out, each in zip((values, indices), found, strict=True):
+        resize_output(out, each.shape)
+        copy_(out, each)
+    return values, indices
