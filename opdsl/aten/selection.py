@@ -1,9 +1,9 @@
-"""Which elements of a row come first, without sorting all of it: the algorithms of PyTorch's kernels.
+"""The order of a row, or its first elements: the algorithms of PyTorch's kernels.
 
-Among equal elements it is these algorithms that decide which ones are found, so they are followed step by step:
-``topk`` takes ``std::partial_sort`` or ``std::nth_element`` and ``std::sort`` of libstdc++ (bits/stl_algo.h,
-bits/stl_heap.h), ``kthvalue`` the quick select of ATen/native/Sorting.cpp. Elements are given as keys, integers in the
-order that is wanted.
+Among equal elements it is these algorithms that decide which ones come first, so they are followed step by step:
+``sort`` takes ``std::sort`` unless it has to be stable, ``topk`` takes ``std::partial_sort``, or ``std::nth_element``
+and ``std::sort``, all of libstdc++ (bits/stl_algo.h, bits/stl_heap.h); ``kthvalue`` takes the quick select of
+ATen/native/Sorting.cpp. Elements are given as keys, integers in the order that is wanted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy
 
 from opdsl.declare import Library
-from opdsl.runtime import Tensor, int64
+from opdsl.runtime import Array, Tensor, int64
 
 lib = Library("opdsl")
 
@@ -19,12 +19,12 @@ _FEW = 16
 """``std::sort`` leaves ranges of so many elements to insertion."""
 
 
-def swap(keys, places, i, j):
+def swap(keys: Array, places: Array, i: int, j: int) -> None:
     keys[i], keys[j] = keys[j], keys[i]
     places[i], places[j] = places[j], places[i]
 
 
-def move(keys, places, to, source):
+def move(keys: Array, places: Array, to: int, source: int) -> None:
     keys[to] = keys[source]
     places[to] = places[source]
 
@@ -32,7 +32,7 @@ def move(keys, places, to, source):
 # ---------------------------------------------------------------------------------------------------------------- heaps
 
 
-def sift(keys, places, first, hole, length, key, place):
+def sift(keys: Array, places: Array, first: int, hole: int, length: int, key: int, place: int) -> None:
     """``std::__adjust_heap``: put an element into the heap at a hole, from above."""
     top = hole
     child = hole
@@ -55,14 +55,14 @@ def sift(keys, places, first, hole, length, key, place):
     places[first + hole] = place
 
 
-def pop(keys, places, first, last, result):
+def pop(keys: Array, places: Array, first: int, last: int, result: int) -> None:
     """``std::__pop_heap``: the largest element to ``result``, and what was there into the heap."""
     key, place = keys[result], places[result]
     move(keys, places, result, first)
     sift(keys, places, first, 0, last - first, key, place)
 
 
-def select_by_heap(keys, places, first, middle, last):
+def select_by_heap(keys: Array, places: Array, first: int, middle: int, last: int) -> None:
     """``std::__heap_select``: the smallest elements before ``middle``, as a heap."""
     length = middle - first
     if length >= 2:
@@ -73,16 +73,16 @@ def select_by_heap(keys, places, first, middle, last):
             pop(keys, places, first, middle, i)
 
 
-def sort_heap(keys, places, first, last):
+def sort_heap(keys: Array, places: Array, first: int, last: int) -> None:
     while last - first > 1:
         last -= 1
         pop(keys, places, first, last, last)
 
 
-# --------------------------------------------------------------------------------------------------- sorting a partition
+# ------------------------------------------------------------------------------------------------ sorting a partition
 
 
-def insert(keys, places, first, i):
+def insert(keys: Array, places: Array, first: int, i: int) -> None:
     """Move an element back to where it belongs, among elements that are sorted."""
     key, place = keys[i], places[i]
     j = i
@@ -93,12 +93,12 @@ def insert(keys, places, first, i):
     places[j] = place
 
 
-def sort_by_insertion(keys, places, first, last):
+def sort_by_insertion(keys: Array, places: Array, first: int, last: int) -> None:
     for i in range(first + 1, last):
         insert(keys, places, first, i)
 
 
-def part(keys, places, first, last):
+def part(keys: Array, places: Array, first: int, last: int) -> int:
     """``std::__unguarded_partition_pivot``: around the median of three; where the upper part begins."""
     a, b, c = first + 1, first + (last - first) // 2, last - 1
     if keys[a] < keys[b]:
@@ -119,7 +119,7 @@ def part(keys, places, first, last):
         low += 1
 
 
-def twice_log2(count):
+def twice_log2(count: int) -> int:
     depth = 0
     while count > 1:
         count //= 2
@@ -127,7 +127,7 @@ def twice_log2(count):
     return depth
 
 
-def sort(keys, places, first, last):
+def sort(keys: Array, places: Array, first: int, last: int) -> None:
     """``std::sort``: parts until they are small, then insertion over all."""
     starts = [first]
     ends = [last]
@@ -148,7 +148,7 @@ def sort(keys, places, first, last):
     sort_by_insertion(keys, places, first, last)
 
 
-def select_nth(keys, places, first, nth, last):
+def select_nth(keys: Array, places: Array, first: int, nth: int, last: int) -> None:
     """``std::nth_element``."""
     if first == last or nth == last:
         return
@@ -201,6 +201,29 @@ def first_places_cpu(keys, count, ordered, out):
 
 
 @lib.op(variants="function", out=True)
+def sorted_places(keys: Tensor) -> Tensor:
+    """Where the keys of each row stand, from the smallest to the largest, as ``sort`` of PyTorch finds them.
+
+    keys: int64 (rows, length).
+    Returns: int64 (rows, length).
+    """
+    ...
+
+
+@sorted_places.meta
+def sorted_places_meta(ctx, keys):
+    ctx.set_output(0, keys.shape, like=keys, dtype=int64)
+
+
+@sorted_places.out_kernel("CPU")
+def sorted_places_cpu(keys, out):
+    for row in range(keys.shape[0]):
+        ranks, places = keys[row].copy(), numpy.arange(keys.shape[1])
+        sort(ranks, places, 0, keys.shape[1])
+        out[row, :] = places
+
+
+@lib.op(variants="function", out=True)
 def nth_place(keys: Tensor, nth: int) -> Tensor:
     """Where the key stands that is at ``nth``, counted from 0, among each row's sorted ones, as ``kthvalue`` finds it.
 
@@ -223,7 +246,7 @@ def nth_place_cpu(keys, nth, out):
         out[row, 0] = places[nth]
 
 
-def quick_select(keys, places, nth):
+def quick_select(keys: Array, places: Array, nth: int) -> None:
     left, right = 0, len(keys) - 1
     while right > left + 1:
         median_to(keys, places, left, right)
@@ -247,7 +270,7 @@ def quick_select(keys, places, nth):
         swap(keys, places, left, right)
 
 
-def median_to(keys, places, left, right):
+def median_to(keys: Array, places: Array, left: int, right: int) -> None:
     """The median of the first, the middle and the last key to ``left``."""
     swap(keys, places, left + (right - left) // 2, left + 1)
     for one, other in ((left + 1, right), (left, right), (left + 1, left)):

@@ -6,14 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from opdsl.aten.selection import first_places, nth_place
+from opdsl.aten.selection import first_places, nth_place, sorted_places
 from opdsl.declare import Out, op
-from opdsl.errors import DTypeError, DimensionError, UnsupportedDTypeError
+from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.kernels.strides import dense_strides
-from opdsl.runtime import Category, Tensor, bfloat16, bool_, float32, float64, from_numpy, int64, wrap_dimension
+from opdsl.runtime import Category, Tensor, bool_, float64, from_numpy, int64, require_no_overlap, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
+
+# PyTorch sorts so many integers digit by digit, which leaves equal ones in order.
+_MANY = 32768
 
 
 class Ordered(NamedTuple):
@@ -65,9 +68,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
     ...
 
 
-@sort.overload(
-    "stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices"))
-)
+@sort.overload("stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices")))
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Ordered:
     """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
     ...
@@ -89,14 +90,17 @@ def sort_cpu(self, stable, dim, descending, values, indices):
         copy_(values, self)
         indices.fill_(0)
         return
-    array = (self.to(float32) if self.dtype is bfloat16 else self).array
+    if values.numel() == 0:
+        return
+    keys = key_rows(self, place)
     if descending:
-        # Equal elements are in their order still: what is sorted is turned around, and so is the result.
-        turned = numpy.flip(array, place).argsort(place, kind="stable")
-        found = array.shape[place] - 1 - numpy.flip(turned, place)
+        keys = from_numpy(~keys.array)
+    by_digits = self.ndim == 1 and self.shape[0] >= _MANY and self.dtype.category is Category.INT and not descending
+    if stable or by_digits:
+        places = from_numpy(keys.array.argsort(1, kind="stable"))
     else:
-        found = array.argsort(place, kind="stable")
-    put(values, indices, self, place, found)
+        places = sorted_places(keys)
+    put(values, indices, self, place, as_rows_of(places, self, place))
 
 
 @sort.kernel("CompositeExplicitAutograd")
@@ -145,7 +149,9 @@ def argsort_out(
     out: Tensor[Alias("a", write=True)],
 ) -> Tensor[Alias("a", write=True)]:
     """``argsort`` into a given tensor."""
-    return write_out("aten::argsort.stable_out", out, argsort_stable(self, stable=stable, dim=dim, descending=descending))
+    return write_out(
+        "aten::argsort.stable_out", out, argsort_stable(self, stable=stable, dim=dim, descending=descending)
+    )
 
 
 @op("aten::msort", variants="function, method")
@@ -233,14 +239,17 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     found = nth_place(key_rows(self, place), k - 1)
-    indices = from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place)))
+    indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
+    copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))
     return Ordered(self.gather(place, indices), indices)
 
 
 @kthvalue.kernel("CompositeExplicitAutograd")
 def kthvalue_kernel(self, k, dim, keepdim):
     found = kth_element(self, k, dim)
-    return found if keepdim or self.ndim == 0 else tuple(each.squeeze(dim) for each in found)
+    if keepdim or self.ndim == 0:
+        return found
+    return found.values.squeeze(dim), found.indices.squeeze(dim)
 
 
 @kthvalue.out_variant("kthvalue.values")
@@ -261,6 +270,7 @@ def kthvalue_out(
 def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
     check(values.dtype is self.dtype, "output values must be of same type as input")
     check(indices.dtype is int64, "output indices must be of scalar type Long")
+    require_no_overlap(values, self, "aten::kthvalue.values")
     found = kthvalue_kernel(self, k, dim, keepdim)
     for out, each in zip((values, indices), found, strict=True):
         resize_output(out, each.shape)

@@ -1,0 +1,118 @@
+"""Sorting, selection and embedding against PyTorch: ties, NaN, layouts; and functions that kernels call."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl import Array, Library, Tensor
+from tests.torch.twins import assert_agree
+
+DTYPES = [torch.float32, torch.float16, torch.int64, torch.uint8]
+
+
+def tied(shape: tuple[int, ...], dtype: torch.dtype, seed: int = 0) -> torch.Tensor:
+    """Numbers of which many are equal, and a few NaN."""
+    values = torch.randint(0, 7, shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    if dtype.is_floating_point:
+        values[values == 3] = torch.nan
+        values[values == 4] = -0.0
+    return values
+
+
+def ours(tensor: torch.Tensor) -> opdsl.Tensor:
+    return opdsl.from_numpy(tensor.numpy())
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    st.sampled_from(DTYPES),
+    st.booleans(),
+    st.sampled_from([True, False]),
+    st.data(),
+)
+def test_sort_orders_ties_as_pytorch_does(shape, dtype, descending, stable, data):
+    dim = data.draw(st.integers(-len(shape), len(shape) - 1))
+    x = tied(tuple(shape), dtype)
+    found = ours(x).sort(stable=stable, dim=dim, descending=descending)
+    assert_agree(tuple(found), tuple(x.sort(stable=stable, dim=dim, descending=descending)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [17, 1000, 40_000])
+@pytest.mark.parametrize("descending", [False, True])
+def test_long_rows_are_sorted_as_pytorch_does(dtype, size, descending):
+    x = tied((size,), dtype)
+    assert_agree(tuple(ours(x).sort(0, descending)), tuple(x.sort(0, descending)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("length", "k"), [(5, 5), (40, 1), (300, 4), (300, 5), (300, 200), (2000, 30), (9, 0)])
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_topk_finds_the_same_of_equal_elements(dtype, length, k, largest, ordered):
+    x = tied((3, length), dtype)
+    assert_agree(tuple(ours(x).topk(k, 1, largest, ordered)), tuple(x.topk(k, 1, largest, ordered)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [1, 2, 50, 99, 100])
+def test_kthvalue_finds_the_same_of_equal_elements(dtype, k):
+    x = tied((2, 100, 3), dtype)
+    assert_agree(tuple(ours(x).kthvalue(k, 1)), tuple(x.kthvalue(k, 1)))
+
+
+def test_what_is_organised_against_quick_sort_falls_back_to_heaps():
+    # The order in which the median of three is always among the smallest.
+    size = 2000
+    x = torch.zeros(size)
+    for i in range(size // 2):
+        x[2 * i], x[2 * i + 1] = float(i), float(size // 2 + i)
+    x = torch.cat([x, x.flip(0), torch.arange(size).float()])
+    assert_agree(tuple(ours(x).sort(0)), tuple(x.sort(0)))
+
+
+def test_results_have_names():
+    found = opdsl.tensor([3.0, 1.0, 2.0]).sort()
+    assert found.values.tolist() == [1.0, 2.0, 3.0]
+    assert found.indices.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("padding", [-1, 1])
+def test_the_gradient_of_an_embedding(scale, padding):
+    grads = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    indices = torch.tensor([[0, 1, 1, 4], [7, 1, -3, 0]])
+    found = opdsl.ops.aten.embedding_dense_backward(ours(grads), ours(indices), 5, padding, scale)
+    assert_agree(found, torch.ops.aten.embedding_dense_backward(grads, indices, 5, padding, scale), tolerance=1e-6)
+
+
+def double(x: float) -> float:
+    return 2.0 * x
+
+
+def quadruple(x: float) -> float:
+    return double(double(x))
+
+
+def test_kernels_may_call_functions_of_their_module():
+    with Library("test_order") as lib:
+
+        @lib.op
+        def fourfold(self: Tensor) -> Tensor: ...
+
+        @fourfold.meta
+        def fourfold_meta(ctx, self):
+            ctx.set_output(0, self.shape, like=self)
+
+        @fourfold.out_kernel("CPU")
+        def fourfold_cpu(self: Array, out: Array) -> None:
+            for i in range(self.shape[0]):
+                out[i] = quadruple(self[i])
+
+        numpy.testing.assert_array_equal(fourfold(opdsl.tensor([1.0, 2.5])).numpy(), [4.0, 10.0])
