@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache as cache_results
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import opdsl.errors
 from opdsl.backends.cpu import cache, engine
@@ -84,7 +84,7 @@ def _record(task: Task) -> str | None:
     """The key of a task's record; None for an operator with functions that stand in no file."""
     operator = registry.operator(task.operator)
     kernels = [each for present in operator.registrations.values() for each in present]
-    described = [kernel for kernel in kernels if isinstance(kernel, Described)]
+    described: list[Any] = [kernel for kernel in kernels if isinstance(kernel, Described)]
     functions = [function for kernel in described for function in kernel.functions]
     try:
         stamps = sorted({_digest(Path(each.__code__.co_filename)) for each in functions})
