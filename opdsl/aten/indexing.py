@@ -180,7 +180,7 @@ def index_meta(ctx, self, indices):
 
 
 @index_tensor.out_kernel("CPU", compiled=False)
-def index_cpu(self, sizes, strides, out):
+def index_cpu(self, sizes, strides, out):  # type: ignore[misc]  # the plugin does not know what is precomputed
     gather(out, self, strides, sizes)
 
 

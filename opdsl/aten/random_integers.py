@@ -190,7 +190,7 @@ def randint_low_generator(
 @randint_low_generator.kernel("CompositeExplicitAutograd")
 def randint_low_generator_kernel(low, high, size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return random_from_(made, low, high, generator=generator)
+    return random_from_kernel(made, low, high, generator)
 
 
 @randint.overload("out", **SEEDED)
@@ -249,7 +249,7 @@ def randint_low_generator_out(
 def randint_low_generator_out_kernel(low, high, size, generator, out):
     check_size(size)
     give_size(out, tuple(size))
-    return random_from_(out, low, high, generator=generator)
+    return random_from_kernel(out, low, high, generator)
 
 
 # ------------------------------------------------------------------------------------------------------- randint_like
@@ -289,7 +289,7 @@ def integers_like(
     made = empty_like(
         self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
     )
-    return random_from_(made, low, high, generator=generator)
+    return random_from_kernel(made, low, high, generator)
 
 
 @randint_like.overload("generator", autogen="randint_like.generator_out", **SEEDED)

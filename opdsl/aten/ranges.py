@@ -56,8 +56,8 @@ def arange(
 def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     are_integers = all(isinstance(each, int) for each in (start, end, step))
     chosen = dtype or (int64 if are_integers else get_default_dtype())
-    made = empty(0, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
-    return arange_start_out(start, end, step, out=made)
+    made = empty([0], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    return arange_start_out_kernel(start, end, step, made)
 
 
 @arange.overload("start")
@@ -105,7 +105,7 @@ def arange_out(end: Scalar, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Al
 
 @arange_out.kernel("CompositeExplicitAutograd")
 def arange_out_kernel(end, out):
-    return arange_start_out(0, end, 1, out=out)
+    return arange_start_out_kernel(0, end, 1, out)
 
 
 @arange.overload("start_out", cpp_no_default_args=["step"])

@@ -231,7 +231,8 @@ class Caller:
         handed = {id(each) for each in (*given, *named.values())}
         for argument, value in zip(bound.operator.schema.arguments, bound.arguments, strict=True):
             text = str(argument.type)
-            if text.startswith(("Tensor", "Scalar", "float")) and "[" not in text and value is not None:
+            is_value = text.startswith("ScalarType") or "[" in text or value is None
+            if text.startswith(("Tensor", "Scalar", "float")) and not is_value:
                 default = argument.default
                 if id(value) not in handed and (default is None or default.value is not value):
                     return False

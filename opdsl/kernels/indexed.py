@@ -51,6 +51,11 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
 
 def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
+    if target.geometry.numel <= _WIDTH:
+        _fill_at_once(dense, function, given, first)
+        if dense is not target:
+            copy_elements(target, dense)
+        return
     flat = _flat(dense)
     values = [_flat(each) if isinstance(each, Tensor) else each for each in given]
     count = flat.geometry.numel
@@ -63,6 +68,25 @@ def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], fi
         copy_elements(target, dense)
 
 
+def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
+    """Fill a tensor that is as short as the rows are."""
+    form = dense.geometry
+    values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
+    forms = tuple([each.geometry if isinstance(each, Tensor) else type(each) for each in values])
+    arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
+    row = first - _WORD if first >= _WORD >> 1 else first
+    column = _COLUMNS[: form.numel].reshape(form.shape)
+    _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
+
+
+def _contiguous(tensor: Tensor) -> Tensor:
+    if tensor.is_contiguous():
+        return tensor
+    dense = _dense_like(tensor)
+    copy_elements(dense, tensor)
+    return dense
+
+
 def _dense_like(tensor: Tensor) -> Tensor:
     form = tensor.geometry
     return new_tensor(geometry(form.dtype, form.device, form.shape, contiguous_strides(form.shape)))
@@ -70,10 +94,7 @@ def _dense_like(tensor: Tensor) -> Tensor:
 
 def _flat(tensor: Tensor) -> Tensor:
     """The elements in one dimension, in row-major order."""
-    if not tensor.is_contiguous():
-        dense = _dense_like(tensor)
-        copy_elements(dense, tensor)
-        tensor = dense
+    tensor = _contiguous(tensor)
     return make_view(tensor, (tensor.geometry.numel,), (1,))
 
 
@@ -97,13 +118,22 @@ def _rows(flat: Tensor, part: tuple[int, int, int]) -> Tensor:
 
 @lru_cache(maxsize=512)
 def _loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
-    scalar = _read(function)
     rows, columns = target.shape
-    inputs = (
-        geometry(int64, target.device, (rows, 1), (1, 1)),
-        geometry(int64, target.device, (1, columns), (columns, 1)),
-        *(each if isinstance(each, Geometry) else _NUMBERS[each] for each in given),
-    )
+    row = geometry(int64, target.device, (rows, 1), (1, 1))
+    return _compiled(function, target, row, geometry(int64, target.device, (1, columns), (columns, 1)), given)
+
+
+@lru_cache(maxsize=512)
+def _short_loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+    column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
+    return _compiled(function, target, int64, column, given)
+
+
+def _compiled(
+    function: FunctionType, target: Geometry, row: Geometry | DType, column: Geometry, given: Sequence[Geometry | type]
+) -> Compiled:
+    scalar = _read(function)
+    inputs = (row, column, *(each if isinstance(each, Geometry) else _NUMBERS[each] for each in given))
     dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float="float64")

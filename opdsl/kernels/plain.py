@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
+from typing import Any
 
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
@@ -109,11 +110,11 @@ class PlainKernel(Described):
 
     def plan(self, arguments: tuple[object, ...]) -> Plan | None:
         """The function itself, or what its planner makes of it."""
-        if self.bumps_version or self.key_set:
+        if self.key_set:
             return None
         plan = self._own_plan(arguments)
         # Recorders are told of what the function calls, planned or not.
-        planner = None if current.get().recording else planner_of(self.function)
+        planner = None if current.get().recording or self.bumps_version else planner_of(self.function)
         made = None if planner is None or plan is None else self(*arguments)
         if planner is not None and plan is not None and isinstance(made, Tensor):
             names = [each.python_name for each in self.schema.arguments]
@@ -128,6 +129,8 @@ class PlainKernel(Described):
     def _own_plan(self, arguments: tuple[object, ...]) -> Plan | None:
         """The function itself, with what is constant filled in."""
         names = [each.python_name for each in self.schema.arguments]
+        if self.bumps_version or not _returns_itself(self.schema):
+            return self._complete_plan(names, arguments)
         if tuple(names) == self.dynamic and not self._keywords and _returns_itself(self.schema):
             return self.function
         constants = {
@@ -140,7 +143,18 @@ class PlainKernel(Described):
         namespace: dict[str, object] = {"function": self.function, **constants}
         exec(f"def plan({', '.join(self.dynamic)}):\n    return function({', '.join(passed)})\n", namespace)
         made = namespace["plan"]
-        return made if callable(made) and _returns_itself(self.schema) else None
+        return made if callable(made) else None
+
+    def _complete_plan(self, names: Sequence[str], arguments: tuple[object, ...]) -> Plan:
+        """The kernel with all that it does beside calling its function; what is constant in a plan is filled in."""
+        constants = {
+            f"constant_{name}": value for name, value in zip(names, arguments, strict=True) if name not in self.dynamic
+        }
+        namespace: dict[str, Any] = {"kernel": self.__call__, **constants}
+        passed = ", ".join(_source(name, constants) for name in names)
+        exec(f"def plan({', '.join(self.dynamic)}):\n    return kernel({passed})\n", namespace)
+        plan: Plan = namespace["plan"]
+        return plan
 
 
 def _source(name: str, constants: dict[str, object]) -> str:
