@@ -28,7 +28,7 @@ from opdsl.native.entry import (
 )
 from opdsl.native.known import DISPATCH_KEYS, DTYPE_CLASSES, DTYPES, TAGS
 from opdsl.native.nodes import read_nodes
-from opdsl.native.retired import FORMER_TYPES, RETIRED_KEYS, RETIRED_TYPES
+from opdsl.native.retired import former_dispatch_key, former_key, former_type
 from opdsl.native.source import Fault, Location, Mapping, Node, Origin, Scalar, Sequence, Source, fault_at
 from opdsl.schema import Argument, OperatorName, examine_schema, parse_argument, parse_operator_name
 
@@ -160,7 +160,11 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
     for key, value in node.pairs:
         reader = READERS.get(key.text)
         if reader is None:
-            reading.fault("INV-17", f"{key.text!r} is no key of an entry{_former_key(reading, key.text)}", key)
+            reading.fault(
+                "INV-17",
+                f"{key.text!r} is no key of an entry{former_key(key.text) or _meant(reading, key.text, READERS)}",
+                key,
+            )
         elif key.text in nodes:
             reading.fault("INV-17", f"the key {key.text} is given twice", key)
         else:
@@ -256,7 +260,7 @@ def _schema(reading: Reading, node: Node) -> object:
         schema, violations = examine_schema(text, reading.former_types)
     except SchemaError as error:
         message = str(error).split(" [", 1)[0].split("\n", 1)[0]
-        message = _former_type(text[error.start : error.end]) or message
+        message = former_type(text[error.start : error.end]) or message
         reading.fault(error.rule, message, node, error.start, error.end)
         return None
     for violation in violations:
@@ -315,9 +319,8 @@ def _dispatch_keys(reading: Reading, key: Scalar, seen: set[str]) -> tuple[str, 
     names = []
     for start, name in _pieces(key.text, ","):
         if name not in DISPATCH_KEYS:
-            message = (
-                f"{name or 'nothing'} is no dispatch key that takes a kernel here{_meant(reading, name, DISPATCH_KEYS)}"
-            )
+            meant = former_dispatch_key(name) or _meant(reading, name, DISPATCH_KEYS)
+            message = f"{name or 'nothing'} is no dispatch key that takes a kernel here{meant}"
             reading.fault("INV-26", message, key, start, start + len(name))
         elif name in seen:
             message = f"{name} has a kernel already, and the last one would win"
@@ -482,19 +485,6 @@ FIELDS = {"func": "schema", "structured_inherits": "inherits", "ufunc_inner_loop
 @cache
 def _not_text() -> re.Pattern[str]:
     return re.compile(NOT_TEXT)
-
-
-def _former_key(reading: Reading, name: str) -> str:
-    """What became of a key, or which one was probably meant, as part of a message."""
-    return f" today: it {RETIRED_KEYS[name]}" if name in RETIRED_KEYS else _meant(reading, name, READERS)
-
-
-def _former_type(name: str) -> str:
-    """What became of a type; empty for what never was one."""
-    if name in RETIRED_TYPES:
-        return f"{name} is no schema type today: it {RETIRED_TYPES[name]}"
-    base, tail, until = FORMER_TYPES.get(name, ("", "", ""))
-    return f"{name} is no schema type since PyTorch {until}: write {base}{tail}" if base else ""
 
 
 def _meant(reading: Reading, name: str, known: Iterable[str]) -> str:

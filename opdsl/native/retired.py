@@ -116,3 +116,24 @@ FIRST_RELEASES = {
     "autogen": "1.12",
 } | {key: each.since for key, each in RETIRED_KEYS.items() if each.since > "0.4.1"}
 """The first release with a key, of those that came after 0.4."""
+
+
+def former_key(name: str) -> str:
+    """What became of a key, to go on from "is no key of an entry"; empty for what never was one."""
+    return f" today: it {RETIRED_KEYS[name]}" if name in RETIRED_KEYS else ""
+
+
+def former_dispatch_key(name: str) -> str:
+    """What became of a dispatch key, in the same way."""
+    if name in RENAMED_DISPATCH_KEYS:
+        new, until = RENAMED_DISPATCH_KEYS[name]
+        return f" since PyTorch {until}: write {new}"
+    return f" today: it {RETIRED_DISPATCH_KEYS[name]}" if name in RETIRED_DISPATCH_KEYS else ""
+
+
+def former_type(name: str) -> str:
+    """What became of a type of schemas, as a sentence; empty for what never was one."""
+    if name in RETIRED_TYPES:
+        return f"{name} is no schema type today: it {RETIRED_TYPES[name]}"
+    base, tail, until = FORMER_TYPES.get(name, ("", "", ""))
+    return f"{name} is no schema type since PyTorch {until}: write {base}{tail}" if base else ""

@@ -36,7 +36,7 @@ class Draft:
 
     signature: what ``func`` says; None where it cannot be read.
     nodes: the values by their keys.
-    forms: what the entry says in the way of a dialect, as (message, last release) pairs.
+    changes: what was changed, by its message.
     """
 
     def __init__(self, source: Source, mapping: Mapping, is_flow: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from opdsl.native.dialects.draft import Draft
 from opdsl.native.dialects.signature import Parameter, Signature
 from opdsl.native.retired import CPP
@@ -13,8 +11,8 @@ OUT = "_out"
 TENSOR = "Tensor"
 SHORTHAND = "Tensor!"
 
-RESULT = re.compile(r"result([0-9]*)")
-"""The names that out arguments had by a rule; today's rule is ``out``, ``out0``, ``out1``."""
+RESULT = "result"
+"""What out arguments were called by a rule, alone or with a number behind it; today's rule says ``out``."""
 
 
 def annotate(draft: Draft) -> None:
@@ -84,7 +82,8 @@ def _move_out_arguments(draft: Draft, signature: Signature) -> None:
 
 def _name_out(argument: Parameter, signature: Signature) -> None:
     """``result`` and ``result0`` are ``out`` and ``out0``, where no other argument is."""
-    found = RESULT.fullmatch(argument.name)
-    name = f"out{found[1]}" if found else argument.name
-    if name not in [each.name for each in signature.arguments]:
+    number = argument.name.removeprefix(RESULT)
+    name = f"out{number}"
+    is_by_rule = argument.name == f"{RESULT}{number}" and (not number or number.isdigit())
+    if is_by_rule and all(each.name != name for each in signature.arguments):
         argument.name = name

@@ -174,6 +174,13 @@ def test_a_kernel_of_a_retired_dispatch_key_is_dropped_and_that_is_said(key: str
     ]
 
 
+@pytest.mark.parametrize(("key", "said"), [("Math", "write CompositeImplicitAutograd"), ("Vulkan", "PyTorch 1.6")])
+def test_a_former_dispatch_key_is_named_by_todays_check(key: str, said: str) -> None:
+    [fault] = check_text(entry("f(Tensor self) -> Tensor", "dispatch:", f"  {key}: g"))[0]
+    assert fault.rule == "INV-26"
+    assert said in fault.message
+
+
 def test_the_last_of_a_key_that_is_given_twice_counts() -> None:
     text = entry("f(double self) -> Tensor", "variants: function", "# why", "variants: function, method")
     assert upgrade(text).text == "- func: f(float self) -> Tensor\n  # why\n  variants: function, method\n"
