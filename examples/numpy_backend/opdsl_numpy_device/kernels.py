@@ -25,7 +25,7 @@ lib = Library("numpy_device")
 @lib.impl("aten::add.out", KEY)
 def add(self: Tensor, other: Operand, alpha: Number, out: Tensor) -> None:
     """``self + alpha * other``"""
-    how = {"dtype": out.dtype.numpy, "casting": "unsafe"}
+    how: Any = {"dtype": out.dtype.numpy, "casting": "unsafe"}
     scaled = values(other) if alpha == 1 else numpy.multiply(values(other), values(alpha), **how)
     numpy.add(values(self), scaled, out=values(out), **how)
 
