@@ -68,7 +68,7 @@ def departs(found: opdsl.Tensor, expected: torch.Tensor) -> list[str]:
     return differences(found.cpu(), expected, tolerance=LOOSE.get(expected.dtype), strides=False)
 
 
-@pytest.mark.parametrize(("info", "dtype"), cases())
+@pytest.mark.parametrize(("info", "dtype"), list(cases()))
 def test_functional(info: Any, dtype: torch.dtype) -> None:
     function = getattr(opdsl, info.name)
     wrong = []
@@ -78,7 +78,7 @@ def test_functional(info: Any, dtype: torch.dtype) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(("info", "dtype"), cases())
+@pytest.mark.parametrize(("info", "dtype"), list(cases()))
 def test_out(info: Any, dtype: torch.dtype) -> None:
     function = getattr(opdsl, info.name)
     wrong = []
