@@ -169,6 +169,7 @@ _LAZY = {
 
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
+    "block_diag": "opdsl.aten.stacking",
     "broadcast_tensors": "opdsl.aten.views",
     "get_num_threads": "opdsl.backends.cpu.pool",
     "nonzero": "opdsl.aten.masking",

@@ -17,7 +17,7 @@ from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.strides import output_strides
-from opdsl.runtime import Tensor, bool_, int64, make_view, require_no_overlap, require_writable, uint8, wrap
+from opdsl.runtime import Tensor, bool_, int64, require_no_overlap, require_writable, uint8, wrap
 from opdsl.schema import Alias
 
 Indices = Sequence[Tensor | None]
@@ -54,17 +54,20 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
     together = not given or given[-1] - given[0] + 1 == len(given)
     before = [dim for dim in rest if together and given and dim < given[0]]
     after = [dim for dim in rest if dim not in before]
+    result = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
     positions = []
     for dim in given:
         position = expanded[dim]
         assert position is not None, "given holds the dimensions of tensors"
-        check_inside(position, self.shape[dim], dim)
-        positions.append(Positions(standing(position, shape, len(after)), self.shape[dim], self.strides[dim]))
-    return Indexed(
-        (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)),
-        (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after)),
-        positions,
-    )
+        size = self.shape[dim]
+        if size == 0 and 0 not in shape:
+            raise PositionError("index is out of bounds for dimension with size 0")
+        if 0 not in result:
+            require_inside(position, size, dim, least=-size)
+        standing = position.expand(shape).reshape((*(1,) * len(before), *shape, *(1,) * len(after)))
+        positions.append(Positions(standing, size, self.strides[dim]))
+    strides = (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after))
+    return Indexed(result, strides, positions)
 
 
 def expand_masks(self: Tensor, indices: Indices) -> list[Tensor | None]:
@@ -123,23 +126,6 @@ def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
         raise DimensionError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
-
-
-def check_inside(index: Tensor, size: int, dim: int) -> None:
-    """That every element is a position of a dimension, negative ones counting from the end.
-
-    Raises:
-        PositionError: one is not.
-    """
-    if size == 0 and index.numel():
-        raise PositionError("index is out of bounds for dimension with size 0")
-    require_inside(index, size, dim, least=-size)
-
-
-def standing(index: Tensor, shape: tuple[int, ...], after: int) -> Tensor:
-    """An index broadcast to the shape of all, with dimensions of size 1 behind for those that it does not index."""
-    wide = index.expand(shape)
-    return make_view(wide, (*shape, *(1,) * after), (*wide.strides, *(1,) * after))
 
 
 # --------------------------------------------------------------------------------------------------------------- index

@@ -18,6 +18,7 @@ from opdsl.runtime import (
     views,
     wrap_dimension,
 )
+from opdsl.schema import Alias
 
 
 @op(
@@ -122,3 +123,34 @@ def cat_derivative(grad, tensors, dim):
         gradients.append(piece.reshape(each.shape) if is_skipped(each) else piece)
         start += length
     return gradients
+
+
+# ------------------------------------------------------------------------------------------------------- names of cat
+
+
+@op("aten::concat")
+def concat(tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """``cat``, by another name."""
+    return cat(tensors, dim)
+
+
+@concat.out_variant()
+def concat_out(
+    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``cat`` into a given tensor."""
+    return cat(tensors, dim, out=out)
+
+
+@op("aten::concatenate")
+def concatenate(tensors: list[Tensor], dim: int = 0) -> Tensor:
+    """``cat``, by another name."""
+    return cat(tensors, dim)
+
+
+@concatenate.out_variant()
+def concatenate_out(
+    tensors: list[Tensor], dim: int = 0, *, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """``cat`` into a given tensor."""
+    return cat(tensors, dim, out=out)

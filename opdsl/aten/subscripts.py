@@ -19,7 +19,7 @@ from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
 from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
 from opdsl.errors import ArgumentError, DimensionError, OptionError
-from opdsl.runtime import Category, Tensor, bool_, install_method, int64, uint8
+from opdsl.runtime import Category, Tensor, bool_, install_method, int64, uint8, wrap_dimension
 
 _MASKS = (bool_, uint8)
 
@@ -146,7 +146,7 @@ def select_at(seen: Tensor, dim: int, position: int) -> Tensor:
     """
     if seen.ndim == 0:
         raise DimensionError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-    size = seen.shape[dim]
+    size = seen.shape[wrap_dimension(dim, seen.ndim)]
     if not -size <= position < size:
         raise DimensionError(f"index {position} is out of bounds for dimension {dim} with size {size}")
     return select(seen, dim, position)
@@ -159,7 +159,7 @@ def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
         OptionError: its step is not positive. ArgumentError: a bound is no int.
         DimensionError: the tensor has no dimensions.
     """
-    if part == slice(None) and seen.ndim:
+    if part == slice(None) and dim < seen.ndim:
         return seen
     start, end = _bound(part.start), _bound(part.stop)
     return slice_tensor(seen, dim, start, end, 1 if part.step is None else _step(part.step))

@@ -151,5 +151,6 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::index_put_": _indexed_and_written,
     "aten::_unsafe_index_put": _indexed_and_written,
     "aten::_index_put_impl_": _indexed_and_written,
+    "aten::_index_put_impl": _indexed_and_written,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""

@@ -10,11 +10,12 @@ from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.schema import Argument, ListType, OptionalType
-from opdsl.testing import aten_samples, factory_samples, index_samples, view_samples
+from opdsl.testing import aten_samples, factory_samples, index_samples, placing_samples, view_samples
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
-TABLE = {**aten_samples.TABLE, **view_samples.TABLE, **index_samples.TABLE, **factory_samples.TABLE}
+_TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples)
+TABLE = {name: make for topic in _TOPICS for name, make in topic.TABLE.items()}
 
 # What an operator may say of a sample that was not made for it.
 REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError)
@@ -28,8 +29,24 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
         dtype: of the tensors.
     """
     make = Maker(dtype)
-    known = TABLE.get(operator.name)
+    known = TABLE.get(operator.name) or _with_output(operator)
     return known(make) if known else from_schema(operator, make)
+
+
+def _with_output(operator: Operator) -> Callable[[Maker], Iterator[Sample]] | None:
+    """The samples of the operator that an ``out=`` operator computes, with an output to resize; None without any."""
+    name, _, overload = operator.name.partition(".")
+    functional = overload.removesuffix("out").removesuffix("_")
+    known = TABLE.get(f"{name}.{functional}" if functional else name)
+    if known is None or len(operator.schema.out) != 1 or not overload.endswith("out"):
+        return None
+    out = operator.schema.out[0].python_name
+
+    def make_samples(make: Maker) -> Iterator[Sample]:
+        for each in known(make):
+            yield Sample(*each.given, **{**each.named, out: make(0)})
+
+    return make_samples
 
 
 # Shapes of the tensor arguments; the last ones are for operators that broadcast.

@@ -40,6 +40,7 @@ ARBITRARY = {
 # Where op_db calls a Python function whose parameters are not the schema's: how ours is called for that.
 ADAPTED: dict[str, Callable[..., Any]] = {
     "broadcast_tensors": lambda *tensors: opdsl.broadcast_tensors(*tensors),
+    "block_diag": lambda *tensors: opdsl.block_diag(*tensors),
     "nonzero": lambda *given, **named: opdsl.nonzero(*given, **named),
     "embedding": lambda weight, indices, **named: opdsl.embedding(
         weight, indices, **{name: named[name] for name in ("scale_grad_by_freq", "sparse") if name in named}
@@ -71,6 +72,7 @@ LOOSE = {
     torch.complex128: 1e-12,
 }
 REORDERED = {
+    "trace",
     "__rmatmul__",
     "nn.functional.linear",
     "inner",

@@ -1,0 +1,197 @@
+"""Operators that copy elements to other places of the same dimensions: flipped, rolled, turned, repeated."""
+
+from __future__ import annotations
+
+import numpy
+
+from opdsl.aten.joining import cat
+from opdsl.aten.positions import BOTH
+from opdsl.aten.slicing import narrow
+from opdsl.declare import op
+from opdsl.kernels import check, copy_, gather, new_tensor
+from opdsl.kernels.dimensions import reduced_dimensions
+from opdsl.kernels.outputs import tensor_over
+from opdsl.kernels.strides import dense_strides
+from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides, from_numpy, wrap_dimension
+from opdsl.runtime.geometry import geometry
+from opdsl.schema.vocabulary import Ints, SymInt, SymInts
+
+# ---------------------------------------------------------------------------------------------------------------- flip
+
+
+@op("aten::flip", variants="function, method", tags="core", out=True)
+def flip(self: Tensor, dims: list[int]) -> Tensor:
+    """Some dimensions the other way round."""
+    ...
+
+
+@flip.kernel("CPU", "Meta")
+def flip_kernel(self, dims):
+    flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
+    made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
+    if made.numel() and not made.is_meta:
+        # From the last position on, with negative steps.
+        source = tensor_over(numpy.flip(self.array, flipped), self.geometry)
+        strides = tuple(-stride if dim in flipped else stride for dim, stride in enumerate(self.strides))
+        gather(made, source, strides, [])
+    return made
+
+
+@op("aten::fliplr", variants="function, method")
+def fliplr(self: Tensor) -> Tensor:
+    """The columns of a matrix from right to left."""
+    check(self.ndim >= 2, "Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+@op("aten::flipud", variants="function, method")
+def flipud(self: Tensor) -> Tensor:
+    """The rows of a matrix from the last to the first."""
+    check(self.ndim >= 1, "Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+# ---------------------------------------------------------------------------------------------------------------- roll
+
+
+@op("aten::roll", variants="function, method", out=True)
+def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
+    """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    ...
+
+
+@roll.kernel("CPU", "Meta")
+def roll_kernel(self, shifts, dims):
+    check(len(shifts) > 0, "`shifts` required")
+    if not dims and len(shifts) == 1:
+        return rolled(self.contiguous().view((-1,)), shifts[0], 0).view(self.shape)
+    check(
+        len(shifts) == len(dims),
+        f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+    )
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = rolled(self, shift, dim)
+    return self
+
+
+def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
+    """The elements of one dimension moved on.
+
+    Raises:
+        DimensionError: there is no such dimension.
+    """
+    if tensor.numel() == 0:
+        return tensor.clone()
+    size = tensor.size(dim)
+    start = -shift % size
+    return cat([narrow(tensor, dim, start, size - start), narrow(tensor, dim, 0, start)], dim)
+
+
+@op("aten::rot90", variants="function, method", out=True)
+def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
+    """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    ...
+
+
+@rot90.kernel("CompositeExplicitAutograd")
+def rot90_kernel(self, k, dims):
+    check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    check(self.ndim >= 2, f"expected total dims >= 2, but got total dims = {self.ndim}")
+    check(
+        dims[0] != dims[1] and abs(dims[0] - dims[1]) != self.ndim,
+        f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
+    )
+    first, second = (wrap_dimension(each, self.ndim) for each in dims)
+    turns = k % 4
+    if turns == 0:
+        return self.clone(memory_format=MemoryFormat.contiguous_format)
+    if turns == 2:
+        return self.flip((first, second))
+    return self.flip((second,) if turns == 1 else (first,)).transpose_(first, second)
+
+
+# -------------------------------------------------------------------------------------------------------------- repeat
+
+
+@op("aten::repeat", variants="method", tags="core", autogen="repeat.out")
+def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
+    """The tensor side by side with itself, so many times along each dimension."""
+    ...
+
+
+@repeat.kernel("CompositeExplicitAutograd")
+def repeat_kernel(self, repeats):
+    fresh = len(repeats) - self.ndim
+    check(fresh >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    sizes = (*(1,) * fresh, *self.shape)
+    shape = tuple(size * times for size, times in zip(sizes, repeats, strict=True))
+    check(min(shape, default=0) >= 0, f"Trying to create tensor with negative dimension {min(shape, default=0)}")
+    made = new_tensor(geometry(self.dtype, self.device, shape, contiguous_strides(shape)))
+    # Beside each dimension stands one that counts its repetitions.
+    tiles = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
+    if made.numel():
+        once = tuple(each for size in sizes for each in (1, size))
+        copy_(made.view(tiles), self.reshape(once))
+    return made
+
+
+@op("aten::tile", variants="function, method")
+def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
+    """``repeat``; dimensions that are not named stay as they are."""
+    return self.repeat((*(1,) * (self.ndim - len(dims)), *dims))
+
+
+# --------------------------------------------------------------------------------------------------- repeat_interleave
+
+
+@op("aten::repeat_interleave.Tensor", tags="dynamic_output_shape", out=True)
+def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> Tensor:
+    """Every position as often as ``repeats`` says."""
+    ...
+
+
+@repeat_interleave.kernel("CPU")
+def repeat_interleave_kernel(repeats, output_size):
+    check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
+    check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
+    counts = repeats.array
+    check(not len(counts) or counts.min() >= 0, "repeats can not be negative")
+    found = numpy.repeat(numpy.arange(len(counts), dtype=counts.dtype), counts)
+    check(output_size is None or output_size == len(found), "allocated size does not match required size")
+    return from_numpy(found)
+
+
+@repeat_interleave.overload("self_Tensor", variants="function, method")
+def repeat_interleave_each(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: SymInt | None = None
+) -> Tensor:
+    """Every position of a dimension as often as ``repeats`` says, one after another."""
+    source = self.flatten() if dim is None else self
+    place = wrap_dimension(0 if dim is None else dim, self.ndim)
+    size = source.shape[place] if source.ndim else 1
+    check(repeats.ndim < 2, "repeats must be 0-dim or 1-dim tensor")
+    if repeats.numel() == 1:
+        repeats = repeats.reshape((1,)).expand((size,))
+    check(
+        repeats.numel() == size,
+        f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} and "
+        f"input.size({place}) = {size}",
+    )
+    return source.index_select(place, repeat_interleave(repeats, output_size=output_size))
+
+
+@repeat_interleave.overload("self_int", variants="function, method")
+def repeat_interleave_times(
+    self: Tensor, repeats: SymInt, dim: int | None = None, *, output_size: SymInt | None = None
+) -> Tensor:
+    """Every position of a dimension so many times, one after another."""
+    source = self.flatten() if dim is None else self
+    place = wrap_dimension(0 if dim is None else dim, self.ndim)
+    check(repeats >= 0, "Repeats must be non-negative")
+    wide = source.unsqueeze(place + 1)
+    shape = (*wide.shape[: place + 1], repeats, *wide.shape[place + 2 :])
+    check(
+        output_size is None or output_size == shape[place] * repeats,
+        f"repeat_interleave: Invalid output_size, expected {shape[place] * repeats} but got {output_size}",
+    )
+    return wide.expand(shape).clone(memory_format=MemoryFormat.contiguous_format).flatten(place, place + 1)

@@ -1,0 +1,190 @@
+"""Triangles and diagonals of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from opdsl.aten.comparison import where
+from opdsl.aten.factories import full, zeros
+from opdsl.aten.ranges import arange
+from opdsl.declare import Inplace, op
+from opdsl.errors import ShapeError, UnsupportedDTypeError
+from opdsl.kernels import check, new_tensor, write_out
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, int64, wrap_dimension
+from opdsl.runtime.geometry import geometry
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt
+
+# ---------------------------------------------------------------------------------------------------------- tril, triu
+
+
+def triangle_meta(ctx: Any, self: Tensor, name: str) -> None:
+    """The shape function of ``tril`` and ``triu``.
+
+    Raises:
+        ShapeError: the tensor is no batch of matrices.
+    """
+    check(self.ndim >= 2, f"{name}: input tensor must have at least 2 dimensions")
+    ctx.set_output(0, self.shape, like=self)
+
+
+def beyond_diagonal(self: Tensor) -> Tensor:
+    """For every element of a matrix how far it lies to the right of the main diagonal."""
+    rows, columns = self.shape[-2:]
+    return arange(columns) - arange(rows).unsqueeze(-1)
+
+
+def keep(self: Tensor, mask: Tensor, out: Tensor) -> None:
+    """Write the elements where a mask holds, and zeros elsewhere."""
+    where(mask, self, full([], 0, dtype=self.dtype, device=self.device), out=out)
+
+
+@op("aten::tril", variants="method, function", inplace=Inplace(variants="method"), out=True)
+def tril(self: Tensor, diagonal: SymInt = 0) -> Tensor:
+    """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    ...
+
+
+@tril.meta
+def tril_meta(ctx, self, diagonal):
+    triangle_meta(ctx, self, "tril")
+
+
+@tril.out_kernel("CPU", compiled=False, alias_safe=True)
+def tril_cpu(self, diagonal, out):
+    keep(self, beyond_diagonal(self) <= diagonal, out)
+
+
+@op("aten::triu", variants="method, function", inplace=Inplace(variants="method"), out=True)
+def triu(self: Tensor, diagonal: SymInt = 0) -> Tensor:
+    """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    ...
+
+
+@triu.meta
+def triu_meta(ctx, self, diagonal):
+    triangle_meta(ctx, self, "triu")
+
+
+@triu.out_kernel("CPU", compiled=False, alias_safe=True)
+def triu_cpu(self, diagonal, out):
+    keep(self, beyond_diagonal(self) >= diagonal, out)
+
+
+def triangle_indices(
+    indices: Any, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
+) -> Tensor:
+    """The rows and the columns of a triangle's elements.
+
+    Args:
+        indices: ``numpy.tril_indices`` or ``numpy.triu_indices``.
+
+    Raises:
+        ShapeError: a negative number of rows or columns.
+    """
+    check(row >= 0, f"row must be non-negative, got{row}")
+    check(column >= 0, f"col must be non-negative, got{column}")
+    found = indices(row, offset, column)
+    made = new_tensor(geometry(int64, Device("cpu"), (2, len(found[0]))))
+    made.array[...] = found
+    return made.to(device or Device("cpu"), dtype or int64)
+
+
+@op("aten::tril_indices", out=True)
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The rows and the columns of the elements of a lower triangle."""
+    ...
+
+
+@tril_indices.kernel("CPU", "Meta")
+def tril_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
+    return triangle_indices(numpy.tril_indices, row, col, offset, dtype, device)
+
+
+@op("aten::triu_indices", out=True)
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = int64,
+    layout: Layout | None = None,
+    device: Device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """The rows and the columns of the elements of an upper triangle."""
+    ...
+
+
+@triu_indices.kernel("CPU", "Meta")
+def triu_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
+    return triangle_indices(numpy.triu_indices, row, col, offset, dtype, device)
+
+
+# ----------------------------------------------------------------------------------------------------------- diagonals
+
+
+@op("aten::diag_embed", variants="function, method", out=True)
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices of zeros, with the last dimension as their diagonals."""
+    ...
+
+
+@diag_embed.kernel("CompositeExplicitAutogradNonFunctional")
+def diag_embed_kernel(self, offset, dim1, dim2):
+    first, second = wrap_dimension(dim1, self.ndim + 1), wrap_dimension(dim2, self.ndim + 1)
+    if first == second:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = abs(offset) + self.size(-1)
+    shape = list(self.shape[:-1])
+    for place in sorted((first, second)):
+        shape.insert(place, size)
+    made = zeros(shape, dtype=self.dtype, device=self.device)
+    made.diagonal(offset, first, second).copy_(self)
+    return made
+
+
+@op("aten::diag", variants="method, function")
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    check(self.ndim in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
+    if self.ndim == 1:
+        return self.diag_embed(diagonal)
+    return self.diagonal(diagonal).clone(memory_format=MemoryFormat.contiguous_format)
+
+
+@diag.out_variant()
+def diag_out(self: Tensor, diagonal: int = 0, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """``diag`` into a given tensor."""
+    return write_out("aten::diag.out", out, diag(self, diagonal))
+
+
+@op("aten::diagflat", variants="function, method")
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements as its diagonal."""
+    return self.contiguous().view((-1,)).diag(offset)
+
+
+@op("aten::trace", variants="method, function", out=True)
+def trace(self: Tensor) -> Tensor:
+    """The sum of a matrix' diagonal."""
+    ...
+
+
+@trace.kernel("CPU", "Meta")
+def trace_kernel(self):
+    check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    if self.dtype is bool_:
+        raise UnsupportedDTypeError("\"trace\" not implemented for 'Bool'")
+    return self.diagonal().sum()

@@ -1,0 +1,153 @@
+"""Subscripts that nobody has thought of, read and written: the results, the errors and what is shared are PyTorch's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+import opdsl
+from opdsl.runtime import share_storage
+from tests.torch.twins import Twins, assert_fails, differences
+from tests.torch.values import strided
+
+Draw = some.DrawFn
+
+
+@some.composite
+def index_tensors(draw: Draw, size: int) -> torch.Tensor:
+    """An index tensor for a dimension of a size, and now and then one that leads out of it."""
+    shape = draw(some.sampled_from([(), (1,), (2,), (3,), (2, 1), (1, 3), (2, 3), (0,)]))
+    outside = draw(some.integers(0, 15)) == 0
+    bound = max(size, 1) + outside
+    values = draw(some.lists(some.integers(-bound, bound - 1), min_size=6, max_size=6))
+    dtype = draw(some.sampled_from([torch.int64, torch.int64, torch.int32]))
+    return torch.tensor(values, dtype=dtype)[: int(numpy.prod(shape))].reshape(shape)
+
+
+@some.composite
+def masks(draw: Draw, sizes: tuple[int, ...]) -> torch.Tensor:
+    """A mask of the next dimensions, now and then of another size."""
+    count = draw(some.integers(1, max(len(sizes), 1)))
+    shape = [size + (draw(some.integers(0, 20)) == 0) for size in sizes[:count]]
+    numel = int(numpy.prod(shape))
+    values = draw(some.lists(some.booleans(), min_size=numel, max_size=numel))
+    return torch.tensor(values, dtype=torch.bool).reshape(shape)
+
+
+@some.composite
+def subscripts(draw: Draw, shape: tuple[int, ...]) -> Any:
+    """A subscript of a tensor of that shape: parts of every kind, in any order."""
+    parts: list[Any] = []
+    dim = 0
+    while dim < len(shape) and draw(some.integers(0, 4)):
+        size = shape[dim]
+        kind = draw(some.sampled_from(["int", "slice", "None", "bool", "tensor", "tensor", "mask", "list", "..."]))
+        if kind in ("None", "bool"):
+            parts.append(None if kind == "None" else draw(some.booleans()))
+            continue
+        if kind == "mask":
+            mask = draw(masks(shape[dim:]))
+            parts.append(mask)
+            dim += mask.ndim
+            continue
+        if kind == "...":
+            parts.append(...)
+            dim = draw(some.integers(dim, len(shape)))
+            continue
+        bounds = some.one_of(some.none(), some.integers(-5, 5))
+        makers = {
+            "int": some.integers(-size - (size == 0), max(size - 1, 0)),
+            "slice": some.builds(slice, bounds, bounds, some.sampled_from([None, 1, 2, 3])),
+            "tensor": index_tensors(size),
+            "list": some.lists(some.integers(-max(size, 1), max(size - 1, 0)), min_size=1, max_size=3),
+        }
+        parts.append(draw(makers[kind]))
+        dim += 1
+    return parts[0] if len(parts) == 1 and draw(some.booleans()) else tuple(parts)
+
+
+def outcome(call: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call()
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            return error
+
+
+def raised_alike(found: Any, expected: Any) -> bool:
+    """Whether PyTorch has raised; then ours has to have raised the same kind of error."""
+    if not isinstance(expected, Exception):
+        if isinstance(found, Exception):
+            raise found
+        return False
+
+    def again() -> Any:
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    assert_fails(again, expected)
+    return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(some.data())
+def test_reading(data: some.DataObject) -> None:
+    theirs = data.draw(strided())
+    index = data.draw(subscripts(tuple(theirs.shape)))
+    twins = Twins()
+    ours, own = twins.of(theirs), twins.of(index)
+    expected, found = outcome(lambda: theirs[index]), outcome(lambda: ours[own])
+    if raised_alike(found, expected):
+        return
+    assert differences(found, expected) == []
+    if expected.numel():
+        shared = expected.untyped_storage().data_ptr() == theirs.untyped_storage().data_ptr()
+        assert share_storage(found, ours) == shared
+
+
+@settings(max_examples=200, deadline=None)
+@given(some.data())
+def test_writing(data: some.DataObject) -> None:
+    base = data.draw(strided())
+    theirs = torch.arange(float(base.numel())).reshape(base.shape)
+    index = data.draw(subscripts(tuple(theirs.shape)))
+    shape = outcome(lambda: theirs[index].shape)
+    # Of equal values it does not matter which of two is written last.
+    value: Any = -1.5
+    if not isinstance(shape, Exception) and data.draw(some.booleans()):
+        kept = data.draw(some.integers(0, len(shape)))
+        value = torch.full([1] * data.draw(some.integers(0, 2)) + list(shape[kept:]), -2.5)
+    twins = Twins()
+    ours, own, written = twins.of(theirs), twins.of(index), twins.of(value)
+
+    def write(tensor: Any, place: Any, given: Any) -> None:
+        tensor[place] = given
+
+    before = theirs.clone()
+    expected, found = outcome(lambda: write(theirs, index, value)), outcome(lambda: write(ours, own, written))
+    # Where PyTorch raises it may have written already; ours has not.
+    assert differences(ours, before if raised_alike(found, expected) else theirs) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(some.data())
+def test_adding_to_what_is_there(data: some.DataObject) -> None:
+    theirs = torch.arange(float(data.draw(some.integers(1, 5)))) * 2
+    index = data.draw(index_tensors(len(theirs)))
+    twins = Twins()
+    ours, own = twins.of(theirs), twins.of(index)
+    value = torch.ones(())
+
+    def add(tensor: Any, place: Any, given: Any) -> Any:
+        return tensor.index_put_((place,), given, True)
+
+    before = theirs.clone()
+    expected, found = outcome(lambda: add(theirs, index, value)), outcome(lambda: add(ours, own, opdsl.tensor(1.0)))
+    assert differences(ours, before if raised_alike(found, expected) else theirs) == []
