@@ -219,7 +219,7 @@ def gelu_meta(ctx, self, approximate):
 
 @gelu.pointwise(dtypes="floating", when={"approximate": "none"})
 def gelu_scalar_function(self):
-    return 0.5 * self * math.erfc(-math.sqrt(0.5) * self)
+    return 0.5 * self * (1.0 + math.erf(math.sqrt(0.5) * self))
 
 
 @gelu.pointwise(dtypes="floating", when={"approximate": "tanh"})

@@ -198,3 +198,18 @@ def test_results_do_not_depend_on_the_position(name):
     whole = run(values)
     for start in (1, 5, 1000):
         np.testing.assert_array_equal(run(values[start:]), whole[start:])
+
+
+@pytest.mark.parametrize(("kind", "most"), [("float32", 38), ("float64", 308)])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_huge_angles(name, kind, most):
+    """Reduced by as many digits of pi as they ask for."""
+    random = np.random.default_rng(7)
+    values = (10 ** random.uniform(3, most, 500) * random.choice([-1, 1], 500)).astype(kind)
+    values = np.concatenate([values, np.array([1e5, 1e9, 1e22, 10.0**most], dtype=kind)])
+    found = Compiled(read(function_of(name, 1)).specialise({"x": kind}))(values)
+    with mpmath.workprec(1200):
+        expected = [getattr(mpmath, name)(mpmath.mpf(float(value))) for value in values]
+        parts = [(float(value), float(value - mpmath.mpf(float(value)))) for value in expected]
+    exact_values, rest = np.array(parts).T
+    assert errors(found, exact_values, rest, kind).max() <= ACCURACY[name][kind]

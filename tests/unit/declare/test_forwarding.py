@@ -1,0 +1,100 @@
+"""``alias`` and ``forward``: operators that are a call of another one, in every variant."""
+
+# mypy: disable-error-code="empty-body"
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import opdsl
+from opdsl import Library, Out, Scalar, Tensor
+from opdsl.errors import DuplicateOperatorError, KernelSignatureError
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    with Library("forwarding") as library:
+
+        @library.op("scaled.by", inplace=True, out=Out("scaled.by_out"))
+        def scaled(self: Tensor, factor: Scalar, offset: Scalar = 0) -> Tensor:
+            """``self * factor + offset``"""
+            ...
+
+        @scaled.pointwise
+        def scaled_scalar_function(self, factor, offset):  # type: ignore[no-untyped-def]
+            return self * factor + offset
+
+        yield library
+
+
+def target(lib: Library) -> object:
+    return lib.registry.operators["forwarding::scaled.by"].declaration.functions["functional"]  # type: ignore[union-attr]
+
+
+def test_an_alias_has_the_variants_of_its_operator(lib: Library) -> None:
+    stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
+    assert str(stretched.schema) == "forwarding::stretched.by(Tensor self, Scalar factor, Scalar offset=0) -> Tensor"
+    found = {variant: str(each.schema.name) for variant, each in stretched.variants.items()}
+    assert found == {
+        "functional": "forwarding::stretched.by",
+        "inplace": "forwarding::stretched_.by",
+        "out": "forwarding::stretched.by_out",
+    }
+
+
+def test_every_variant_calls_its_own(lib: Library) -> None:
+    stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
+    x, out = opdsl.tensor([1.0, 2.0]), opdsl.empty(0)
+    for _ in range(2):
+        assert stretched(x, 3).tolist() == [3.0, 6.0]
+    assert stretched(x, 3, offset=1, out=out) is out
+    assert out.tolist() == [4.0, 7.0]
+    assert stretched.variants["inplace"](x, 2) is x
+    assert x.tolist() == [2.0, 4.0]
+
+
+def test_an_alias_is_composite(lib: Library) -> None:
+    stretched = target(lib).alias("stretched")  # type: ignore[attr-defined]
+    assert [str(each) for each in stretched.operator.registrations] == ["CompositeImplicitAutograd"]
+
+
+def test_a_taken_name_is_refused(lib: Library) -> None:
+    target(lib).alias("stretched")  # type: ignore[attr-defined]
+    with pytest.raises(DuplicateOperatorError):
+
+        @lib.op("stretched.by")
+        def other(self: Tensor, factor: Scalar, offset: Scalar = 0) -> Tensor: ...
+
+
+def test_arguments_can_be_fixed(lib: Library) -> None:
+    @lib.op(inplace=True, out=True)
+    def doubled(self: Tensor) -> Tensor:
+        """``2 * self``"""
+        ...
+
+    doubled.forward(target(lib), factor=2)  # type: ignore[arg-type]
+    x = opdsl.tensor([1.0, 2.0])
+    assert doubled(x).tolist() == [2.0, 4.0]
+    assert doubled.variants["inplace"](x) is x  # type: ignore[attr-defined]
+    assert x.tolist() == [2.0, 4.0]
+
+
+def test_an_argument_that_the_target_lacks_is_refused(lib: Library) -> None:
+    @lib.op
+    def shifted(self: Tensor, amount: Scalar) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match="has no argument 'amount'"):
+        shifted.forward(target(lib), factor=2)  # type: ignore[arg-type]
+
+
+def test_a_variant_that_the_target_lacks_is_refused(lib: Library) -> None:
+    @lib.op
+    def plain(self: Tensor) -> Tensor: ...
+
+    @lib.op(inplace=True)
+    def twice(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match="has no inplace variant"):
+        twice.forward(plain)
