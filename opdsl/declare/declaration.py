@@ -103,6 +103,20 @@ class Declaration:
         return "body" in self.attached
 
     @property
+    def is_structured(self) -> bool:
+        """Whether it is a structured group: structured kernels need an ``out=`` entry to stand on."""
+        out = self.operators.get("out")
+        if out is None:
+            return False
+        return bool(out.properties.get("structured")) or (self.definition is not None and self.structured)
+
+    def generates(self, operator: Operator) -> bool:
+        """Whether an operator is what torchgen makes of the others by ``autogen``: the ``out=`` of a Python kernel."""
+        if operator is not self.operators.get("out") or operator is self.main:
+            return False
+        return not (self.is_structured or self.is_composite or self.out_is_explicit)
+
+    @property
     def name(self) -> str:
         """The name of the main operator."""
         return self.main.name

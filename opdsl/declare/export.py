@@ -58,9 +58,7 @@ def is_generated(operator: Operator) -> bool:
     declaration = _declaration(operator)
     if GENERATED in operator.tags:
         return True
-    if operator is not declaration.operators.get("out") or operator is declaration.main:
-        return False
-    return not (_is_structured(declaration) or declaration.is_composite or declaration.out_is_explicit)
+    return declaration.generates(operator)
 
 
 def entry_of(operator: Operator) -> NativeFunction:
@@ -109,10 +107,7 @@ def _listed(value: Any) -> list[str]:
 
 def _is_structured(declaration: Declaration) -> bool:
     """Whether the declaration is a structured group: structured kernels need an ``out=`` entry to stand on."""
-    out = declaration.operators.get("out")
-    if out is None:
-        return False
-    return bool(out.properties.get("structured")) or (declaration.definition is not None and declaration.structured)
+    return declaration.is_structured
 
 
 def _structure(operator: Operator) -> Plain | Structured | Delegate:

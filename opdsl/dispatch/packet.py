@@ -26,6 +26,17 @@ def has_method(operator: Operator) -> bool:
     return operator.is_bound and "method" in str(operator.properties.get("variants", ""))
 
 
+def _has_function(operator: Operator) -> bool:
+    """Whether calls of the packet's function reach an operator.
+
+    Those of aten have PyTorch's functions, which do not reach what torchgen generates; `opdsl.ops` has that.
+    """
+    if not operator.is_bound or "generated" in operator.tags:
+        return False
+    generates = getattr(operator.declaration, "generates", None)
+    return generates is None or not (operator.name.startswith("aten::") and generates(operator))
+
+
 def pair(operators: list[Operator], *, skip_self: bool = False, with_out: bool = True) -> list[Signature]:
     """The signatures of a packet in the order in which they are tried, each with its ``out=`` partner (INV-39)."""
     partners = {str(each.schema.signature()): each for each in operators if _is_out(each)} if with_out else {}
@@ -93,7 +104,7 @@ class Packet:
         self._operator_facades: dict[str, Facade] = {}
         self.generation = 0
         self.dependents: WeakSet[Packet] = WeakSet()
-        self.main = self.facade(lambda operator: operator.is_bound)
+        self.main = self.facade(_has_function)
         self.function: FunctionType = self.main.function
 
     @property

@@ -314,8 +314,35 @@ def sort_signatures(signatures: Sequence[Signature]) -> list[Signature]:
     return ordered
 
 
+# The words of torchgen's signature texts, by which overloads are sorted (argument_type_str in its api/python.py).
+_TYPE_TEXTS = {"int": "int64_t", "float": "double", "str": "c10::string_view"}
+_LIST_TEXTS = {
+    "int": "IntArrayRef",
+    "SymInt": "SymIntArrayRef",
+    "Tensor": "TensorList",
+    "Scalar": "ScalarList",
+    "bool": "::std::array<bool>",
+    "Tensor?": "c10::List<::std::optional<Tensor>>",
+}
+
+
+def _type_text(kind: Type) -> str:
+    if isinstance(kind, OptionalType):
+        return f"{_type_text(kind.element)}?"
+    if not isinstance(kind, ListType):
+        return _TYPE_TEXTS.get(str(kind), str(kind))
+    text = _LIST_TEXTS.get(str(kind.element)) or f"ArrayRef<{_type_text(kind.element)}>"
+    return text if kind.size is None else f"{text}[{kind.size}]"
+
+
 def _text(signature: Signature) -> str:
-    return ", ".join(f"{each.type} {each.name}" for each in signature.parameters)
+    parts: list[str] = []
+    for each in signature.parameters:
+        if each.keyword_only and "*" not in parts:
+            parts.append("*")
+        default = "" if each.default is MISSING else f"={each.default}"
+        parts.append(f"{_type_text(each.type)} {each.name}{default}")
+    return ", ".join(parts)
 
 
 __all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "own_signature", "sort_signatures"]
