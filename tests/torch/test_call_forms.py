@@ -27,7 +27,7 @@ from opdsl.schema import Argument
 from tests.torch.twins import Twins, of
 
 # Otherwise every fourth form is called.
-FULL = os.environ.get("OPDSL_TEST_FULL") == "1"
+FULL = "OPDSL_TEST_FULL" in os.environ
 
 # What an argument may be given as. `x` a matrix, `z` a number as a tensor, `i` an integer as one, `t` a bool, `g` one
 # that requires a gradient, `o` a vector of one integer, `c` bools, `v` a vector.
@@ -95,7 +95,6 @@ FITTING = {
 
 OTHER_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "keepdim": ("keepdims",)}
 
-# Subscripts call index_put with None among the indices, which PyTorch's function refuses.
 # Python functions of torch, and what PyTorch's own bindings do by hand (python_torch_functions_manual.cpp,
 # python_variable_methods.cpp); their calls reach several operators, or one that the schema does not say.
 # Subscripts call index_put with None among the indices, which PyTorch's function refuses.
@@ -156,10 +155,10 @@ def packets() -> tuple[str, ...]:
     opdsl.registry  # noqa: B018  loads the operators
     found = []
     for packet in opdsl.registry.packets.values():
-        reached = (
-            any(is_generated(each) for each in packet.overloads.values()) if packet.name[:6] == "aten::" else False
-        )
-        if reached and packet.base not in BY_HAND and any(is_binding(kind, packet.base) for kind in KINDS):
+        is_public = packet.name.startswith("aten::") and packet.base[0] != "_" and packet.base not in BY_HAND
+        if not is_public or not any(map(is_generated, packet.overloads.values())):
+            continue
+        if any(is_binding(kind, packet.base) for kind in KINDS):
             found.append(packet.base)
     return tuple(sorted(found))
 
