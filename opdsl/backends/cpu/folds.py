@@ -6,6 +6,7 @@ Accumulators are kept in registers' types (a bool as one byte).
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -31,9 +32,16 @@ _PREFETCH_DISTANCE = 4096
 _CACHE_LINE = 64
 # Lanes that are computed together, and so few of them that LLVM unrolls their loop.
 _LANES_OF_A_VECTOR = 16
+# How a short row is folded: by what name, how many steps of how many lanes at once.
+_PARTS_OF_A_ROW = (
+    ("many", _STEPS_AT_ONCE, _LANES_OF_A_VECTOR),
+    ("few", 1, _LANES_OF_A_VECTOR),
+    ("half", 1, _LANES_OF_A_VECTOR // 2),
+    ("single", 1, 1),
+)
 _FEWEST_VECTORISED = 8
 
-SYMBOLS = ("fold", "combine_sets", "reset", "collapse", "finish_set")
+SYMBOLS = ("fold", "combine_sets", "reset", "collapse", "finish_set", "fold_rows")
 
 
 class FoldSignature(NamedTuple):
@@ -50,6 +58,7 @@ class FoldSignature(NamedTuple):
     ordered: whether lane k holds the k-th part of the elements, so that neighbours must be combined.
     contiguous: whether lanes next to each other take elements next to each other.
     along: whether these are elements that are folded together; a step mostly fills all lanes then.
+    rows: whether they are so few that they are folded row by row.
     """
 
     input: Operand
@@ -63,6 +72,7 @@ class FoldSignature(NamedTuple):
     ordered: bool
     contiguous: bool
     along: bool
+    rows: bool = False
 
     @property
     def set_size(self) -> int:
@@ -79,7 +89,8 @@ class FoldSignature(NamedTuple):
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
-            f"{self.lifted_numbers} -> {outputs} | {self.lanes} {self.ordered} {self.contiguous} {self.along}"
+            f"{self.lifted_numbers} -> {outputs} | {self.lanes} {self.ordered} {self.contiguous} {self.along} "
+            f"{self.rows}"
         )
 
 
@@ -91,8 +102,11 @@ def module_ir(signature: FoldSignature, functions: Sequence[str], declarations: 
         declarations: what they need declared.
     """
     parts = [*functions, *sorted({*declarations, *DECLARATIONS})]
-    parts += _fold(signature)
-    parts += [_combine(signature), _reset(signature), _collapse(signature), _finish(signature)]
+    if signature.rows:
+        parts += [*_rows(signature), *(_absent(each) for each in ("fold", "combine_sets", "reset", "collapse"))]
+    else:
+        parts += [*_fold(signature), _combine(signature), _reset(signature), _collapse(signature), _absent("fold_rows")]
+    parts.append(_finish(signature))
     return "\n".join([*parts, ATTRIBUTES, METADATA, _metadata(signature)])
 
 
@@ -207,6 +221,7 @@ _FOLD_PARAMETERS = (
     "ptr %set, i64 %first, ptr %element, i64 %lanes, i64 %lane_stride, i64 %steps, i64 %step_stride, "
     "i64 %index, i64 %index_lane, i64 %index_step, ptr %numbers"
 )
+_ROWS_PARAMETERS = "ptr %set, ptr %results, ptr %element, i64 %rows, i64 %row_stride, i64 %length, ptr %numbers"
 
 
 def _steps(signature: FoldSignature, name: str, steps: int, lanes: str = "%lanes") -> str:
@@ -258,15 +273,20 @@ def _numbers(text: Text, signature: FoldSignature) -> list[str]:
     return [number(text, kind, slot) for kind, slot in zip(signature.numbers, slots, strict=True)]
 
 
+def _absent(symbol: str) -> str:
+    """A symbol that plans of the module do not call."""
+    return f"define void @{symbol}() {{\n  unreachable\n}}"
+
+
 def _fold(signature: FoldSignature) -> list[str]:
     """``@fold``: any number of steps, several at once while there are so many."""
     single = _steps(signature, "step", 1)
     if not signature.along:
-        return [single, _steps(signature, "some", _STEPS_AT_ONCE), _loop("fold", "some", "")]
+        return [single, _steps(signature, "some", _STEPS_AT_ONCE), _loop("fold", "some", _STEPS_AT_ONCE)]
     lanes = str(signature.lanes)
-    whole, some = _steps(signature, "whole", _STEPS_AT_ONCE, lanes), _steps(signature, "some", _STEPS_AT_ONCE)
-    loops = [_loop("fold_whole", "whole", _prefetch(signature)), _loop("fold_some", "some", "")]
-    return [single, whole, some, *loops, _WHOLE_OR_SOME.format(parameters=_FOLD_PARAMETERS, lanes=lanes)]
+    whole = _steps(signature, "whole", _STEPS_AT_ONCE, lanes)
+    loops = [_loop("fold_whole", "whole", _STEPS_AT_ONCE, _prefetch(signature)), _loop("fold_some", "step", 1)]
+    return [single, whole, *loops, _WHOLE_OR_SOME.format(parameters=_FOLD_PARAMETERS, lanes=lanes)]
 
 
 _WHOLE_OR_SOME = """define void @fold({parameters}) #0 {{
@@ -283,6 +303,47 @@ some:
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"""
 
 
+def _rows(signature: FoldSignature) -> list[str]:
+    """``@fold_rows`` and what it calls."""
+    parts = [_steps(signature, f"row_{name}", steps, str(lanes)) for name, steps, lanes in _PARTS_OF_A_ROW]
+    return [*parts, _fold_rows(signature)]
+
+
+def _fold_rows(signature: FoldSignature) -> str:
+    """``@fold_rows``: short rows, one after the other, into a lane each of a set of results."""
+    text = Text()
+    text.line(f"define void @fold_rows({_ROWS_PARAMETERS}) #0 {{\nentry:")
+    arrays, results = _arrays(text, signature, "%set"), _arrays(text, signature, "%results")
+    size = MEMORY[signature.input.dtype].itemsize
+    initial = [constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
+    # Not a _Counter: its body is one block.
+    text.line("  br label %each\neach:\n  %r = phi i64 [ 0, %entry ], [ %r_next, %done ]")
+    with _Counter(text, "reset", str(_LANES_OF_A_VECTOR), _kind_of(str(_LANES_OF_A_VECTOR))) as w:
+        _store(text, signature, _lane(text, signature, arrays, w), initial)
+    text.line("  %offset = mul i64 %r, %row_stride\n  %row = getelementptr i8, ptr %element, i64 %offset")
+    text.line("  br label %many")
+    before, start = "reset_end", "0"
+    for (name, steps, lanes), (after, *_) in itertools.pairwise([*_PARTS_OF_A_ROW, ("halves", 0, 0)]):
+        text.line(f"{name}:\n  %{name}_i = phi i64 [ {start}, %{before} ], [ %{name}_next, %{name}_one ]")
+        text.line(f"  %{name}_next = add i64 %{name}_i, {steps * lanes}")
+        text.line(f"  %{name}_fits = icmp ule i64 %{name}_next, %length")
+        text.line(f"  br i1 %{name}_fits, label %{name}_one, label %{after}\n{name}_one:")
+        at = text.value(f"getelementptr i8, ptr %row, i64 {_times(text, size, f'%{name}_i')}")
+        first = text.value(
+            f"and i64 %{name}_i, {_LANES_OF_A_VECTOR // 2 - 1}"
+        )  # single elements go into different lanes
+        text.line(f"  call void @row_{name}(ptr %set, i64 {first}, ptr {at}, i64 {lanes}, i64 {size}, i64 0,")
+        text.line(f"      i64 {size * lanes}, i64 %{name}_i, i64 1, i64 {lanes}, ptr %numbers)\n  br label %{name}")
+        before, start = name, f"%{name}_i"
+    text.line("halves:")
+    for half in _halves(_LANES_OF_A_VECTOR):
+        _halve(text, signature, arrays, f"h{half}", str(half))
+    _store(text, signature, _lane(text, signature, results, "%r"), _load(text, signature, arrays, ""), "")
+    text.line("  br label %done\ndone:\n  %r_next = add i64 %r, 1\n  %r_more = icmp ult i64 %r_next, %rows")
+    text.line("  br i1 %r_more, label %each, label %end\nend:\n  ret void\n}")
+    return str(text)
+
+
 def _prefetch(signature: FoldSignature) -> str:
     """Fetch what comes some steps later: the processor does so by itself too, but not early enough."""
     text = Text()
@@ -293,18 +354,20 @@ def _prefetch(signature: FoldSignature) -> str:
     return str(text)
 
 
-def _loop(symbol: str, steps: str, ahead: str) -> str:
+def _loop(symbol: str, steps: str, many: int, ahead: str = "") -> str:
     """Call a function for several steps as often as it can be, then the one for a single step.
 
     Args:
+        symbol: the function that is printed.
+        steps: the function that it calls for ``many`` steps.
         ahead: LLVM text that comes before each of the first calls.
     """
-    many = _STEPS_AT_ONCE
     call = (
         "ptr %set, i64 %first, ptr %{0}, i64 %lanes, i64 %lane_stride, i64 0, i64 %step_stride, i64 %{0}_index, "
         "i64 %index_lane, i64 %index_step, ptr %numbers"
     )
-    return f"""define void @{symbol}({_FOLD_PARAMETERS}) #0 {{
+    linkage = "" if symbol in SYMBOLS else "internal "
+    return f"""define {linkage}void @{symbol}({_FOLD_PARAMETERS}) #0 {{
 entry:
   %many = sdiv i64 %steps, {many}
   %many_steps = mul i64 %many, {many}

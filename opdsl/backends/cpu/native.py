@@ -47,6 +47,7 @@ CONSTANTS = MappingProxyType(
         "ACROSS": 0,
         "ALONG": 1,
         "ORDERED": 2,
+        "ROWS": 3,
         "FULL_SET": 128,
         "PIECES_FOR_EACH_THREAD": 4,
         "AUTHOR_LEAVES_GIL_FROM": 16_384,

@@ -15,7 +15,8 @@
   ptr,    ;  4 collapse: (set, lanes), a power of two
   ptr,    ;  5 finish: (set, lanes, count, numbers, outputs, strides)
   i64,    ;  6 bytes of a set
-  i64,    ;  7 kind: ACROSS lanes are kept elements, ALONG lanes are folded, ORDERED like ALONG with lanes one after another
+  i64,    ;  7 kind: ACROSS lanes are kept elements, ALONG lanes are folded, ORDERED like ALONG with lanes one after another;
+          ;    ROWS short contiguous rows, of which a tile has as many as a set has lanes
   i64,    ;  8 lanes of a set
   i64,    ;  9 chunks of each tile
   i64,    ; 10 blocks of each tile
@@ -36,7 +37,8 @@
   ptr,    ; 25 their sizes
   ptr,    ; 26 their strides: for each dimension of the input, then of the outputs
   i64,    ; 27 number of outputs
-  i64     ; 28 number of numbers
+  i64,    ; 28 number of numbers
+  ptr     ; 29 rows: (set, set of results, element, rows, row stride, length, numbers)
 }
 
 define void @reduce(ptr %frame, i64 %begin, i64 %end) {
@@ -100,7 +102,9 @@ place:
   %lanes = load i64, ptr %lanes_field
   %kind_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 7
   %kind = load i64, ptr %kind_field
-  %across = icmp eq i64 %kind, ACROSS
+  %is_across = icmp eq i64 %kind, ACROSS
+  %is_rows = icmp eq i64 %kind, ROWS
+  %across = or i1 %is_across, %is_rows
   %widest = select i1 %across, i64 %lanes, i64 1
   %column = mul i64 %in_row, %widest
   %length_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 22
@@ -281,6 +285,23 @@ entry:
   %chunk = sub i64 %task, %tile_tasks
   %width = call i64 @reduce_locate(ptr %frame, ptr %plan, i64 %tile, ptr %slots)
   %input = load ptr, ptr %slots
+  %is_rows = icmp eq i64 %kind, ROWS
+  br i1 %is_rows, label %short_rows, label %general
+short_rows:
+  %rows_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 29
+  %rows = load ptr, ptr %rows_field
+  %steps_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 23
+  %steps = load ptr, ptr %steps_field
+  %row_stride = load i64, ptr %steps
+  %row_length_field = getelementptr %reduce_plan, ptr %plan, i32 0, i32 14
+  %row_length = load i64, ptr %row_length_field
+  %results = getelementptr i8, ptr %sets, i64 %bytes
+  %numbers = getelementptr i64, ptr %frame, i64 4
+  call void %rows(ptr %sets, ptr %results, ptr %input, i64 %width, i64 %row_stride, i64 %row_length, ptr %numbers)
+  call void @reduce_finish(ptr %frame, ptr %plan, ptr %results, i64 %width, ptr %slots)
+  ret void
+
+general:
   %across = icmp eq i64 %kind, ACROSS
   %ordered = icmp eq i64 %kind, ORDERED
   %lanes = select i1 %across, i64 %width, i64 %set_lanes
@@ -291,9 +312,9 @@ entry:
   %after = call i64 @llvm.smin.i64(i64 %first_after, i64 %blocks)
   br label %block
 block:
-  %b = phi i64 [ %first, %entry ], [ %b_1, %next ]
-  %in_set = phi i64 [ 0, %entry ], [ %in_set_2, %next ]
-  %top = phi i64 [ 0, %entry ], [ %top_3, %next ]
+  %b = phi i64 [ %first, %general ], [ %b_1, %next ]
+  %in_set = phi i64 [ 0, %general ], [ %in_set_2, %next ]
+  %top = phi i64 [ 0, %general ], [ %top_3, %next ]
   %more = icmp slt i64 %b, %after
   br i1 %more, label %block_one, label %gather
 block_one:

@@ -26,6 +26,11 @@ _LANES_ACROSS = 1024
 _LANES_ALONG = 64
 _LANES_ORDERED = 16
 
+# Contiguous rows up to this length are folded one after the other by code that does nothing else.
+_LONGEST_SHORT_ROW = 2048
+# Their elements that are worth a task.
+_TILE_OF_ROWS = 16_384
+
 # Fewer kept elements side by side, or folded elements in a row, than this do not fill lanes.
 _FEWEST_ACROSS = 8
 _FEWEST_ALONG = 32
@@ -107,6 +112,9 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
     elif kind == CONSTANTS["ALONG"]:
         lanes = min(_LANES_ALONG, 1 << max(0, folded.length.bit_length() - 1))
         tile, block = 1, lanes * _STEPS_OF_A_BLOCK
+    elif kind == CONSTANTS["ROWS"]:
+        tile = max(1, min(_LANES_ALONG, _TILE_OF_ROWS // max(1, folded.length)))
+        lanes, block = tile, _LONGEST_SHORT_ROW
     else:
         lanes, tile, block = _LANES_ORDERED, 1, _ORDERED_BLOCK
     rows = math.prod(folded.sizes)
@@ -122,6 +130,8 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
 
 def _kind(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> int:
     along = CONSTANTS["ORDERED" if in_order else "ALONG"]
+    if not (in_order or folded.sizes) and folded.strides[0] == itemsize and folded.length <= _LONGEST_SHORT_ROW:
+        along = CONSTANTS["ROWS"]
     if kept.length < _FEWEST_ACROSS:
         return along
     if kept.strides[0] == itemsize or folded.length < _FEWEST_ALONG:
@@ -153,6 +163,7 @@ def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride:
         ordered,
         contiguous,
         contiguous and not across,
+        shape.kind == CONSTANTS["ROWS"],
     )
 
 
@@ -168,14 +179,14 @@ def _work(
     total = math.prod(kept.sizes) * kept.length * count * cost
     share = max(1, -(-SHARE_OF_A_THREAD * tasks // max(1, total)))
     shared = native.code()
-    functions = [code.address(each) for each in SYMBOLS]
+    *functions, rows = [code.address(each) for each in SYMBOLS]
     return Work(
         loop=shared.address("reduce"),
         elements=tasks,
         grain=share if total >= PARALLEL_FROM and tasks > 1 else 0,
         scratch=tasks * signature.set_size if shape.chunks > 1 else 0,
         after=shared.address("reduce_complete") if shape.chunks > 1 else 0,
-        details=[*functions, signature.set_size, *_geometry(shape, kept, folded, count, signature)],
+        details=[*functions, signature.set_size, *_geometry(shape, kept, folded, count, signature), rows],
     )
 
 
