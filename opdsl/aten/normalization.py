@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from opdsl.declare import Out, op
+import numpy
+
+from opdsl.declare import Library, Out, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
+from opdsl.kernels.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import SymInt
+from opdsl.schema.vocabulary import Bools, SymInt
 
 # ------------------------------------------------------------------------------------------------------------- softmax
 
@@ -262,7 +266,7 @@ def native_layer_norm_kernel(input, normalized_shape, weight, bias, eps):
     dims = list(normalized_dims(input, normalized_shape, weight=weight, bias=bias))
     mean = input.mean(dims, True)
     deviation = input - mean
-    rstd = 1.0 / ((deviation * deviation).mean(dims, True) + eps).sqrt()
+    rstd = ((deviation * deviation).mean(dims, True) + eps).rsqrt()
     result = deviation * rstd
     if weight is not None:
         result = result * weight
@@ -285,6 +289,70 @@ def native_layer_norm_derivative(grad, input, normalized_shape, weight, eps, res
     return found, grad * standardized if output_mask[1] else None, grad
 
 
+lib = Library("opdsl")
+
+
+@lib.op(variants="function")
+def layer_norm_input_gradient(
+    grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, dims: int
+) -> Tensor:
+    """The gradient of ``layer_norm``'s input.
+
+    mean, rstd: as ``native_layer_norm`` gives them, of size 1 in the last ``dims`` dimensions.
+    """
+    ...
+
+
+@layer_norm_input_gradient.meta
+def layer_norm_input_gradient_meta(ctx, grad_out, input, mean, rstd, weight, dims):
+    ctx.set_output(0, input.shape, like=input)
+    return range(input.ndim - dims, input.ndim)
+
+
+@layer_norm_input_gradient.row
+def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
+    normalized = (input - mean) * rstd
+    scaled = grad_out * weight
+    return (scaled - row_mean(scaled) - normalized * row_mean(scaled * normalized)) * rstd
+
+
+@op("aten::native_layer_norm_backward", tags="core", autogen="native_layer_norm_backward.out")
+def native_layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[SymInt],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
+    ...
+
+
+@native_layer_norm_backward.kernel("CPU")
+def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+    dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
+    rows = list(range(dims.start))
+    wide = precision_of(input.dtype)
+    grads: list[Any] = [None, None, None]  # None for what is not asked for
+    if output_mask[0]:
+        grads[0] = layer_norm_input_gradient(grad_out, input, mean, rstd, weight, len(dims))
+    if output_mask[1]:
+        normalized = (input.to(wide) - mean.to(wide)) * rstd.to(wide)
+        kept = input.dtype if weight is None else weight.dtype
+        grads[1] = sum_of_rows(normalized * grad_out.to(wide), rows).to(kept)
+    if output_mask[2]:
+        grads[2] = sum_of_rows(grad_out.to(wide), rows).to(input.dtype if bias is None else bias.dtype)
+    return grads[0], grads[1], grads[2]
+
+
+def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
+    """The sum along dimensions; without any, the tensor itself."""
+    return tensor.sum(dims) if dims else tensor
+
+
 @op("aten::layer_norm")
 def layer_norm(
     input: Tensor,
@@ -296,3 +364,31 @@ def layer_norm(
 ) -> Tensor:
     """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+# ------------------------------------------------------------------------------------------------------------ rms_norm
+
+
+@op("aten::_fused_rms_norm")
+def _fused_rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+    dims = normalized_dims(input, tuple(normalized_shape), weight=weight)
+    if input.dtype.category < Category.FLOAT:
+        raise UnsupportedDTypeError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_type}'.")
+    wide = input.to(precision_of(input.dtype))
+    least = float(numpy.finfo(wide.dtype.name).eps) if eps is None else eps
+    inverse = ((wide * wide).mean(list(dims), True) + least).rsqrt()
+    result = wide * inverse
+    if weight is not None:
+        result = result * weight
+    return result.to(input.dtype).contiguous(), inverse
+
+
+@op("aten::rms_norm")
+def rms_norm(
+    input: Tensor, normalized_shape: list[SymInt], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions divided by the root of their mean square, times ``weight``."""
+    return _fused_rms_norm(input, normalized_shape, weight, eps)[0]

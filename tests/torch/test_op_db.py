@@ -73,6 +73,7 @@ LOOSE = {
 }
 REORDERED = {
     "trace",
+    "nn.functional.rms_norm",
     "__rmatmul__",
     "nn.functional.linear",
     "inner",
