@@ -46,6 +46,16 @@ ROWS = {
 }
 ROW_SHAPES = ((4096, 1024), (1024, 64), (64, 64))
 
+INDEXED = {
+    "gather along rows": "{0}.gather({1}, 1, {3})",
+    "gather along columns": "{0}.gather({1}, 0, {3})",
+    "index_select of rows": "{0}.index_select({1}, 0, {4})",
+    "index_select of columns": "{0}.index_select({1}, 1, {4})",
+    "x[i]": "{2}[{5}]",
+    "x[mask]": "{1}[{6}]",
+    "scatter_add": "{0}.scatter_add({1}, 1, {3}, {1})",
+}
+
 # Run in a process of its own with a cache directory of its own: once to compile, once more to load.
 SPECIALISATION = """
 import time, opdsl
@@ -124,6 +134,21 @@ def others() -> list[Measured]:
     return [*large, *compare(reductions, names(x=random(SIDE, SIDE)), rounds=15), *products]
 
 
+def indexing() -> list[Measured]:
+    """Positions at random among 1M elements."""
+    random_positions = numpy.random.default_rng(1).integers
+    known = names(
+        x=random(1000, 1000),
+        v=random(1_000_000),
+        i=random_positions(0, 1000, (1000, 1000)),
+        r=random_positions(0, 1000, 1000),
+        p=random_positions(0, 1_000_000, 1_000_000),
+        m=random(1000, 1000) > 1,
+    )
+    cases = [case(name, text, "x", "v", "i", "r", "p", "m", goal=1.5) for name, text in INDEXED.items()]
+    return compare(cases, known, rounds=11)
+
+
 def rows(shape: tuple[int, int]) -> list[Measured]:
     """What is computed row by row; the goal is for large tensors."""
     goal = 1.0 if shape == ROW_SHAPES[0] else None
@@ -157,6 +182,7 @@ def run() -> Report:
     report.comparison("Allocation, reductions, products, float32", others(), theirs="torch")
     along = [row for shape in ROW_SHAPES for row in rows(shape)]
     report.comparison("Softmax, layer normalisation and scans, float32", along, theirs="torch")
+    report.comparison("Indexing, 1M elements, float32", indexing(), theirs="torch")
     report.times("One pointwise specialisation", specialisations())
     return report
 

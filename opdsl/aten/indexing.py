@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opdsl.aten.gathering import require_apart
+from opdsl.aten.likes import zeros_like
 from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, require_inside
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op
 from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
-from opdsl.kernels import Positions, clone, gather, scatter
+from opdsl.kernels import Positions, clone, gather, scatter, sum_to
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.strides import output_strides
 from opdsl.runtime import Tensor, bool_, int64, require_no_overlap, require_writable, uint8, wrap
@@ -170,6 +171,11 @@ def index_cpu(self, sizes, strides, out):  # type: ignore[misc]  # the plugin do
     gather(out, self, strides, sizes)
 
 
+@index_tensor.derivative("self")
+def index_derivative(grad, self, indices):
+    return index_put(zeros_like(self), indices, grad, True)
+
+
 @op("aten::_unsafe_index.Tensor")
 def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     """``index`` by positions that are known to be good; here they are looked at all the same."""
@@ -281,6 +287,16 @@ def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumu
 @index_put.kernel("CompositeExplicitAutograd")
 def index_put_kernel(self, indices, values, accumulate):
     return write_indexed(clone(self), indices, values, accumulate)
+
+
+@index_put.derivative("self")
+def index_put_derivative(grad, indices, values, accumulate):
+    return grad if accumulate else index_put(grad, indices, zeros_like(values))
+
+
+@index_put.derivative("values")
+def index_put_values_derivative(grad, indices, values):
+    return sum_to(index_tensor(grad, indices), values.shape)
 
 
 @op("aten::_unsafe_index_put", device_check="NoCheck")

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from opdsl.aten.comparison import where
-from opdsl.aten.factories import full
+from opdsl.aten.factories import full, zeros
 from opdsl.aten.gathering import require_apart
 from opdsl.aten.positions import nonzero_columns
 from opdsl.aten.splitting import unbind
+from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import (
-    Positions,
-    check,
-    clone,
-    copy_,
-    gather,
-    new_tensor,
-    resize,
-    resize_output,
-    scatter,
-)
+from opdsl.kernels import Positions, check, clone, copy_, gather, new_tensor, resize, resize_output, scatter, sum_to
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.numbers import to_element
 from opdsl.runtime import (
@@ -132,6 +123,13 @@ def masked_select_kernel(self, mask):
     return made
 
 
+@masked_select.derivative("self")
+def masked_select_derivative(grad, self, mask):
+    shape = broadcast(self.shape, mask.shape)
+    spread = zeros(shape, dtype=grad.dtype, device=grad.device).masked_scatter(mask, grad)
+    return sum_to(spread, self.shape)
+
+
 @masked_select.out_variant(tags="dynamic_output_shape")
 def masked_select_out(
     self: Tensor, mask: Tensor, *, out: Tensor[Alias("a", write=True)]
@@ -227,6 +225,14 @@ def masked_fill_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
+def kept_derivative(grad, self, mask):  # type: ignore[no-untyped-def]
+    """The gradient of what a mask does not hold for."""
+    return sum_to(grad.masked_fill(mask, 0), self.shape)
+
+
+masked_fill.derivative("self")(kept_derivative)
+
+
 @masked_fill.overload("Tensor", variants="function, method", device_check="NoCheck")
 def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """``self`` with a zero-dim tensor where a mask holds."""
@@ -236,6 +242,14 @@ def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 @masked_fill_tensor.kernel("CompositeExplicitAutograd")
 def masked_fill_tensor_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
+
+
+masked_fill_tensor.derivative("self")(kept_derivative)
+
+
+@masked_fill_tensor.derivative("value")
+def masked_fill_value_derivative(grad, mask):
+    return grad.masked_fill(mask.logical_not(), 0).sum()
 
 
 def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
@@ -282,3 +296,12 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @masked_scatter.kernel("CompositeExplicitAutograd")
 def masked_scatter_functional_kernel(self, mask, source):
     return broadcast_copy(self, mask).masked_scatter_(mask, source)
+
+
+masked_scatter.derivative("self")(kept_derivative)
+
+
+@masked_scatter.derivative("source")
+def masked_scatter_source_derivative(grad, mask, source):
+    taken = grad.masked_select(mask)
+    return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy
 
+from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
 from opdsl.aten.positions import BOTH
 from opdsl.aten.slicing import narrow
@@ -35,6 +36,11 @@ def flip_kernel(self, dims):
         strides = tuple(-stride if dim in flipped else stride for dim, stride in enumerate(self.strides))
         gather(made, source, strides, [])
     return made
+
+
+@flip.derivative("self")
+def flip_derivative(grad, dims):
+    return grad.flip(dims)
 
 
 @op("aten::fliplr", variants="function, method")
@@ -74,6 +80,11 @@ def roll_kernel(self, shifts, dims):
     return self
 
 
+@roll.derivative("self")
+def roll_derivative(grad, shifts, dims):
+    return grad.roll(tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
+
+
 def rolled(tensor: Tensor, shift: int, dim: int) -> Tensor:
     """The elements of one dimension moved on.
 
@@ -110,6 +121,11 @@ def rot90_kernel(self, k, dims):
     return self.flip((second,) if turns == 1 else (first,)).transpose_(first, second)
 
 
+@rot90.derivative("self")
+def rot90_derivative(grad, k, dims):
+    return grad.rot90(-k, dims)
+
+
 # -------------------------------------------------------------------------------------------------------------- repeat
 
 
@@ -133,6 +149,16 @@ def repeat_kernel(self, repeats):
         once = tuple(each for size in sizes for each in (1, size))
         copy_(made.view(tiles), self.reshape(once))
     return made
+
+
+@repeat.derivative("self")
+def repeat_derivative(grad, self, repeats):
+    sizes = (*(1,) * (len(repeats) - self.ndim), *self.shape)
+    if 0 in repeats:
+        return zeros(self.shape, dtype=self.dtype, device=self.device)
+    tiles = grad.reshape(tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair))
+    summed = tiles.sum(tuple(range(0, tiles.ndim, 2))) if tiles.ndim else tiles
+    return summed.reshape(self.shape)
 
 
 @op("aten::tile", variants="function, method")

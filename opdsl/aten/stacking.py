@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
+from opdsl.aten.splitting import unbind
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
@@ -42,6 +43,11 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
 @stack.kernel("CompositeExplicitAutograd")
 def stack_kernel(tensors, dim):
     return cat(*unsqueezed(tensors, dim))
+
+
+@stack.derivative("tensors")
+def stack_derivative(grad, dim):
+    return list(unbind(grad, dim))
 
 
 @stack.out_variant()
@@ -209,6 +215,16 @@ def block_diag_kernel(tensors):
         copy_(made.narrow(0, row, height).narrow(1, column, width), each)
         row, column = row + height, column + width
     return made
+
+
+@block_diag_list.derivative("tensors")
+def block_diag_derivative(grad, tensors):
+    gradients, row, column = [], 0, 0
+    for each in tensors:
+        height, width = with_dimensions(each, 2).shape
+        gradients.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(each.shape))
+        row, column = row + height, column + width
+    return gradients
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -57,6 +57,11 @@ def tril_cpu(self, diagonal, out):
     keep(self, beyond_diagonal(self) <= diagonal, out)
 
 
+@tril.derivative("self")
+def tril_derivative(grad, diagonal):
+    return grad.tril(diagonal)
+
+
 @op("aten::triu", variants="method, function", inplace=Inplace(variants="method"), out=True)
 def triu(self: Tensor, diagonal: SymInt = 0) -> Tensor:
     """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
@@ -71,6 +76,11 @@ def triu_meta(ctx, self, diagonal):
 @triu.out_kernel("CPU", compiled=False, alias_safe=True)
 def triu_cpu(self, diagonal, out):
     keep(self, beyond_diagonal(self) >= diagonal, out)
+
+
+@triu.derivative("self")
+def triu_derivative(grad, diagonal):
+    return grad.triu(diagonal)
 
 
 def triangle_indices(
@@ -155,6 +165,11 @@ def diag_embed_kernel(self, offset, dim1, dim2):
     return made
 
 
+@diag_embed.derivative("self")
+def diag_embed_derivative(grad, offset, dim1, dim2):
+    return grad.diagonal(offset, dim1, dim2)
+
+
 @op("aten::diag", variants="method, function")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
@@ -188,3 +203,9 @@ def trace_kernel(self):
     if self.dtype is bool_:
         raise UnsupportedDTypeError("\"trace\" not implemented for 'Bool'")
     return self.diagonal().sum()
+
+
+@trace.derivative("self")
+def trace_derivative(grad, self):
+    rows, columns = self.shape
+    return where(beyond_diagonal(self) == 0, grad.expand((rows, columns)), 0)

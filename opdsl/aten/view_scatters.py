@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from opdsl.aten.likes import zeros_like
 from opdsl.aten.slicing import slice_tensor
 from opdsl.declare import op
 from opdsl.kernels import check, clone, copy_, fill_, new_tensor
@@ -61,6 +62,16 @@ def slice_scatter_kernel(self, src, dim, start, end, step):
     return scattered(self, src, lambda made: slice_tensor(made, dim, start, end, step))
 
 
+@slice_scatter.derivative("self")
+def slice_scatter_derivative(grad, src, dim, start, end, step):
+    return grad.slice_scatter(zeros_like(src), dim, start, end, step)
+
+
+@slice_scatter.derivative("src")
+def slice_scatter_src_derivative(grad, dim, start, end, step):
+    return slice_tensor(grad, dim, start, end, step)
+
+
 @op(
     "aten::select_scatter",
     variants="function, method",
@@ -79,6 +90,16 @@ def select_scatter_kernel(self, src, dim, index):
     return scattered(self, src, lambda made: made.select(dim, index))
 
 
+@select_scatter.derivative("self")
+def select_scatter_derivative(grad, src, dim, index):
+    return grad.select_scatter(zeros_like(src), dim, index)
+
+
+@select_scatter.derivative("src")
+def select_scatter_src_derivative(grad, dim, index):
+    return grad.select(dim, index)
+
+
 @op("aten::diagonal_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
 def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """``self`` with a diagonal replaced."""
@@ -88,6 +109,16 @@ def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, 
 @diagonal_scatter.kernel("CompositeExplicitAutogradNonFunctional")
 def diagonal_scatter_kernel(self, src, offset, dim1, dim2):
     return scattered(self, src, lambda made: made.diagonal(offset, dim1, dim2))
+
+
+@diagonal_scatter.derivative("self")
+def diagonal_scatter_derivative(grad, src, offset, dim1, dim2):
+    return grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2)
+
+
+@diagonal_scatter.derivative("src")
+def diagonal_scatter_src_derivative(grad, offset, dim1, dim2):
+    return grad.diagonal(offset, dim1, dim2)
 
 
 @op("aten::as_strided_scatter", variants="function, method", device_check="NoCheck", device_guard=False, out=True)
@@ -144,3 +175,8 @@ def constant_pad_kernel(self, pad, value):
         inside = inside.narrow(dim, first, last - first)
     copy_(inside, source)
     return made
+
+
+@constant_pad_nd.derivative("self")
+def constant_pad_derivative(grad, pad):
+    return constant_pad_nd(grad, tuple(-each for each in pad), 0)
