@@ -1,0 +1,126 @@
+"""What a scalar function may say of an operator: dtypes, numbers that promote, divisors, outputs, values of numbers."""
+
+# mypy: disable-error-code="empty-body, no-untyped-def"
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+import opdsl
+from opdsl import Library, Scalar, Tensor
+from opdsl.errors import DivisionError, DTypeError, KernelSignatureError, NumberError, UnsupportedDTypeError
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    with Library("options") as library:
+        yield library
+
+
+def test_functions_are_chosen_by_dtype(lib: Library) -> None:
+    @lib.op
+    def kind(self: Tensor) -> Tensor: ...
+
+    @kind.pointwise(dtypes="float64")
+    def kind_double(self):
+        return self * 0 + 64
+
+    @kind.pointwise(dtypes=("floating", "integer"))
+    def kind_other(self):
+        return self * 0 + 1
+
+    assert kind(opdsl.tensor([5.0], dtype=opdsl.float64)).tolist() == [64.0]
+    assert kind(opdsl.tensor([5.0])).tolist() == [1.0]
+    assert kind(opdsl.tensor([5])).tolist() == [1]
+    with pytest.raises(UnsupportedDTypeError, match="not implemented for 'Bool'"):
+        kind(opdsl.tensor([True]))
+
+
+def test_an_unknown_dtype_is_refused(lib: Library) -> None:
+    @lib.op
+    def same(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match="'real' is neither a dtype nor one of bool, integer"):
+
+        @same.pointwise(dtypes="real")
+        def same_scalar_function(self):
+            return self
+
+
+def test_a_promoting_number_has_to_fit(lib: Library) -> None:
+    @lib.op
+    def least(self: Tensor, bound: Scalar) -> Tensor: ...
+
+    @least.pointwise(promoting="bound")
+    def least_scalar_function(self, bound):
+        return min(self, bound)
+
+    small = opdsl.tensor([100], dtype=opdsl.int8)
+    assert least(small, 2.5).dtype is opdsl.float32
+    for _ in range(2):
+        assert least(small, 7).tolist() == [7]
+        with pytest.raises(NumberError):
+            least(small, 300)
+
+
+def test_a_divisor_is_looked_at_where_it_is_an_integer(lib: Library) -> None:
+    @lib.op(inplace=True)
+    def rest(self: Tensor, divisor: Tensor) -> Tensor: ...
+
+    @rest.pointwise(nonzero="divisor")
+    def rest_scalar_function(self, divisor):
+        return self % divisor
+
+    x, zeros = opdsl.tensor([5, 7]), opdsl.tensor([2, 0])
+    for _ in range(2):
+        with pytest.raises(DivisionError, match="ZeroDivisionError"):
+            rest.variants["inplace"](x, zeros)
+    assert x.tolist() == [5, 7]
+    assert math.isnan(rest(opdsl.tensor(5.0), opdsl.tensor(0.0)).item())
+
+
+def test_an_output_may_have_what_cast_says(lib: Library) -> None:
+    @lib.op(out=True)
+    def positive(self: Tensor) -> Tensor: ...
+
+    @positive.pointwise(promote="bool", cast="same")
+    def positive_scalar_function(self):
+        return self > 0
+
+    with pytest.raises(DTypeError):
+        positive(opdsl.tensor([1.0]), out=opdsl.empty(1))
+    with pytest.raises(KernelSignatureError, match="cast='none' is none of same, safe, any"):
+        positive.pointwise(promote="bool", cast="none", when={"self": 1})(positive_scalar_function)
+
+
+def test_functions_are_chosen_by_the_value_of_a_number(lib: Library) -> None:
+    @lib.op
+    def named(self: Tensor, number: Scalar) -> Tensor: ...
+
+    @named.pointwise(when={"number": 2})
+    def named_two(self):
+        return self * 0 - 1
+
+    @named.pointwise
+    def named_other(self, number):
+        return self * 0 + number
+
+    x = opdsl.tensor([1, 1])
+    for _ in range(3):  # from the slow road, then from a plan for each number
+        assert [named(x, number).tolist()[0] for number in (2, 3, 2, 4)] == [-1, 3, -1, 4]
+
+
+def test_a_function_may_take_the_value_that_chooses_it(lib: Library) -> None:
+    @lib.op
+    def shifted(self: Tensor, by: Scalar | None = None) -> Tensor: ...
+
+    def shifted_scalar_function(self, by):
+        return self if by is None else self + by
+
+    shifted.pointwise(when={"by": None})(shifted_scalar_function)
+    shifted.pointwise(shifted_scalar_function)
+    assert shifted(opdsl.tensor([1])).tolist() == [1]
+    assert shifted(opdsl.tensor([1]), 2).tolist() == [3]
