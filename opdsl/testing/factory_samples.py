@@ -78,10 +78,6 @@ def _with_output(samples: Samples, *, outputs: Callable[[Maker], Tensor]) -> Sam
     return made
 
 
-def _of_a_kind(make: Maker) -> Tensor:
-    return make(0)
-
-
 def _complex_or_real(make: Maker) -> Tensor:
     return make(0, dtype=complex64 if not make.dtype.is_complex else make.dtype.to_real())
 
@@ -101,7 +97,6 @@ def _copies() -> Iterator[tuple[str, Samples]]:
         if samples is not None:
             base, _, overload = name.partition(".")
             yield f"aten::{base}_copy.{overload}".rstrip("."), samples
-            yield f"aten::{base}_copy.{overload}_out".replace("._", "."), _with_output(samples, outputs=_of_a_kind)
 
 
 TABLE: dict[str, Samples] = {
@@ -109,14 +104,11 @@ TABLE: dict[str, Samples] = {
     "aten::empty_permuted": _permuted,
     "aten::arange.start_out": _ranges,
     "aten::random_.from": _between,
-    "aten::random.from": _between,
-    "aten::random.from_out": _with_output(_between, outputs=_of_a_kind),
     "aten::randint.low": _between_sizes,
     "aten::randint.low_out": _between_outputs,
     "aten::randint.low_generator": _between_generators,
     "aten::randint.low_generator_out": _between_generator_outputs,
     "aten::randint_like.low_dtype": _between,
-    "aten::randint_like.low_dtype_out": _with_output(_between, outputs=_of_a_kind),
     "aten::normal.Tensor_float_out": _around,
     "aten::bernoulli_.Tensor": _probabilities,
     "aten::multinomial": _weights,
@@ -139,13 +131,7 @@ def _with_generator(samples: Samples) -> Samples:
 
 
 TABLE["aten::randint_like.low_generator_dtype"] = _with_generator(_between)
-TABLE["aten::randint_like.low_generator_dtype_out"] = _with_generator(_with_output(_between, outputs=_of_a_kind))
 
 
-def _permuted_into(make: Maker) -> Iterator[Sample]:
-    yield Sample((2, 3, 4), (2, 0, 1), out=make(0))
-
-
-TABLE["aten::empty_permuted.out"] = _permuted_into
 TABLE["aten::view_as_real_copy.out"] = _with_output(VIEWS["aten::view_as_real"], outputs=lambda make: make(0))
 TABLE["aten::view_as_complex_copy.out"] = _with_output(VIEWS["aten::view_as_complex"], outputs=_complex_or_real)

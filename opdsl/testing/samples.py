@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opdsl.dispatch import Operator
+from opdsl.dispatch import Operator, registry
 from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
+from opdsl.native.generated import GENERATED
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.schema import Argument, ListType, OptionalType
 from opdsl.testing import aten_samples, factory_samples, index_samples, placing_samples, view_samples
@@ -30,6 +31,8 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
     """
     make = Maker(dtype)
     known = TABLE.get(operator.name) or _with_output(operator)
+    if known is None and GENERATED in operator.tags:
+        return _of_base(operator, make)
     return known(make) if known else from_schema(operator, make)
 
 
@@ -47,6 +50,21 @@ def _with_output(operator: Operator) -> Callable[[Maker], Iterator[Sample]] | No
             yield Sample(*each.given, **{**each.named, out: make(0)})
 
     return make_samples
+
+
+def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
+    """Samples of a generated operator: those of what it is generated from, with an output where it takes one."""
+    signature = operator.schema.signature()
+    for base in registry:
+        known = TABLE.get(base.name)
+        if known is not None and GENERATED not in base.tags and base.schema.signature() == signature:
+            taken = {each.python_name for each in operator.schema.arguments}
+            for each in known(make):
+                named = {name: value for name, value in each.named.items() if name in taken}
+                outs = tuple(make(0) for _ in operator.schema.out)
+                yield Sample(*each.given, **named, **({"out": outs[0] if len(outs) == 1 else outs} if outs else {}))
+            return
+    yield from from_schema(operator, make)
 
 
 # Shapes of the tensor arguments; the last ones are for operators that broadcast.
