@@ -52,8 +52,21 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "resize_": lambda self, *given, **named: self.clone().resize_(*given, **named),
     "resize_as_": lambda self, *given, **named: self.clone().resize_as_(*given, **named),
     "dropout": lambda self, p=0.5, training=True: opdsl.dropout(self, p, training),
+    # op_db calls the methods that fill a tensor.
+    "cauchy": lambda self, *given, **named: self.cauchy_(*given, **named),
+    "exponential": lambda self, *given, **named: self.exponential_(*given, **named),
+    "geometric": lambda self, *given, **named: self.geometric_(*given, **named),
+    "log_normal": lambda self, *given, **named: self.log_normal_(*given, **named),
+    "uniform": lambda self, *given, **named: self.uniform_(*given, **named),
     "alpha_dropout": lambda self, p=0.5, training=False: opdsl.alpha_dropout(self, p, training),
     "feature_alpha_dropout": lambda self, p=0.5, training=False: opdsl.feature_alpha_dropout(self, p, training),
+}
+
+# The in-place forms of dropout, whose Python functions have defaults and another name for `train`.
+DROPPING: dict[str, Callable[..., Any]] = {
+    "dropout": lambda self, p=0.5, training=True: opdsl.dropout_(self, p, training),
+    "alpha_dropout": lambda self, p=0.5, training=False: opdsl.alpha_dropout_(self, p, training),
+    "feature_alpha_dropout": lambda self, p=0.5, training=False: opdsl.feature_alpha_dropout_(self, p, training),
 }
 
 # Dtypes that we do not have.
@@ -272,6 +285,8 @@ def test_in_place(info: Any, dtype: torch.dtype) -> None:
 def _inplace(info: Any) -> Callable[..., Any]:
     """Our method; of a function of ``nn.functional``, which has an argument ``inplace``, our function."""
     name = getattr(info.inplace_variant, "__name__", "<lambda>")
+    if our_name(info) in DROPPING:
+        return DROPPING[our_name(info)]
     return getattr(opdsl.Tensor, name) if name != "<lambda>" else getattr(opdsl.ops.aten, f"{our_name(info)}_")
 
 
