@@ -59,6 +59,7 @@ TOPICS = (
     "aliases",
     "joining",
     "stacking",
+    "comparing",
     "view_scatters",
     "ranges",
     "rearranging",

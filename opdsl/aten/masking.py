@@ -225,7 +225,7 @@ def masked_fill_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
-def kept_derivative(grad, self, mask):  # type: ignore[no-untyped-def]
+def kept_derivative(grad, self, mask):
     """The gradient of what a mask does not hold for."""
     return sum_to(grad.masked_fill(mask, 0), self.shape)
 

@@ -14,7 +14,7 @@ from opdsl.testing.sample import Sample
 
 # Tags of operators whose results' shapes depend on elements, and operators that PyTorch does not tag.
 _DYNAMIC = frozenset(("dynamic_output_shape", "data_dependent_output"))
-_UNTAGGED = frozenset(("aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"))
+_UNTAGGED = frozenset(("aten::is_nonzero", "aten::narrow.Tensor", "aten::tensor_split.tensor_indices_or_sections"))
 
 
 class Subject:

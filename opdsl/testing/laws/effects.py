@@ -14,7 +14,7 @@ from opdsl.testing.subject import Subject
 _SILENT = frozenset(
     ("aten::_unsafe_view", "aten::broadcast_tensors", "aten::unsafe_split", "aten::unsafe_split_with_sizes")
 )
-_SILENT |= {f"aten::atleast_{count}d" for count in (1, 2, 3)}
+_SILENT |= {"aten::type_as", *(f"aten::atleast_{count}d" for count in (1, 2, 3))}
 _TAGGED = "maybe_aliasing_or_mutating"
 
 
