@@ -100,6 +100,7 @@ from opdsl.schema.vocabulary import (
 
 if TYPE_CHECKING:
     from opdsl import native as native
+    from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import tensor as tensor
     from opdsl.backends.cpu.cache import set_kernel_cache as set_kernel_cache
     from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
@@ -174,6 +175,7 @@ _BY_HAND = {
     "get_num_threads": "opdsl.backends.cpu.pool",
     "nonzero": "opdsl.aten.masking",
     "set_num_threads": "opdsl.backends.cpu.pool",
+    "as_tensor": "opdsl.aten.construction",
     "tensor": "opdsl.aten.construction",
 }
 

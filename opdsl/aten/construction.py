@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy
+
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import Device, DType, Tensor, interchange
+from opdsl.runtime import Device, DType, Tensor, cpu, from_numpy, interchange
 
 
 def tensor(
@@ -29,3 +31,28 @@ def tensor(
     """
     made = interchange.tensor(data, dtype, device, default_dtype=get_default_dtype())
     return made.requires_grad_() if requires_grad else made
+
+
+def as_tensor(data: object, dtype: DType | None = None, device: Device | str | None = None) -> Tensor:
+    """A tensor of the data, without a copy where that can be.
+
+    Args:
+        data: as of ``tensor``. A tensor is returned itself, the memory of a NumPy array is shared.
+        dtype, device: of the result; with others than the data's it is a copy.
+
+    Raises:
+        ConversionError: lists of unequal length, or elements that are no numbers.
+
+    >>> import numpy, opdsl
+    >>> array = numpy.zeros(2)
+    >>> opdsl.as_tensor(array).add_(1), array.tolist()
+    (tensor([1., 1.], dtype=opdsl.float64), [1.0, 1.0])
+    """
+    place = cpu if device is None else Device(device) if isinstance(device, str) else device
+    if isinstance(data, Tensor) and (device is None or data.device is place):
+        made = data
+    elif isinstance(data, numpy.ndarray) and place is cpu:
+        made = from_numpy(data)
+    else:
+        return tensor(data, dtype=dtype, device=device)
+    return made if dtype in (None, made.dtype) else tensor(data, dtype=dtype)

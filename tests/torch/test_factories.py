@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -74,6 +75,19 @@ def test_a_leaf_that_requires_gradients(name: str) -> None:
         assert make(2, requires_grad=wanted).requires_grad is wanted
         assert make((2,), dtype=opdsl.float64, requires_grad=wanted).requires_grad is wanted
     agree_or_fail(lambda lib: getattr(lib, name)(2, dtype=lib.int64, requires_grad=True))
+
+
+def test_as_tensor_shares_what_it_can() -> None:
+    array = numpy.zeros(3, dtype=numpy.float32)
+    for lib in (torch, opdsl):
+        one = lib.as_tensor(array)
+        assert lib.as_tensor(one) is one
+        assert lib.as_tensor(one, dtype=lib.float64) is not one
+        before = array.tolist()
+        one.add_(1)
+        assert array.tolist() == [each + 1 for each in before]
+    agree_or_fail(lambda lib: lib.as_tensor([[1, 2.5], [3, 4]]))
+    agree_or_fail(lambda lib: lib.as_tensor([[1], [3, 4]]))
 
 
 def test_a_zero_dim_tensor_is_a_fill_value() -> None:
