@@ -45,6 +45,9 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "embedding": lambda weight, indices, **named: opdsl.embedding(
         weight, indices, **{name: named[name] for name in ("scale_grad_by_freq", "sparse") if name in named}
     ),
+    "norm": lambda self, p=2, dim=None, keepdim=False, **named: opdsl.norm(
+        self, p, () if dim is None else dim, keepdim, **named
+    ),
     # op_db puts `self` first.
     "where": lambda self, condition, other, **named: opdsl.where(condition, self, other, **named),
     # op_db calls in-place operators on copies.
