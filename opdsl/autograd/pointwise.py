@@ -15,6 +15,7 @@ from opdsl.autograd.derivative import Formula
 from opdsl.dispatch import DispatchKey, Operator, Registry
 from opdsl.errors import ScalarFunctionError
 from opdsl.kernels.pointwise import PointwiseDefinition
+from opdsl.runtime.dtype import Category
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
@@ -90,6 +91,8 @@ class PointwiseDerivative:
         """For each scalar function its derivative; its own parameter names are those of the schema."""
         found = []
         for formula in self.definition.formulas:
+            if formula.dtypes is not None and all(dtype.category < Category.FLOAT for dtype in formula.dtypes):
+                continue  # integers have no gradients
             names = [self.definition.parameters[at].name for at in formula.places]
             renamed = dict(zip(names, formula.function.parameters, strict=True))
             present = [renamed[name] for name in wanted if name in renamed]
@@ -160,7 +163,8 @@ class PointwiseDerivative:
         )
         exempt = [own[at] for at in formula.configuration.exempt if own[at] in taken]
         wrapped = [parameters[at].name for at in formula.wrapped if parameters[at].name in taken]
-        definition.add(widened, keep=exempt, wrapped=wrapped, when=formula.when)
+        dtypes = sorted(dtype.name for dtype in formula.dtypes or ())
+        definition.add(widened, keep=exempt, wrapped=wrapped, when=formula.when, dtypes=dtypes)
 
 
 def _passes(derivative: PointwiseDerivative, each: Differentiated, name: str, wanted: Sequence[str]) -> bool:

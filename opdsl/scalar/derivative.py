@@ -144,6 +144,12 @@ class _Builder:
         """``-value``"""
         return self.add("negative", value)
 
+    def complex(self, real: int, imaginary: int) -> int:
+        """A complex number of real parts; where numbers are real, its real part."""
+        # Gradients of real parts arrive as complex numbers beside complex operands.
+        parts = [self.add("real", each) for each in (real, imaginary)]
+        return self.add("complex", *parts) if self.is_complex else real
+
     def conjugate(self, value: int) -> int:
         """The conjugate, where numbers are complex."""
         return self.add("conjugate", value) if self.is_complex and self.value(value) is None else value
@@ -399,6 +405,9 @@ _RULES: Final[dict[str, Rule]] = {
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
     "rounded": lambda b, gradient, arguments, result: (gradient,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
+    "real": lambda b, gradient, arguments, result: (b.complex(gradient, b.number(0)),),
+    "imag": lambda b, gradient, arguments, result: (b.complex(b.number(0), gradient),),
+    "complex": lambda b, gradient, arguments, result: (b.add("real", gradient), b.add("imag", gradient)),
     "maximum": _extremum("less"),
     "minimum": _extremum("greater"),
     "select": _choice,

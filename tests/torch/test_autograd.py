@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import opdsl
-from tests.torch.twins import assert_agree, theirs
+from tests.torch.twins import assert_agree, of, theirs
 
 Program = Callable[..., Any]
 
@@ -348,3 +348,19 @@ def test_a_declared_derivative_wins_over_a_derived_one() -> None:
 def test_nothing_is_recorded_for_tensors_that_need_none() -> None:
     x = opdsl.ones(2)
     assert (x * x).grad_fn is None
+
+
+CHOSEN = [(name, torch.float64) for name in ("angle", "erfinv", "nan_to_num")]
+CHOSEN += [(name, torch.complex128) for name in ("angle", "sgn")]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CHOSEN, ids=str)
+def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -> None:
+    """Each dtype has the derivative of its own scalar function."""
+    values = [0.3 + 0.5j, -0.6 - 0.2j, 0.45 - 1j] if dtype.is_complex else [0.3, -0.6, 0.45]
+    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    x = torch.tensor(values, dtype=dtype, requires_grad=True)
+    ours = of(x.detach()).requires_grad_(True)
+    (getattr(torch, name)(x) * weights).abs().sum().backward()
+    (getattr(opdsl, name)(ours) * of(weights)).abs().sum().backward()
+    torch.testing.assert_close(theirs(ours.grad), x.grad)
