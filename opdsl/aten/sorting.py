@@ -238,9 +238,10 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
         raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
-    found = nth_place(key_rows(self, place), k - 1)
     indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
-    copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))
+    if self.device.type != "meta":
+        found = nth_place(key_rows(self, place), k - 1)
+        copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))
     return Ordered(self.gather(place, indices), indices)
 
 
@@ -266,7 +267,7 @@ def kthvalue_out(
     ...
 
 
-@kthvalue_out.kernel("CPU")
+@kthvalue_out.kernel("CPU", "Meta")
 def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
     check(values.dtype is self.dtype, "output values must be of same type as input")
     check(indices.dtype is int64, "output indices must be of scalar type Long")

@@ -1,0 +1,107 @@
+"""Samples of aten's operators on rows, products and tables of rows, whose shapes have to fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.runtime import int64
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+
+
+def _layer_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), (4,), make(4), make(4), 1e-5)
+    yield Sample(make.transposed(2, 3, 4), (3, 4), None, make(3, 4), 1e-5)
+
+
+def _layer_norm_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4), (4,), make(3, 1), make(3, 1), make(4), make(4), (True, True, True))
+
+
+def _input_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4), make(3, 1), make(3, 1), make(4), 1)
+    yield Sample(make(2, 3, 4), make.transposed(2, 3, 4), make(2, 1, 1), make(2, 1, 1), None, 2)
+
+
+def _rms_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), (4,), make(4), 1e-5)
+    yield Sample(make.transposed(2, 3, 4), (3, 4), None, None)
+
+
+def _added_products(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 5), make(3, 4), make(4, 5))
+    yield Sample(make(3, 5), make.transposed(3, 4), make.strided(4, 5), beta=2, alpha=3)
+
+
+def _added_batches(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 5), make(2, 3, 4), make(2, 4, 5))
+    yield Sample(make(2, 3, 5), make.transposed(2, 3, 4), make(2, 4, 5), beta=0, alpha=2)
+
+
+def _sums_of_batches(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 5), make(2, 3, 4), make(2, 4, 5))
+
+
+def _added_vectors(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3), make(3, 4), make(4))
+    yield Sample(make(3), make.transposed(3, 4), make(4), beta=2, alpha=3)
+
+
+def _tables(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(5, 3), _numbers(make, 2, 4))
+    yield Sample(make.transposed(5, 3), _numbers(make, 2))
+
+
+def _table_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), _numbers(make, 2, 4), 5, -1, False)
+    yield Sample(make(2, 3), _numbers(make, 2), 5, 1, True)
+
+
+def _numbers(make: Maker, *shape: int) -> object:
+    """Numbers of rows."""
+    return make(*shape, dtype=int64) * 0 + 2
+
+
+def _selections(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 2)
+    yield Sample(make.transposed(3, 4), 1, 0, True)
+
+
+def _selections_into(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 2, out=(make(3), make(3, dtype=int64)))
+
+
+def _first_keys(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 40, dtype=int64), 4, True)
+    yield Sample(make(3, 400, dtype=int64), 2, False)
+
+
+def _nth_keys(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 40, dtype=int64), 4)
+
+
+def _keys(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 40, dtype=int64))
+
+
+TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::native_layer_norm": _layer_norms,
+    "aten::layer_norm": _layer_norms,
+    "aten::rms_norm": _rms_norms,
+    "aten::native_layer_norm_backward": _layer_norm_gradients,
+    "opdsl::layer_norm_input_gradient": _input_gradients,
+    "aten::_fused_rms_norm": _rms_norms,
+    "aten::addmm": _added_products,
+    "aten::baddbmm": _added_batches,
+    "aten::addbmm": _sums_of_batches,
+    "aten::addbmm_": _sums_of_batches,
+    "aten::addmv": _added_vectors,
+    "aten::embedding": _tables,
+    "aten::embedding_dense_backward": _table_gradients,
+    "aten::kthvalue": _selections,
+    "aten::kthvalue.values": _selections_into,
+    "opdsl::first_places": _first_keys,
+    "opdsl::nth_place": _nth_keys,
+    "opdsl::sorted_places": _keys,
+}
+"""By an operator's name; one without an overload stands for the empty overload alone."""
