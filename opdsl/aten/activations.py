@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from opdsl.aten.bounds import between
 from opdsl.aten.checks import category_of, is_boolean, real
+from opdsl.aten.comparison import where
 from opdsl.aten.entries import CORE_UNARY
 from opdsl.aten.factories import empty
 from opdsl.declare import Inplace, Out, op
@@ -107,6 +108,12 @@ def relu_meta(ctx, self):
 @relu.pointwise
 def relu_scalar_function(self):
     return max(0, self)
+
+
+# At 0 nothing passes, as in PyTorch.
+@relu.derivative("self")
+def relu_derivative(grad, result):
+    return where(result > 0, grad, 0.0)
 
 
 @op("aten::leaky_relu", **CORE_ACTIVATION)

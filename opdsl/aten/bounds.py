@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl.aten.comparison import where
 from opdsl.aten.entries import CORE_UNARY, UNARY
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
@@ -111,6 +112,18 @@ clamp.pointwise(promoting="min", dtypes=ORDERED, when={"max": None})(lower)
 clamp.pointwise(promoting=("min", "max"), dtypes=ORDERED)(between)
 
 
+def within(self: Tensor, min: Any, max: Any) -> Tensor:
+    """Whether elements are between bounds; the bounds themselves are."""
+    inside = self == self if min is None else self >= min
+    return inside if max is None else inside.logical_and(self <= max)
+
+
+# At a bound all of the gradient passes, as in PyTorch.
+@clamp.derivative("self")
+def clamp_derivative(grad, self, min, max):
+    return where(within(self, min, max), grad, 0.0)
+
+
 @clamp.overload("Tensor", **{**BOUNDED, "tags": ("core", "pointwise")})
 def clamp_tensors(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Every element, or the bound that it lies beyond, each its own."""
@@ -123,6 +136,23 @@ clamp_tensors.pointwise(dtypes=ORDERED, when={"max": None})(lower)
 clamp_tensors.pointwise(dtypes=ORDERED)(between)
 
 
+@clamp_tensors.derivative("self")
+def clamp_tensors_derivative(grad, self, min, max):
+    return where(within(self, min, max), grad, 0.0)
+
+
+@clamp_tensors.derivative("min")
+def clamp_tensors_min_derivative(grad, self, min, max):
+    below = self < min
+    return where(below if max is None else below.logical_and(min < max), grad, 0.0)
+
+
+@clamp_tensors.derivative("max")
+def clamp_tensors_max_derivative(grad, self, min, max):
+    above = self > max
+    return where(above if min is None else above.logical_or(max < min), grad, 0.0)
+
+
 @op("aten::clamp_min", **UNARY)
 def clamp_min(self: Tensor, min: Scalar) -> Tensor:
     """Every element, or the bound where that is larger."""
@@ -130,6 +160,11 @@ def clamp_min(self: Tensor, min: Scalar) -> Tensor:
 
 
 clamp_min.pointwise(promoting="min", dtypes=ORDERED)(lower)
+
+
+@clamp_min.derivative("self")
+def clamp_min_derivative(grad, self, min):
+    return where(self >= min, grad, 0.0)
 
 
 @clamp_min.overload("Tensor", **BOUNDED)
@@ -148,6 +183,11 @@ def clamp_max(self: Tensor, max: Scalar) -> Tensor:
 
 
 clamp_max.pointwise(promoting="max", dtypes=ORDERED)(upper)
+
+
+@clamp_max.derivative("self")
+def clamp_max_derivative(grad, self, max):
+    return where(self <= max, grad, 0.0)
 
 
 @clamp_max.overload("Tensor", **BOUNDED)

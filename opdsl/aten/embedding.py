@@ -38,6 +38,11 @@ def embedding_kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     return rows.view((*indices.shape, weight.shape[1]))
 
 
+@embedding.derivative("weight")
+def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq):
+    return embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
+
+
 @op("aten::embedding_dense_backward", tags="core", autogen="embedding_dense_backward.out")
 def embedding_dense_backward(
     grad_output: Tensor, indices: Tensor, num_weights: SymInt, padding_idx: SymInt, scale_grad_by_freq: bool
@@ -58,3 +63,9 @@ def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_i
         times = numbers.new_zeros((num_weights,)).index_add(0, numbers, ones)
         grads = grads / times.index_select(0, numbers).unsqueeze(1).to(grads.dtype)
     return grad_output.new_zeros((num_weights, grads.shape[1])).index_add(0, numbers, grads)
+
+
+@embedding_dense_backward.derivative("grad_output")
+def embedding_dense_backward_derivative(grad, indices, padding_idx):
+    rows = grad.index_select(0, indices.reshape((-1,))).view((*indices.shape, grad.shape[-1]))
+    return rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0) if padding_idx >= 0 else rows

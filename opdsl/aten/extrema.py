@@ -6,6 +6,7 @@ import math
 from typing import Annotated, NamedTuple
 
 from opdsl.aten.bounds import maximum, minimum
+from opdsl.aten.reductions import restore_dims
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
@@ -63,6 +64,20 @@ def amax(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = Fa
 amax.reduction(init=-math.inf, needs_elements=True)(larger)
 
 
+@amax.derivative("self")
+def extremum_derivative(grad, self, result, dim, keepdim):
+    return shared_among_equals(grad, self, result, dim, keepdim)
+
+
+def shared_among_equals(
+    grad: Tensor, self: Tensor, result: Tensor, dim: tuple[int, ...] | None, keepdim: bool
+) -> Tensor:
+    """The gradient of an extremum, in equal parts to all elements that are it."""
+    spread, wanted = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    hits = (self == wanted).to(grad.dtype)
+    return hits * (spread / hits.sum(dim or None, True))
+
+
 @op("aten::amin", variants="function, method", tags=("core", "reduction"), out=True)
 def amin(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = False) -> Tensor:
     """The smallest element along dimensions, along all for none given; NaN where there is one."""
@@ -70,6 +85,9 @@ def amin(self: Tensor, dim: Annotated[IntList, Size(1)] = (), keepdim: bool = Fa
 
 
 amin.reduction(init=math.inf, needs_elements=True)(smaller)
+
+
+amin.derivative("self")(extremum_derivative)
 
 
 # ------------------------------------------------------------------------------------------------------------- aminmax
@@ -101,6 +119,15 @@ def twice(x):
 @aminmax.reduction(init=(math.inf, -math.inf), lift=twice, accumulators=("value", "value"), needs_elements=True)
 def aminmax_combine(a, b, c, d):
     return min(a, c), max(b, d)
+
+
+@aminmax.derivative("self")
+def aminmax_derivative(grads, self, min, max, dim, keepdim):
+    dims = None if dim is None else (dim,)
+    smallest, largest = (
+        shared_among_equals(grad, self, each, dims, keepdim) for grad, each in zip(grads, (min, max), strict=True)
+    )
+    return smallest + largest
 
 
 # ------------------------------------------------------------------------------------------------------ argmax, argmin
@@ -207,6 +234,12 @@ max_dim.reduction(
 )(first_larger)
 
 
+@max_dim.derivative("self")
+def selected_derivative(grad, self, indices, dim, keepdim):
+    spread, places = (restore_dims(each, self.ndim, (dim,), keepdim) for each in (grad, indices))
+    return grad.new_zeros(self.shape).scatter(dim, places, spread)
+
+
 @max_dim.overload(
     "",
     variants="method, function",
@@ -221,6 +254,11 @@ def max_all(self: Tensor) -> Tensor:
 
 
 max_all.reduction(init=-math.inf, results=("cast",), needs_elements=True)(larger)
+
+
+@max_all.derivative("self")
+def extremum_of_all_derivative(grad, self, result):
+    return shared_among_equals(grad, self, result, None, False)
 
 
 @max_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")
@@ -260,6 +298,9 @@ min_dim.reduction(
 )(first_smaller)
 
 
+min_dim.derivative("self")(selected_derivative)
+
+
 @min_dim.overload(
     "",
     variants="method, function",
@@ -274,6 +315,9 @@ def min_all(self: Tensor) -> Tensor:
 
 
 min_all.reduction(init=math.inf, results=("cast",), needs_elements=True)(smaller)
+
+
+min_all.derivative("self")(extremum_of_all_derivative)
 
 
 @min_dim.overload("other", variants="method, function", tags="pointwise", device_check="NoCheck")

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opdsl.aten.gathering import require_apart
-from opdsl.aten.likes import zeros_like
 from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, require_inside
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op
 from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
-from opdsl.kernels import Positions, clone, gather, scatter, sum_to
+from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.strides import output_strides
 from opdsl.runtime import Tensor, bool_, int64, require_no_overlap, require_writable, uint8, wrap
@@ -173,7 +172,7 @@ def index_cpu(self, sizes, strides, out):  # type: ignore[misc]  # the plugin do
 
 @index_tensor.derivative("self")
 def index_derivative(grad, self, indices):
-    return index_put(zeros_like(self), indices, grad, True)
+    return grad.new_zeros(self.shape).index_put(indices, grad, True)
 
 
 @op("aten::_unsafe_index.Tensor")
@@ -185,6 +184,9 @@ def _unsafe_index(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 @_unsafe_index.kernel("CompositeExplicitAutograd")
 def unsafe_index_kernel(self, indices):
     return index_tensor(self, indices)
+
+
+_unsafe_index.derivative("self")(index_derivative)
 
 
 # ----------------------------------------------------------------------------------------------------------- index_put
@@ -278,6 +280,16 @@ def index_put_inplace_kernel(self, indices, values, accumulate):
     return write_indexed(self, indices, values, accumulate)
 
 
+@index_put_.derivative("self")
+def index_put_derivative(grad, indices, accumulate):
+    return grad if accumulate else grad.index_put(indices, grad.new_zeros(()), False)
+
+
+@index_put_.derivative("values")
+def index_put_values_derivative(grad, indices):
+    return index_tensor(grad, indices)
+
+
 @op("aten::index_put", variants="function, method", tags="core", device_check="NoCheck")
 def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """``self`` with values written, or added, where index tensors lead."""
@@ -289,14 +301,8 @@ def index_put_kernel(self, indices, values, accumulate):
     return write_indexed(clone(self), indices, values, accumulate)
 
 
-@index_put.derivative("self")
-def index_put_derivative(grad, indices, values, accumulate):
-    return grad if accumulate else index_put(grad, indices, zeros_like(values))
-
-
-@index_put.derivative("values")
-def index_put_values_derivative(grad, indices, values):
-    return sum_to(index_tensor(grad, indices), values.shape)
+index_put.derivative("self")(index_put_derivative)
+index_put.derivative("values")(index_put_values_derivative)
 
 
 @op("aten::_unsafe_index_put", device_check="NoCheck")
@@ -308,3 +314,7 @@ def _unsafe_index_put(self: Tensor, indices: list[Tensor | None], values: Tensor
 @_unsafe_index_put.kernel("CompositeExplicitAutograd")
 def unsafe_index_put_kernel(self, indices, values, accumulate):
     return write_indexed(clone(self), indices, values, accumulate)
+
+
+_unsafe_index_put.derivative("self")(index_put_derivative)
+_unsafe_index_put.derivative("values")(index_put_values_derivative)

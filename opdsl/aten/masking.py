@@ -182,6 +182,11 @@ def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 
 
+@masked_fill_.derivative("self")
+def masked_fill_inplace_derivative(grad, mask):
+    return grad.masked_fill(mask, 0)
+
+
 @masked_fill_.overload("Tensor", variants="method", device_check="NoCheck", autogen="masked_fill.Tensor_out")
 def masked_fill_tensor_(
     self: Tensor[Alias("a", write=True)], mask: Tensor, value: Tensor
@@ -197,6 +202,16 @@ def masked_fill_tensor_kernel(self, mask, value):
         f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
     )
     return fill_where(self, mask, 0 if value.is_meta else value.item())
+
+
+@masked_fill_tensor_.derivative("self")
+def masked_fill_tensor_inplace_derivative(grad, mask):
+    return grad.masked_fill(mask, 0)
+
+
+@masked_fill_tensor_.derivative("value")
+def masked_fill_value_inplace_derivative(grad, mask):
+    return grad.masked_fill(mask.logical_not(), 0).sum()
 
 
 def fill_where(self: Tensor, mask: Tensor, value: complex) -> Tensor:
@@ -285,6 +300,17 @@ def masked_scatter_kernel(self, mask, source):
     values = source.reshape((-1,)).narrow(0, 0, count)
     scatter(target, (count,), (0,), positions, values)
     return self
+
+
+@masked_scatter_.derivative("self")
+def masked_scatter_inplace_derivative(grad, mask):
+    return grad.masked_fill(mask, 0)
+
+
+@masked_scatter_.derivative("source")
+def masked_scatter_source_inplace_derivative(grad, mask, source):
+    taken = grad.masked_select(mask)
+    return constant_pad_nd(taken, (0, source.numel() - taken.numel())).reshape(source.shape)
 
 
 @op("aten::masked_scatter", variants="function, method", tags="core")

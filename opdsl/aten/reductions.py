@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from opdsl.aten.arithmetic import div
 from opdsl.aten.comparison import eq
+from opdsl.aten.joining import cat
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
@@ -108,6 +109,12 @@ def zero_for_nan(x):
 nansum.reduction(init=0, lift=zero_for_nan, promote="sum")(sum_combine)
 
 
+@nansum.derivative("self")
+def nansum_derivative(grad, self, dim, keepdim):
+    spread = restore_dims(grad, self.ndim, dim, keepdim).expand(self.shape)
+    return spread.masked_fill(self.isnan(), 0)
+
+
 # --------------------------------------------------------------------------------------------------------------- prod
 
 
@@ -142,6 +149,27 @@ def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor:
 
 
 prod_all.reduction(init=1, promote="sum")(prod_combine)
+
+
+@prod_dim.derivative("self")
+def prod_dim_derivative(grad, self, dim, keepdim):
+    return restore_dims(grad, self.ndim, (dim,), keepdim) * products_of_others(self.conj(), dim)
+
+
+@prod_all.derivative("self")
+def prod_all_derivative(grad, self):
+    return grad * products_of_others(self.conj().reshape((-1,)), 0).reshape(self.shape)
+
+
+def products_of_others(tensor: Tensor, dim: int) -> Tensor:
+    """For each element along a dimension the product of all others: of those before it and of those after it."""
+    if tensor.ndim == 0 or tensor.shape[dim] < 2:
+        return tensor.new_ones(tensor.shape)
+    size = tensor.shape[dim]
+    one = tensor.narrow(dim, 0, 1).new_ones(tensor.narrow(dim, 0, 1).shape)
+    before = tensor.narrow(dim, 0, size - 1).cumprod(dim)
+    after = tensor.narrow(dim, 1, size - 1).flip([dim]).cumprod(dim).flip([dim])
+    return cat([one, before], dim) * cat([after, one], dim)
 
 
 # --------------------------------------------------------------------------------------------------------------- mean
@@ -394,6 +422,12 @@ def log_of_sum(largest, total, count):
 def logsumexp_combine(a, m, b, n):
     largest = max(a, b)
     return largest, m * relative(a, largest) + n * relative(b, largest)
+
+
+@logsumexp.derivative("self")
+def logsumexp_derivative(grad, self, result, dim, keepdim):
+    spread, total = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    return spread * (self - total).exp().conj()
 
 
 @op("aten::special_logsumexp", variants="function", python_module="special")

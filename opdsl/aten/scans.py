@@ -67,9 +67,9 @@ def cumprod_derivative(grad, self, result, dim):
     if self.ndim == 0:
         return grad
     if not bool((self == 0).any()) and not is_grad_enabled():
-        return from_the_end(cumsum, grad * result.conj_physical(), dim) / self.conj_physical()
+        return from_the_end(cumsum, grad * result.conj(), dim) / self.conj()
     # Where an element is 0 the quotient is none: what stands before it times what follows, element by element.
-    factors, size = self.conj_physical(), self.shape[dim]
+    factors, size = self.conj(), self.shape[dim]
     found, before = [], grad.narrow(dim, 0, min(size, 1)) * 0 + 1
     for at in range(size):
         after = grad.narrow(dim, at, 1)
@@ -119,6 +119,11 @@ def cummax_combine(a, at, b, later):
     return (b, later) if takes else (a, at)
 
 
+@cummax.derivative("self")
+def extrema_derivative(grad, self, indices, dim):
+    return grad.new_zeros(self.shape).scatter_add(dim, indices, grad)
+
+
 @op("aten::_cummax_helper")
 def _cummax_helper(
     self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
@@ -156,6 +161,9 @@ def cummin_combine(a, at, b, later):
     return (b, later) if takes else (a, at)
 
 
+cummin.derivative("self")(extrema_derivative)
+
+
 @op("aten::_cummin_helper")
 def _cummin_helper(
     self: Tensor, values: Tensor[Alias("a", write=True)], indices: Tensor[Alias("b", write=True)], dim: int
@@ -188,8 +196,8 @@ def logcumsumexp_combine(a, b):
 @_logcumsumexp.derivative("self")
 def logcumsumexp_derivative(grad, self, result, dim):
     if grad.is_complex():
-        weights = grad * (-result).exp().conj_physical()
-        return from_the_end(cumsum, weights, dim) * self.exp().conj_physical()
+        weights = grad * (-result).exp().conj()
+        return from_the_end(cumsum, weights, dim) * self.exp().conj()
     # In logarithms, positive and negative gradients apart: exp(-result) alone would overflow.
     parts = []
     for signed in (grad, -grad):
@@ -207,6 +215,9 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor:
 @logcumsumexp.kernel("CompositeExplicitAutograd")
 def logcumsumexp_kernel(self, dim):
     return _logcumsumexp(self, dim)
+
+
+logcumsumexp.derivative("self")(logcumsumexp_derivative)
 
 
 @logcumsumexp.out_variant()

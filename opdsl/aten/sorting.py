@@ -103,9 +103,22 @@ def sort_cpu(self, stable, dim, descending, values, indices):
     put(values, indices, self, place, as_rows_of(places, self, place))
 
 
+def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """The gradient of elements that were taken along a dimension."""
+    return grad.new_zeros(self.shape).scatter(dim, indices, grad)
+
+
+@sort_stable.derivative("self")
+def sort_stable_derivative(grad, self, indices, dim):
+    return selected_gradient(grad, self, indices, dim)
+
+
 @sort.kernel("CompositeExplicitAutograd")
 def sort_kernel(self, dim, descending):
     return sort_stable(self, stable=False, dim=dim, descending=descending)
+
+
+sort.derivative("self")(sort_stable_derivative)
 
 
 @sort.out_variant("sort.values", device_check="NoCheck")
@@ -213,6 +226,9 @@ def topk_cpu(self, k, dim, largest, sorted, values, indices):
     put(values, indices, self, place, as_rows_of(found, self, place))
 
 
+topk.derivative("self")(sort_stable_derivative)
+
+
 # ------------------------------------------------------------------------------------------------------------ kthvalue
 
 
@@ -251,6 +267,13 @@ def kthvalue_kernel(self, k, dim, keepdim):
     if keepdim or self.ndim == 0:
         return found
     return found.values.squeeze(dim), found.indices.squeeze(dim)
+
+
+@kthvalue.derivative("self")
+def kthvalue_derivative(grad, self, indices, dim, keepdim):
+    if not keepdim and self.ndim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return selected_gradient(grad, self, indices, dim)
 
 
 @kthvalue.out_variant("kthvalue.values")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
+from opdsl.aten.comparison import where
+from opdsl.aten.reductions import restore_dims
 from opdsl.declare import Out, op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import DType, Tensor, promote_types
@@ -100,6 +102,32 @@ def var_correction(
 var_correction.reduction(finish=variance, results=("cast_real",), **MOMENTS)(merge)
 
 
+def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
+    """``2 / (n - correction) * (x - mean)`` times the gradient of a variance."""
+    spread = restore_dims(grad, self.ndim, dim, keepdim)
+    count = self.numel() // max(spread.numel(), 1)
+    divisor = count - (1 if correction is None else correction)
+    factor = math.inf if divisor == 0 else 2 / max(divisor, 0) if divisor > 0 else math.inf
+    return spread * (self - self.mean(dim, True)) * factor
+
+
+def deviation_gradient(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
+    """The same of a standard deviation; nothing where that is 0."""
+    for_variance = (grad / (result * 2)).masked_fill(result == 0, 0)
+    return variance_gradient(for_variance, self, dim, correction, keepdim)
+
+
+def mean_gradient(grad: Tensor, self: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The gradient of a mean that is returned beside."""
+    spread = restore_dims(grad, self.ndim, dim, keepdim)
+    return spread.expand(self.shape) / max(self.numel() // max(spread.numel(), 1), 1)
+
+
+@var_correction.derivative("self")
+def var_derivative(grad, self, dim, correction, keepdim):
+    return variance_gradient(grad, self, dim, correction, keepdim)
+
+
 @var_correction.overload("", variants=BOTH, **UNBIASED)
 @traceable
 def var_all(self: Tensor, unbiased: bool = True) -> Tensor:
@@ -139,6 +167,11 @@ def std_correction(
 std_correction.reduction(finish=standard_deviation, results=("cast_real",), **MOMENTS)(merge)
 
 
+@std_correction.derivative("self")
+def std_derivative(grad, result, self, dim, correction, keepdim):
+    return deviation_gradient(grad, result, self, dim, correction, keepdim)
+
+
 @std_correction.overload("", variants=BOTH, **UNBIASED)
 @traceable
 def std_all(self: Tensor, unbiased: bool = True) -> Tensor:
@@ -175,6 +208,12 @@ def var_mean_correction(
 var_mean_correction.reduction(finish=variance_and_mean, results=("real", "value"), **MOMENTS)(merge)
 
 
+@var_mean_correction.derivative("self")
+def var_mean_derivative(grads, self, dim, correction, keepdim):
+    spread = variance_gradient(grads[0], self, dim, correction, keepdim)
+    return spread + mean_gradient(grads[1], self, dim, keepdim)
+
+
 @var_mean_correction.overload("", variants="function", **UNBIASED)
 @traceable
 def var_mean_all(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
@@ -200,6 +239,12 @@ def std_mean_correction(
 
 
 std_mean_correction.reduction(finish=deviation_and_mean, results=("real", "value"), **MOMENTS)(merge)
+
+
+@std_mean_correction.derivative("self")
+def std_mean_derivative(grads, result0, self, dim, correction, keepdim):
+    spread = deviation_gradient(grads[0], result0, self, dim, correction, keepdim)
+    return spread + mean_gradient(grads[1], self, dim, keepdim)
 
 
 @std_mean_correction.overload("", variants="function", **UNBIASED)
@@ -372,6 +417,34 @@ def norm_dim_meta(ctx, self, p, dim, keepdim):
 attach_norms(norm_dim, "p", power_of_p, root_of_p)
 
 
+def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
+    """``norm_backward`` of ATen; 0 where the norm is."""
+    spread, norm = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
+    order = 2.0 if p is None else float(p)
+    direction, size = self.sgn(), self.abs()
+    if order == 0:
+        return grad.new_zeros(self.shape)
+    if order == 1:
+        return direction * spread
+    if order == 2:
+        return (self * (spread / norm)).masked_fill(norm == 0, 0)
+    if math.isinf(order):
+        hits = (size == norm).to(size.dtype)
+        return direction * (spread / hits.sum(dim or None, True)) * hits
+    slope = where(size == 0, 0.0, size.masked_fill(size == 0, 1).pow(order - 1))
+    return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(norm == 0, 0)
+
+
+@linalg_vector_norm.derivative("self")
+def vector_norm_derivative(grad, self, result, ord, dim, keepdim):
+    return norm_gradient(grad, self.to(promote_types(self.dtype, result.dtype)), result, ord, dim, keepdim)
+
+
+@norm_dim.derivative("self")
+def norm_dim_derivative(grad, self, result, p, dim, keepdim):
+    return norm_gradient(grad, self, result, p, dim, keepdim)
+
+
 @norm_dim.overload("ScalarOpt_dim_dtype", variants=BOTH, out=Out("norm.dtype_out"), **ENTRY)
 def norm_dim_dtype(self: Tensor, p: Scalar | None, dim: Dimensions, keepdim: bool, *, dtype: DType) -> Tensor:
     """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
@@ -385,6 +458,11 @@ def norm_dim_dtype_meta(ctx, self, p, dim, keepdim, dtype):
 
 
 attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
+
+
+@norm_dim_dtype.derivative("self")
+def norm_dim_dtype_derivative(grad, self, result, p, dim, keepdim):
+    return norm_gradient(grad, self.to(result.dtype), result, p, dim, keepdim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
@@ -412,6 +490,11 @@ def norm_all_kernel(self, p):
     return norm_dim(self, p, ())
 
 
+@norm_all.derivative("self")
+def norm_all_derivative(grad, self, result, p):
+    return norm_gradient(grad, self, result, p, None, False)
+
+
 @norm_dim.overload("ScalarOpt_dtype", variants=BOTH, out=True, **ENTRY)
 def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
     """The norm of all elements, which become ``dtype`` first."""
@@ -422,3 +505,8 @@ def norm_all_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
 @traceable
 def norm_all_dtype_kernel(self, p, dtype):
     return norm_dim_dtype(self, p, (), False, dtype=dtype)
+
+
+@norm_all_dtype.derivative("self")
+def norm_all_dtype_derivative(grad, self, result, p):
+    return norm_gradient(grad, self.to(grad.dtype), result, p, None, False)

@@ -10,7 +10,7 @@ from opdsl.autograd.engine import defined
 from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import set_history, view_node
-from opdsl.errors import MissingDerivativeError
+from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Tensor
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Recorder:
         wanted = [name for name in names if name not in without and _any(self.required[name])]
         self.edges = [(self.arguments.index(name), place) for name in wanted for place in _places(self.required[name])]
         self.wanted = tuple(wanted)
-        self.formulas = None if derivative is None else derivative.formulas(wanted, is_complex=is_complex)
+        self.reason = ""
+        self.formulas = self._formulas(derivative, wanted, is_complex)
         self.results = result_names(schema)
         flags = (True,) * len(schema.returns) if derivative is None else derivative.differentiable_results(schema)
         self.differentiable = flags
@@ -81,6 +82,18 @@ class Recorder:
         self.kept_forms = frozenset(reads - full)
         self.kept = tuple(name for name in self.arguments if name in reads)
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
+
+    def _formulas(
+        self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool
+    ) -> Sequence[Formula] | None:
+        """The formulas; None where there are none, or none can be derived, which is an error of the backward pass."""
+        if derivative is None:
+            return None
+        try:
+            return derivative.formulas(wanted, is_complex=is_complex)
+        except ScalarFunctionError as error:
+            self.reason = f" {error}"
+            return None
 
     # --------------------------------------------------------------------------------------------------- forward
 
@@ -157,7 +170,7 @@ class Recorder:
             raise MissingDerivativeError(
                 f"derivative for {self.name} is not implemented (of {', '.join(self.wanted)}). "
                 f'Declare it with @{self.operator.schema.name.base}.derivative("{self.wanted[0]}"), or call it under '
-                "opdsl.no_grad()."
+                f"opdsl.no_grad().{self.reason}"
             )
         if all(each is None for each in gradients):
             return (None,) * len(self.edges)
