@@ -18,7 +18,7 @@ from opdsl.declare.export import entry_of
 from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Registry
 from opdsl.errors import DeclarationError
-from opdsl.kernels import clone, copy_, resize_output
+from opdsl.kernels import clone, write_out
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import GENERATED, functional_schema, variants_made
 from opdsl.runtime import Tensor
@@ -90,7 +90,8 @@ def _declare(entry: NativeFunction, kinds: dict[SchemaKind, Operator]) -> None:
         tags=entry.tags,
         device_check="NoCheck",
         device_guard=False,
-        is_bound=False,
+        # Of what torchgen generates, Python has copies of views alone (`should_generate_py_binding`).
+        is_bound="view_copy" in entry.tags,
     )
 
 
@@ -128,6 +129,7 @@ def _copied(value: object) -> object:
 
 def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
     """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
+    name = schema.name.qualified
     names = [each.python_name for each in schema.out]
     taken = {"dtype", "layout", "device"} & {each.name for each in _options(functional)}
 
@@ -139,7 +141,7 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
         rest = [each for each in results if not _holds_tensors(each)]
         for out, value in zip(outs, (each for each in results if _holds_tensors(each)), strict=True):
-            _store(out, value)
+            _store(name, out, value)
         made = (*rest, *(outs if schema.returns and len(schema.returns) > len(rest) else ()))
         return None if not made else made[0] if len(made) == 1 else made
 
@@ -155,10 +157,9 @@ def _holds_tensors(value: object) -> bool:
     return isinstance(value, (Tensor, list, tuple))
 
 
-def _store(out: Any, value: Any) -> None:
+def _store(operator: str, out: Any, value: Any) -> None:
     if isinstance(value, Tensor):
-        resize_output(out, value.shape)
-        copy_(out, value)
+        write_out(operator, out, value)
         return
     for one, other in zip(out, value, strict=True):
-        _store(one, other)
+        _store(operator, one, other)

@@ -29,9 +29,12 @@ def has_method(operator: Operator) -> bool:
 def _has_function(operator: Operator) -> bool:
     """Whether calls of the packet's function reach an operator.
 
-    Those of aten have PyTorch's functions, which do not reach what torchgen generates; `opdsl.ops` has that.
+    Those of aten have PyTorch's functions, which reach nothing of what torchgen generates but copies of views
+    (``should_generate_py_binding``); `opdsl.ops` has the rest.
     """
-    if not operator.is_bound or "generated" in operator.tags:
+    if not operator.is_bound or "view_copy" in operator.tags:
+        return operator.is_bound
+    if "generated" in operator.tags:
         return False
     generates = getattr(operator.declaration, "generates", None)
     return generates is None or not (operator.name.startswith("aten::") and generates(operator))
