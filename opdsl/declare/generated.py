@@ -17,8 +17,9 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.export import entry_of
 from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Registry
-from opdsl.errors import DeclarationError
-from opdsl.kernels import clone, write_out
+from opdsl.errors import DeclarationError, DTypeError
+from opdsl.kernels import clone, copy_, resize_output
+from opdsl.kernels.dtypes import c_name
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import GENERATED, functional_schema, variants_made
 from opdsl.runtime import Tensor
@@ -159,7 +160,11 @@ def _holds_tensors(value: object) -> bool:
 
 def _store(operator: str, out: Any, value: Any) -> None:
     if isinstance(value, Tensor):
-        write_out(operator, out, value)
+        if out.dtype is not value.dtype:
+            wanted, given = c_name(value.dtype), c_name(out.dtype)
+            raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
+        resize_output(out, value.shape)
+        copy_(out, value)
         return
     for one, other in zip(out, value, strict=True):
         _store(operator, one, other)
