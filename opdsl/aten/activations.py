@@ -86,7 +86,7 @@ def log_sigmoid(self: Tensor) -> Tensor:
 def log_sigmoid_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
     """``log(sigmoid(self))``, written into ``out``."""
     buffer = empty([0], dtype=self.dtype, device=self.device)
-    log_sigmoid_forward.variants["out"](self, output=out, buffer=buffer)
+    log_sigmoid_forward.variants["out"](self, out=(out, buffer))
     return out
 
 

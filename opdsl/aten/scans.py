@@ -132,9 +132,9 @@ def _cummax_helper(
     ...
 
 
-@_cummax_helper.kernel("CPU")
+@_cummax_helper.kernel("CPU", "Meta")
 def cummax_helper_kernel(self, values, indices, dim):
-    cummax.variants["out"](self, dim, values=values, indices=indices)
+    cummax.variants["out"](self, dim, out=(values, indices))
 
 
 @op(
@@ -172,9 +172,9 @@ def _cummin_helper(
     ...
 
 
-@_cummin_helper.kernel("CPU")
+@_cummin_helper.kernel("CPU", "Meta")
 def cummin_helper_kernel(self, values, indices, dim):
-    cummin.variants["out"](self, dim, values=values, indices=indices)
+    cummin.variants["out"](self, dim, out=(values, indices))
 
 
 # --------------------------------------------------------------------------------- logarithms of sums of exponentials

@@ -58,6 +58,17 @@ def _number_divisions(make: Maker) -> Iterator[Sample]:
         yield Sample(make(3, 4), 2, rounding_mode=mode)
 
 
+def _remainders(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make.nonzero(3, 4))
+    yield Sample(make.transposed(3, 4), make.nonzero(4))
+    yield Sample(make(0, 4), make(4))
+
+
+def _number_remainders(make: Maker) -> Iterator[Sample]:
+    yield Sample(7, make.nonzero(3, 4))
+    yield Sample(-2, make.nonzero())
+
+
 def _joined(make: Maker) -> Iterator[Sample]:
     yield Sample([make(2, 3), make(4, 3)])
     yield Sample([make.transposed(2, 3), make(2, 1), make(0)], 1)
@@ -162,6 +173,10 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::where": _one_tensor,
     "aten::div.Tensor_mode": _divisions,
     "aten::div.Scalar_mode": _number_divisions,
+    "aten::floor_divide": _remainders,
+    "aten::fmod.Tensor": _remainders,
+    "aten::remainder.Tensor": _remainders,
+    "aten::remainder.Scalar_Tensor": _number_remainders,
     "aten::cat": _joined,
     "aten::sum.dim_IntList": _folds_to_dtype,
     "aten::mean.dim": _folds_to_dtype,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, complex64, int64
+from opdsl.runtime import Tensor, bool_, complex64, int64
 from opdsl.testing.aten_samples import TABLE as GENERAL
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -23,24 +23,16 @@ def _ranges(make: Maker) -> Iterator[Sample]:
 
 
 def _between(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(3, 4), 1, 5)
-    yield Sample(make.transposed(3, 4), -0, 100)
+    yield Sample(make(3, 4), 1, 2 if make.dtype is bool_ else 5)
+    yield Sample(make.transposed(3, 4), 0, 2 if make.dtype is bool_ else 100)
 
 
 def _between_sizes(make: Maker) -> Iterator[Sample]:
-    yield Sample(1, 5, (3, 4))
+    yield Sample(1, 2 if make.dtype is bool_ else 5, (3, 4))
 
 
-def _between_outputs(make: Maker) -> Iterator[Sample]:
-    yield Sample(1, 5, (3, 4), out=make(0))
-
-
-def _between_generators(make: Maker) -> Iterator[Sample]:
-    yield Sample(1, 5, (3, 4), generator=None)
-
-
-def _between_generator_outputs(make: Maker) -> Iterator[Sample]:
-    yield Sample(1, 5, (3, 4), generator=None, out=make(0))
+def _deviations(make: Maker) -> Iterator[Sample]:
+    yield Sample(2.0, make(3, 4) * 0 + 2)
 
 
 def _around(make: Maker) -> Iterator[Sample]:
@@ -105,10 +97,8 @@ TABLE: dict[str, Samples] = {
     "aten::arange.start_out": _ranges,
     "aten::random_.from": _between,
     "aten::randint.low": _between_sizes,
-    "aten::randint.low_out": _between_outputs,
-    "aten::randint.low_generator": _between_generators,
-    "aten::randint.low_generator_out": _between_generator_outputs,
     "aten::randint_like.low_dtype": _between,
+    "aten::normal.float_Tensor": _deviations,
     "aten::normal.Tensor_float_out": _around,
     "aten::bernoulli_.Tensor": _probabilities,
     "aten::multinomial": _weights,
@@ -131,6 +121,7 @@ def _with_generator(samples: Samples) -> Samples:
 
 
 TABLE["aten::randint_like.low_generator_dtype"] = _with_generator(_between)
+TABLE["aten::randint.low_generator"] = _with_generator(_between_sizes)
 
 
 TABLE["aten::view_as_real_copy.out"] = _with_output(VIEWS["aten::view_as_real"], outputs=lambda make: make(0))

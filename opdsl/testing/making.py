@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten.comparison import where_number_self
 from opdsl.aten.conversions import to_dtype_tensor
 from opdsl.aten.slicing import slice_tensor
 from opdsl.aten.transpositions import transpose
@@ -36,6 +37,11 @@ class Maker:
         elif not kind.is_signed:
             values = numpy.abs(values)
         return to_dtype_tensor(from_numpy(numpy.asarray(values)), kind, copy=True)
+
+    def nonzero(self, *shape: int) -> Tensor:
+        """A contiguous tensor of numbers that integers can be divided by."""
+        values = self(*shape)
+        return where_number_self(values == 0, True, values)
 
     def transposed(self, *shape: int) -> Tensor:
         """A tensor whose first and last dimension lie in memory the other way round."""

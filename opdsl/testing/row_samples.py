@@ -71,6 +71,10 @@ def _selections_into(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), 2, out=(make(3), make(3, dtype=int64)))
 
 
+def _running_extrema(make: Maker) -> Iterator[Sample]:
+    yield Sample(make.transposed(3, 4), make(3, 4), make(3, 4, dtype=int64), 1)
+
+
 def _first_keys(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64), 4, True)
     yield Sample(make(3, 400, dtype=int64), 2, False)
@@ -100,6 +104,8 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::embedding_dense_backward": _table_gradients,
     "aten::kthvalue": _selections,
     "aten::kthvalue.values": _selections_into,
+    "aten::_cummax_helper": _running_extrema,
+    "aten::_cummin_helper": _running_extrema,
     "opdsl::first_places": _first_keys,
     "opdsl::nth_place": _nth_keys,
     "opdsl::sorted_places": _keys,

@@ -43,13 +43,7 @@ def _with_output(operator: Operator) -> Callable[[Maker], Iterator[Sample]] | No
     known = TABLE.get(f"{name}.{functional}" if functional else name)
     if known is None or len(operator.schema.out) != 1 or not overload.endswith("out"):
         return None
-    out = operator.schema.out[0].python_name
-
-    def make_samples(make: Maker) -> Iterator[Sample]:
-        for each in known(make):
-            yield Sample(*each.given, **{**each.named, out: make(0)})
-
-    return make_samples
+    return lambda make: (_into_outputs(operator, each, make) for each in known(make))
 
 
 def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
@@ -58,13 +52,22 @@ def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
     for base in registry:
         known = TABLE.get(base.name)
         if known is not None and GENERATED not in base.tags and base.schema.signature() == signature:
-            taken = {each.python_name for each in operator.schema.arguments}
-            for each in known(make):
-                named = {name: value for name, value in each.named.items() if name in taken}
-                outs = tuple(make(0) for _ in operator.schema.out)
-                yield Sample(*each.given, **named, **({"out": outs[0] if len(outs) == 1 else outs} if outs else {}))
+            yield from (_into_outputs(operator, each, make) for each in known(make))
             return
     yield from from_schema(operator, make)
+
+
+def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
+    """A sample of a functional operator for a variant: without what an output says, with outputs to resize."""
+    taken = {each.python_name for each in operator.schema.arguments}
+    named = {name: value for name, value in sample.named.items() if name in taken}
+    return Sample(*sample.given, **named, **_outputs(operator, make))
+
+
+def _outputs(operator: Operator, make: Maker) -> dict[str, object]:
+    """``out=`` of an operator: one empty output, a tuple of them, or nothing."""
+    outs = tuple(make(0) for _ in operator.schema.out)
+    return {"out": outs[0] if len(outs) == 1 else outs} if outs else {}
 
 
 # Shapes of the tensor arguments; the last ones are for operators that broadcast.
@@ -103,10 +106,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
             named[argument.python_name] = value
         else:
             given.append(value)
-    if operator.schema.out:
-        outs = tuple(make(0) for _ in operator.schema.out)
-        named["out"] = outs[0] if len(outs) == 1 else outs
-    return Sample(*given, **named)
+    return Sample(*given, **named, **_outputs(operator, make))
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:
@@ -136,21 +136,22 @@ def fitting(samples: Iterator[Sample], call: Callable[..., Any], *, wanted: floa
     """The samples that a function takes.
 
     Raises:
-        OptionError: it takes none of them; the reason for the last is the cause.
+        OptionError: it takes none of them; the message has every reason, the last one is the cause.
     """
     found: list[Sample] = []
-    refused: Exception | None = None
+    refused: list[Exception] = []
     for sample in samples:
         try:
             sample.copy().call(call)
         except REFUSALS as error:
-            refused = error
+            refused.append(error)
             continue
         found.append(sample)
         if len(found) >= wanted:
             break
     if not found:
+        reasons = "; ".join(dict.fromkeys(map(str, refused)))
         raise OptionError(
-            f"no sample that was made fits ({refused}). Give some: samples=[opdsl.testing.Sample(x, 2), ...]."
-        ) from refused
+            f"no sample that was made fits ({reasons}). Give some: samples=[opdsl.testing.Sample(x, 2), ...]."
+        ) from (refused[-1] if refused else None)
     return found

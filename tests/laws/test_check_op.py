@@ -277,6 +277,38 @@ def test_samples_that_do_not_fit(library: Library) -> None:
         check_op(particular)
 
 
+def test_every_reason_why_samples_do_not_fit_is_told(library: Library) -> None:
+    @library.op
+    def demanding(self: Tensor) -> Tensor: ...
+
+    @demanding.kernel("CPU", "Meta")
+    def demanding_kernel(self):
+        opdsl.check(self.ndim == 3, "expected three dimensions", got=self.ndim)
+        opdsl.check(self.numel() == 0, "expected no elements", got=self.numel())
+        return self.clone()
+
+    with pytest.raises(OptionError, match=r"expected three dimensions.*expected no elements"):
+        check_op(demanding)
+
+
+@pytest.mark.parametrize("size, found", [(0, set()), (3, {4})])
+def test_what_has_no_elements_need_not_be_written(library: Library, size: int, found: set[int]) -> None:
+    @library.op
+    def no_write_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @no_write_.kernel("CPU", "Meta")
+    def no_write_kernel(self):
+        return self
+
+    assert laws(no_write_, samples=[Sample(Maker(opdsl.float32)(size))], laws=[4]) == found
+
+
+@pytest.mark.parametrize("dtype", [opdsl.int8, opdsl.bool, opdsl.bfloat16], ids=str)
+def test_divisors_are_not_zero(dtype: opdsl.DType) -> None:
+    values = Maker(dtype).nonzero(100)
+    assert values.dtype is dtype and 0 not in values.tolist()
+
+
 def test_what_is_no_operator() -> None:
     with pytest.raises(DeclarationError, match="@op"):
         check_op(print)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from typing import Any
 
@@ -25,6 +26,9 @@ DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64, opdsl.bool, opdsl.
 # The laws that dtypes have to do with.
 OF_DTYPES = (2, 3, 4)
 
+# How PyTorch, and so its operators here, say that they do not take a dtype.
+REFUSED = re.compile("dtype|not supported|not implemented|does not support|Expected a floating point")
+
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name.removeprefix("aten::"))
@@ -34,6 +38,6 @@ def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
         try:
             found = violations_of(operator, dtypes=[dtype], laws=None if dtype is opdsl.float32 else OF_DTYPES)
         except opdsl.errors.OptionError as error:
-            assert "dtype" in str(error) or "not supported" in str(error) or "not implemented" in str(error)
-            pytest.skip(str(error.__cause__))
+            assert REFUSED.search(str(error))
+            pytest.skip(str(error))
     assert found == []

@@ -38,6 +38,25 @@ LOOSE = {"exp": 5e-7, "mm": 5e-6, "sum": 5e-6}
 SHAPE = (3, 4)
 
 
+# Calls of operators whose several outputs are written into other operators' outputs.
+FORWARDED: dict[str, Callable[..., Any]] = {
+    "log_sigmoid": lambda lib, x: lib.ops.aten.log_sigmoid.out(x, out=lib.empty(0)),
+    "cummax": lambda lib, x: _running(lib, lib.ops.aten._cummax_helper, x),
+    "cummin": lambda lib, x: _running(lib, lib.ops.aten._cummin_helper, x),
+}
+
+
+def _running(lib: Any, helper: Any, x: Any) -> Any:
+    found = lib.zeros_like(x), lib.zeros_like(x, dtype=lib.int64)
+    helper(x, *found, 1)
+    return found
+
+
+@pytest.mark.parametrize("name", FORWARDED)
+def test_outputs_that_are_handed_on(name: str) -> None:
+    agree_or_fail(FORWARDED[name], ordinary(torch.float32, (3, 40)), tolerance=5e-7 if name == "log_sigmoid" else 0)
+
+
 def outputs(dtype: torch.dtype) -> dict[str, torch.Tensor]:
     """Tensors that a result of shape (3, 4) may be written into."""
     return {

@@ -100,9 +100,12 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
     schema = subject.operator.schema
     given = [_arguments(subject, sample) for sample in subject.samples]
     for argument in schema.arguments:
-        if not any(isinstance(each.get(argument.python_name), (Tensor, list, tuple)) for each in given):
+        values = [each.get(argument.python_name) for each in given]
+        if not any(isinstance(each, (Tensor, list, tuple)) for each in values):
             continue
-        if argument.is_written and argument.python_name not in seen.written:
+        # Without elements there is nothing to write; an output may still be resized.
+        writable = argument in schema.out or any(each.numel() for each in tensors_in(values))
+        if argument.is_written and writable and argument.python_name not in seen.written:
             yield f"{argument.name} is declared as written, but no sample changes it"
         for place, returned in enumerate(schema.returns):
             promised = argument.alias is not None and returned.alias is not None and not argument.alias.write
