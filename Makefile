@@ -35,6 +35,7 @@ comma := ,
 
 demo: $(VENV)/.has-demo
 	$(BIN)/python examples/quickstart.py
+	$(BIN)/python examples/digits.py
 
 test: $(VENV)/.has-dev warm
 	$(PYTEST) $(ARGS)

@@ -173,7 +173,7 @@ def draw(path: Path, losses: list[float], images: np.ndarray, read: np.ndarray, 
         left, top = at % across * size, 200 + at // across * (size + 16)
         pixels = (255 * (1 - image.reshape(8, 8))).astype(np.uint8)
         canvas.paste(Image.fromarray(pixels).resize((size - 4, size - 4), Image.Resampling.NEAREST), (left, top))
-        pen.text((left + 4, top + size - 2), f"{mine}, not it: {wanted}", fill=0)
+        pen.text((left + 4, top + size - 2), f"read {mine}, is {wanted}", fill=0)
     canvas.save(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +68,26 @@ def test_the_trace_is_a_program_that_runs_again(trace):
 def test_the_profile_counts_every_call(trace):
     counts = {line.split()[0]: line.split()[1] for line in trace if " x " in line}
     assert (counts["trace::attention"], counts["aten::mm"], counts["aten::t"]) == ("1000", "2000", "1000")
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    return folder, run("digits.py", folder)
+
+
+def test_the_classifier_reads_unseen_digits(digits):
+    _, printed = digits
+    (accuracy,) = re.findall(r"([\d.]+)% are read right", printed)
+    assert float(accuracy) > 97
+
+
+def test_the_classifier_shows_its_derived_gradient(digits):
+    assert "swish_scalar_function_derivative_x(grad" in digits[1]
+
+
+def test_the_classifier_draws_what_it_misread(digits):
+    from PIL import Image
+
+    with Image.open(digits[0] / "digits.png") as picture:
+        assert picture.width == 640 and picture.height > 200
