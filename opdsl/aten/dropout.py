@@ -156,7 +156,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 
 @native_dropout_backward.kernel("CPU", "CUDA", "Meta")
 def native_dropout_backward_kernel(grad_output, mask, scale):
-    return mul(grad_output, mul(mask, scale))
+    return mul(mul(grad_output, mask), scale)
 
 
 @native_dropout_backward.derivative("grad_output")

@@ -49,8 +49,8 @@ def take_apart(self: Tensor, index: object) -> Subscript:
     taken = sum(map(dimensions_of, parts))
     if taken > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim}")
-    seen, dim = self, 0
-    indices: list[Tensor | None] = []
+    seen, dim, indexed = self, 0, 0
+    indices: list[Tensor | None] = []  # which stand for the dimensions before ``indexed``, a mask for several
     for part in parts:
         if part is ...:
             dim += self.ndim - taken
@@ -66,9 +66,9 @@ def take_apart(self: Tensor, index: object) -> Subscript:
             if isinstance(part, bool):
                 seen = unsqueeze(seen, dim)
                 part = zeros([1], dtype=int64) if part else empty([0], dtype=int64)
-            indices += [None] * (dim - len(indices))
-            indices.append(part)
-            dim += part.ndim if part.dtype in _MASKS else 1
+            indices += [*[None] * (dim - indexed), part]
+            dim += dimensions_of(part)
+            indexed = dim
             continue
         dim += 1
     return Subscript(seen, indices)
@@ -159,10 +159,10 @@ def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
         OptionError: its step is not positive. ArgumentError: a bound is no int.
         DimensionError: the tensor has no dimensions.
     """
-    if part == slice(None) and dim < seen.ndim:
-        return seen
-    start, end = _bound(part.start), _bound(part.stop)
-    return slice_tensor(seen, dim, start, end, 1 if part.step is None else _step(part.step))
+    start, end, step = _bound(part.start), _bound(part.stop), 1 if part.step is None else _step(part.step)
+    if not start and end is None and step == 1:
+        return seen  # also after `...` that stand for more dimensions than there are: nobody asks for the size
+    return slice_tensor(seen, dim, start, end, step)
 
 
 def _bound(value: object) -> int | None:

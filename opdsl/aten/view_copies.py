@@ -10,6 +10,7 @@ import attrs
 from opdsl.aten import complex_views, slicing, splitting, transpositions, views
 from opdsl.declare import Library
 from opdsl.dispatch import Operator, registry
+from opdsl.errors import DTypeError
 from opdsl.kernels import check, resize_output
 from opdsl.native.generated import out_schema
 from opdsl.runtime import MemoryFormat, Tensor
@@ -105,9 +106,24 @@ def narrow_copy(self: Tensor, dim: int, start: SymInt, length: SymInt) -> Tensor
     ...
 
 
-@narrow_copy.kernel("CPU", "CompositeExplicitAutogradNonFunctional")
+@narrow_copy.kernel("CPU")
+def narrow_copy_cpu(self, dim, start, length):
+    return copied(narrowed(self, dim, start, length))
+
+
+@narrow_copy.kernel("CompositeExplicitAutogradNonFunctional")
 def narrow_copy_kernel(self, dim, start, length):
     return copied(self.narrow(dim, start, length))
+
+
+def narrowed(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """The elements that are copied on the CPU, where PyTorch has an error of its own for dimensions beyond the last.
+
+    Raises:
+        ShapeError: there is no such dimension, ``dim`` counting from the front. See ``narrow`` for others.
+    """
+    check(self.ndim == 0 or dim < self.ndim, "narrow_copy(): expected dim < self.ndim", dim=dim, ndim=self.ndim)
+    return self.narrow(dim, start, length)
 
 
 @narrow_copy.overload("out")
@@ -120,6 +136,8 @@ def narrow_copy_out(
 
 @narrow_copy_out.kernel("CPU", "Meta")
 def narrow_copy_out_kernel(self, dim, start, length, out):
-    viewed = self.narrow(dim, start, length)
-    resize_output(out, viewed.shape)
+    if out.dtype is not self.dtype:
+        raise DTypeError(f"narrow_copy(): expected out to have dtype {self.dtype} of self, but got {out.dtype}")
+    viewed = narrowed(self, dim, start, length)
+    out.resize_(viewed.shape)  # as PyTorch does: without a warning
     return out.copy_(viewed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from opdsl.errors import DeviceError
@@ -253,12 +254,16 @@ class BackendTable:
     def is_fused(self, key: str) -> bool:
         """Whether the kernels of a backend, by the component of its dispatch keys, make and check outputs themselves.
 
-        Its package says so: ``FUSED = True``. For others the kernels at Common do it.
+        Its package says so: ``FUSED = True``. For others the kernels at Common do it. A package that cannot be imported
+        has no kernels; why it cannot is said to who asks for its device.
         """
         import importlib
 
-        packages = [entry.module for entry in tuple(self._entries.values()) if entry.key == key]
-        return any(getattr(importlib.import_module(each), "FUSED", False) for each in packages)
+        for package in [entry.module for entry in tuple(self._entries.values()) if entry.key == key]:
+            with suppress(ImportError):
+                if getattr(importlib.import_module(package), "FUSED", False):
+                    return True
+        return False
 
     def _from_entry_points(self, device_type: str) -> BackendEntry | None:
         import importlib.metadata

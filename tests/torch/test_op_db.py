@@ -117,8 +117,8 @@ NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 # cancel.
 IMPRECISE = {"pow", "__rpow__", "nn.functional.gelu", "logaddexp"}
 
-# Where PyTorch leaves an output as it is that is not contiguous.
-UNWRITTEN = {"nn.functional.gelu"}
+# Where PyTorch leaves an output as it is that is not contiguous, or fills it as if it were.
+UNWRITTEN = {"nn.functional.gelu", "narrow_copy"}
 
 # Where we depart on purpose or by necessity.
 DEPARTURES = {

@@ -26,14 +26,13 @@ LOOSE = {torch.float16: 2e-3, torch.float32: 2e-6, torch.complex64: 2e-6, torch.
 @pytest.fixture(scope="module", autouse=True)
 def device() -> Iterator[None]:
     """The device, of a package that is found by its path, for as long as these tests last."""
-    sys.path.insert(0, str(SOURCE))
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SOURCE))
+        patch.setattr(backends, "_entries", dict(backends._entries))  # nobody else has the device
         backends.register("numpy_device", "opdsl_numpy_device", "PrivateUse1")
         kernels = importlib.import_module("opdsl_numpy_device.kernels")
         yield
         kernels.lib.close()
-    finally:
-        sys.path.remove(str(SOURCE))
         for name in [each for each in sys.modules if each.startswith("opdsl_numpy_device")]:
             del sys.modules[name]
 

@@ -24,6 +24,8 @@ INDICES = [
     numpy.s_[()],
     numpy.s_[-2:, -3:-1, 7:2],
     numpy.s_[5:],
+    numpy.s_[..., ..., :],
+    numpy.s_[..., ..., 0:],
 ]
 
 
@@ -53,6 +55,26 @@ def test_writing_a_number(index):
     ours[index] = 7
     theirs[index] = 7
     assert ours.tolist() == theirs.tolist()
+
+
+AFTER_A_MASK = [
+    ([0, 2, 4],),
+    (numpy.s_[:], [0, 1, 1]),
+    (..., [0, 1, 1]),
+    (None, [0, 2, 4]),
+    (True,),
+    (numpy.s_[1:3], 0),
+]
+
+
+@pytest.mark.parametrize("rest", AFTER_A_MASK, ids=str)
+def test_what_follows_a_mask_of_two_dimensions(rest):
+    theirs = torch.arange(120.0).reshape(3, 4, 5, 2)
+    ours = opdsl.from_numpy(theirs.numpy())
+    mask = torch.zeros(3, 4, dtype=torch.bool)
+    mask[0, 1] = mask[2, 0] = mask[2, 3] = True
+    found, expected = ours[opdsl.from_numpy(mask.numpy()), *rest], theirs[mask, *rest]
+    assert (found.tolist(), found.shape) == (expected.tolist(), tuple(expected.shape))
 
 
 def test_writing_a_tensor_that_broadcasts():

@@ -87,6 +87,14 @@ def test_backend_is_imported_on_first_use(tmp_path, monkeypatch):
     assert table.load("toy", "memory").name == "toy"
 
 
+def test_a_backend_that_cannot_be_imported_is_no_hindrance_for_others_of_its_key(tmp_path, monkeypatch):
+    (tmp_path / "fused_backend.py").write_text("FUSED = True")
+    monkeypatch.syspath_prepend(tmp_path)
+    gone, there = BackendEntry("no_such_backend", "Key"), BackendEntry("fused_backend", "Key")
+    assert not BackendTable({"gone": gone}).is_fused("Key")
+    assert BackendTable({"gone": gone, "there": there}).is_fused("Key")
+
+
 def test_backend_without_a_part():
     table = BackendTable({"toy": BackendEntry("opdsl.runtime", "CPU")})
     with pytest.raises(DeviceError, match=r"no module opdsl\.runtime\.compiler"):
