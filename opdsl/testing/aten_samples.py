@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import bool_, channels_last, float64
+from opdsl.runtime import Device, bool_, channels_last, float64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -162,6 +162,11 @@ def _conversions(make: Maker) -> Iterator[Sample]:
     yield Sample(make.transposed(3, 4), float64)
 
 
+def _moves(make: Maker) -> Iterator[Sample]:
+    yield Sample(make.transposed(3, 4), Device("cpu"), float64)
+    yield Sample(make(3, 4), Device("cpu"), make.dtype)
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::mm": _products,
     "aten::bmm": _batches,
@@ -200,5 +205,6 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::copy_": _copies,
     "aten::clone": _clones,
     "aten::to.dtype": _conversions,
+    "aten::to.device": _moves,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""

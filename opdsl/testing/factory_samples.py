@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, bool_, complex64, int64
+from opdsl.runtime import bool_, int64
 from opdsl.testing.aten_samples import TABLE as GENERAL
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -48,6 +48,10 @@ def _weights(make: Maker) -> Iterator[Sample]:
     yield Sample(make(4) * 0 + 2, 6, True)
 
 
+def _weights_into(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4) * 0 + 1, 2, out=make(0, dtype=int64))
+
+
 def _parts_into(make: Maker) -> Iterator[Sample]:
     yield Sample(make(4, 3), 2, out=[make(0), make(0)])
 
@@ -58,20 +62,6 @@ def _sized_parts_into(make: Maker) -> Iterator[Sample]:
 
 def _slices_into(make: Maker) -> Iterator[Sample]:
     yield Sample(make(4, 2), 1, out=[make(0), make(0)])
-
-
-def _with_output(samples: Samples, *, outputs: Callable[[Maker], Tensor]) -> Samples:
-    """The same samples with an empty output."""
-
-    def made(make: Maker) -> Iterator[Sample]:
-        for each in samples(make):
-            yield Sample(*each.given, **each.named, out=outputs(make))
-
-    return made
-
-
-def _complex_or_real(make: Maker) -> Tensor:
-    return make(0, dtype=complex64 if not make.dtype.is_complex else make.dtype.to_real())
 
 
 # Of these views a copying operator has its samples.
@@ -102,7 +92,7 @@ TABLE: dict[str, Samples] = {
     "aten::normal.Tensor_float_out": _around,
     "aten::bernoulli_.Tensor": _probabilities,
     "aten::multinomial": _weights,
-    "aten::multinomial.out": _with_output(_weights, outputs=lambda make: make(0, dtype=int64)),
+    "aten::multinomial.out": _weights_into,
     "aten::split_copy.Tensor_out": _parts_into,
     "aten::unsafe_split.Tensor_out": _parts_into,
     "aten::split_with_sizes_copy.out": _sized_parts_into,
@@ -122,7 +112,3 @@ def _with_generator(samples: Samples) -> Samples:
 
 TABLE["aten::randint_like.low_generator_dtype"] = _with_generator(_between)
 TABLE["aten::randint.low_generator"] = _with_generator(_between_sizes)
-
-
-TABLE["aten::view_as_real_copy.out"] = _with_output(VIEWS["aten::view_as_real"], outputs=lambda make: make(0))
-TABLE["aten::view_as_complex_copy.out"] = _with_output(VIEWS["aten::view_as_complex"], outputs=_complex_or_real)

@@ -71,6 +71,16 @@ def _selections_into(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), 2, out=(make(3), make(3, dtype=int64)))
 
 
+def _stable_orders(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), stable=True)
+    yield Sample(make.transposed(3, 4), stable=True, dim=0, descending=True)
+
+
+def _normalised_rows(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 1, False)
+    yield Sample(make.transposed(2, 3, 4), 0, False)
+
+
 def _running_extrema(make: Maker) -> Iterator[Sample]:
     yield Sample(make.transposed(3, 4), make(3, 4), make(3, 4, dtype=int64), 1)
 
@@ -104,6 +114,10 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::embedding_dense_backward": _table_gradients,
     "aten::kthvalue": _selections,
     "aten::kthvalue.values": _selections_into,
+    "aten::sort.stable": _stable_orders,
+    "aten::argsort.stable": _stable_orders,
+    "aten::_softmax": _normalised_rows,
+    "aten::_log_softmax": _normalised_rows,
     "aten::_cummax_helper": _running_extrema,
     "aten::_cummin_helper": _running_extrema,
     "opdsl::first_places": _first_keys,

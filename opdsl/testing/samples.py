@@ -13,10 +13,12 @@ from opdsl.runtime import DType, Tensor, float32
 from opdsl.schema import Argument, ListType, OptionalType
 from opdsl.testing import aten_samples, factory_samples, index_samples, placing_samples, row_samples, view_samples
 from opdsl.testing.making import Maker
-from opdsl.testing.sample import Sample
+from opdsl.testing.sample import Sample, tensors_in
 
 _TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples, row_samples)
-TABLE = {name: make for topic in _TOPICS for name, make in topic.TABLE.items()}
+TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    name: make for topic in _TOPICS for name, make in topic.TABLE.items()
+}
 
 # What an operator may say of a sample that was not made for it.
 REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError)
@@ -30,20 +32,26 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
         dtype: of the tensors.
     """
     make = Maker(dtype)
-    known = TABLE.get(operator.name) or _with_output(operator)
-    if known is None and GENERATED in operator.tags:
-        return _of_base(operator, make)
-    return known(make) if known else from_schema(operator, make)
+    known = TABLE.get(operator.name)
+    if known is not None:
+        return known(make)
+    functional = _functional(operator)
+    if functional is not None and functional.name in TABLE:
+        return (_into_outputs(operator, each, make) for each in TABLE[functional.name](make))
+    return _of_base(operator, make) if GENERATED in operator.tags else from_schema(operator, make)
 
 
-def _with_output(operator: Operator) -> Callable[[Maker], Iterator[Sample]] | None:
-    """The samples of the operator that an ``out=`` operator computes, with an output to resize; None without any."""
-    name, _, overload = operator.name.partition(".")
-    functional = overload.removesuffix("out").removesuffix("_")
-    known = TABLE.get(f"{name}.{functional}" if functional else name)
-    if known is None or len(operator.schema.out) != 1 or not overload.endswith("out"):
+def _functional(operator: Operator) -> Operator | None:
+    """The operator of the same packet that an ``out=`` operator computes; None without any."""
+    if not operator.schema.out:
         return None
-    return lambda make: (_into_outputs(operator, each, make) for each in known(make))
+    beside = (each for each in registry if each.packet_name == operator.packet_name and not each.schema.is_mutable)
+    return next((each for each in beside if _form(each) == _form(operator)), None)
+
+
+def _form(operator: Operator) -> tuple[object, ...]:
+    """What operators have in common that take the same calls: the signature, and what may be left out."""
+    return operator.schema.signature(), *(each.default for each in operator.schema.positional)
 
 
 def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
@@ -61,13 +69,23 @@ def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
     """A sample of a functional operator for a variant: without what an output says, with outputs to resize."""
     taken = {each.python_name for each in operator.schema.arguments}
     named = {name: value for name, value in sample.named.items() if name in taken}
-    return Sample(*sample.given, **named, **_outputs(operator, make))
+    return Sample(*sample.given, **named, **_outputs(operator, sample, make))
 
 
-def _outputs(operator: Operator, make: Maker) -> dict[str, object]:
-    """``out=`` of an operator: one empty output, a tuple of them, or nothing."""
-    outs = tuple(make(0) for _ in operator.schema.out)
-    return {"out": outs[0] if len(outs) == 1 else outs} if outs else {}
+def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, object]:
+    """``out=`` for a sample: one empty output, a tuple of them, or nothing; of the dtypes that the results have."""
+    count = len(operator.schema.out)
+    functional = _functional(operator)
+    results: list[Tensor] = []
+    if functional is not None:
+        try:
+            function = registry.packets[functional.packet_name].operator_function(functional)
+            results = list(tensors_in(sample.copy().call(function)))
+        except REFUSALS:
+            pass  # The operator itself says why.
+    dtypes = [each.dtype for each in results] if len(results) == count else [make.dtype] * count
+    outs = tuple(make(0, dtype=each) for each in dtypes)
+    return {"out": outs[0] if count == 1 else outs} if outs else {}
 
 
 # Shapes of the tensor arguments; the last ones are for operators that broadcast.
@@ -106,7 +124,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
             named[argument.python_name] = value
         else:
             given.append(value)
-    return Sample(*given, **named, **_outputs(operator, make))
+    return Sample(*given, **named, **_outputs(operator, Sample(*given, **named), make))
 
 
 def _value(argument: Argument, make: Maker, tensor: Callable[[], Tensor]) -> object:

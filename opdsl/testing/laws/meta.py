@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opdsl.errors import MissingKernelError, OpdslError
-from opdsl.runtime import MetaArray
-from opdsl.testing.sample import tensors_in
+from opdsl.runtime import Device, MetaArray
+from opdsl.testing.sample import Sample, tensors_in
 from opdsl.testing.subject import Subject, watching
 
 
@@ -16,7 +16,7 @@ def check(subject: Subject) -> Iterator[str]:
         with watching() as watch:
             result = sample.copy().call(subject.function)
         try:
-            shown = sample.copy().call(subject.function.meta)
+            shown = _on_meta(sample).call(subject.function.meta)
         except MissingKernelError as error:
             dynamic = subject.is_dynamic or any("dynamic_output_shape" in each.operator.tags for each in watch.calls)
             if not dynamic:
@@ -28,6 +28,13 @@ def check(subject: Subject) -> Iterator[str]:
             yield f"{sample}: meta raises {type(error).__name__}: {error}"
             continue
         yield from (f"{sample}: {each}" for each in _differences(list(tensors_in(shown)), list(tensors_in(result))))
+
+
+def _on_meta(sample: Sample) -> Sample:
+    """The same call with the meta device for each that it names: from meta tensors nothing can be moved elsewhere."""
+    made, meta = sample.copy(), Device("meta")
+    given = (meta if isinstance(each, Device) else each for each in made.given)
+    return Sample(*given, **{name: meta if isinstance(each, Device) else each for name, each in made.named.items()})
 
 
 def _differences(shown: list[object], results: list[object]) -> Iterator[str]:
