@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.comparison import Measured
+from harness.plot import plot
 
 RESULTS = Path(__file__).parent.parent / "results"
 PACKAGES = ("opdsl", "numpy", "numba", "llvmlite", "torch")
@@ -26,7 +27,9 @@ class Report:
     """
 
     def __init__(self, title: str, *, threads: int) -> None:
+        self.title = title
         self.lines: list[str] = []
+        self.measured: list[Measured] = []
         self.write(f"# {title}", "")
         self.write(f"{processor()}, {os.cpu_count()} processors, {threads} thread{'s' * (threads != 1)}; {versions()}.")
 
@@ -37,6 +40,7 @@ class Report:
 
     def comparison(self, heading: str, rows: Sequence[Measured], *, theirs: str, note: str = "") -> None:
         """Add a table of ours against theirs."""
+        self.measured += rows
         self.write("", f"## {heading}", "")
         if note:
             self.write(note, "")
@@ -60,7 +64,7 @@ def main(name: str, run: Callable[[], Report]) -> None:
         run: measures, and prints the report.
     """
     parser = argparse.ArgumentParser(description=f"The benchmark {name!r}; prints a Markdown table.")
-    parser.add_argument("--save", action="store_true", help=f"write it to {RESULTS.name}/{name}-<machine>.md, too")
+    parser.add_argument("--save", action="store_true", help=f"keep it in {RESULTS.name}/ as Markdown and a plot")
     arguments = parser.parse_args()
     report = run()
     if arguments.save:
@@ -68,6 +72,8 @@ def main(name: str, run: Callable[[], Report]) -> None:
         path = RESULTS / f"{name}-{machine()}.md"
         path.write_text("\n".join([*report.lines, ""]))
         print(f"\nwritten to {path}")
+        if report.measured:
+            path.with_suffix(".svg").write_text(plot(report.title, report.measured))
 
 
 def processor() -> str:
