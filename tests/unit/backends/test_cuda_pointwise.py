@@ -43,8 +43,8 @@ class Recorded(NamedTuple):
 
 
 def pointwise_operators() -> Iterator[Any]:
-    """Every operator that has a pointwise definition, its functional variant."""
-    for operator in opdsl.registry:
+    """Every operator of aten that has a pointwise definition, its functional variant."""
+    for operator in [each for each in opdsl.registry if each.name.startswith("aten::")]:
         kernels = operator.registrations.get(opdsl.DispatchKey("CPU"), [])
         kernel = kernels[0] if kernels else None
         if isinstance(kernel, StructuredKernel) and (kernel.kind, kernel.variant) == ("pointwise", "functional"):
