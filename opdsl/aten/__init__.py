@@ -74,15 +74,20 @@ TOPICS = (
 
 # One thread loads at a time: another that needs the same method waits until it is there.
 _loading = held_across_fork(threading.RLock(), LOADING)
+_is_loaded = False
 
 
 def load() -> None:
-    """Import every topic, which registers its operators, and install every method."""
+    """Import every topic, which registers its operators, and install every method; a second time does nothing."""
+    global _is_loaded
+    if _is_loaded:
+        return
     with _loading:
         for topic in TOPICS:
             load_topic(topic)
         for name in METHODS:
             load_method(name)
+        _is_loaded = True
 
 
 def load_topic(topic: str) -> ModuleType:

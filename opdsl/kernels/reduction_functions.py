@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
 from opdsl.kernels.calls import Folding
 from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.numbers import BOUNDS, Number
+from opdsl.kernels.monoid import fits, initial, read_function, typed
+from opdsl.kernels.numbers import Number
 from opdsl.kernels.parameters import NUMBERS, Parameter, names
 from opdsl.kernels.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES, RESULT_RULES
 from opdsl.runtime.dtype import DType
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
-    from opdsl.scalar.graph import TypedGraph
 
 Init = Number | tuple[Number, ...]
 
@@ -80,10 +79,10 @@ class Fold(NamedTuple):
         lifted = [precision_of(value).name, *["int64"] * self.with_index, *(given[at] for at in self.lifted_numbers)]
         try:
             return Folding(
-                tuple(_initial(each, kind) for each, kind in zip(self.init, accumulators, strict=True)),
-                _typed(self.lift, lifted, accumulators),
-                _typed(self.combine, accumulators * 2, accumulators),
-                _typed(self.finish, [*accumulators, "int64", *given], [precision_of(each).name for each in results]),
+                tuple(initial(each, kind) for each, kind in zip(self.init, accumulators, strict=True)),
+                typed(self.lift, lifted, accumulators),
+                typed(self.combine, accumulators * 2, accumulators),
+                typed(self.finish, [*accumulators, "int64", *given], [precision_of(each).name for each in results]),
                 self.with_index,
                 self.in_order,
                 self.lifted_numbers,
@@ -121,14 +120,14 @@ def make_fold(
     condition = dict(when or {})
     numbers = tuple(each for each in parameters if each.name not in condition)
     names_of_numbers = [each.name for each in numbers]
-    lifting = None if lift is None else _read(lift)
+    lifting = None if lift is None else read_function(lift)
     further = () if lifting is None else lifting.parameters[1:]
     indices = [each for each in further if each not in names_of_numbers]
     fold = Fold(
         init if isinstance(init, tuple) else (init,),
         lifting,
-        _read(combine),
-        None if finish is None else _read(finish),
+        read_function(combine),
+        None if finish is None else read_function(finish),
         kinds,
         kinds if results is None else tuple(results),
         promote,
@@ -156,7 +155,7 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
     yield not unknown, f"when={unknown} names no arguments"
     yield len(fold.init) == count, f"init has {len(fold.init)} values for {count} accumulators"
     yield len(fold.results) == returns, f"there are {len(fold.results)} results for {returns} returns"
-    yield _fits(fold.combine, 2 * count, count), f"combine takes {2 * count} accumulators and returns {count}"
+    yield fits(fold.combine, 2 * count, count), f"combine takes {2 * count} accumulators and returns {count}"
     yield count == 1 or lift is not None, "several accumulators need a lift"
     if lift is not None:
         after = lift.parameters[1 : 1 + fold.with_index]
@@ -169,7 +168,7 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
         yield len(lift.results) == count, f"lift returns {count} accumulators"
     if finish is not None:
         yield (
-            _fits(finish, count + 1 + len(fold.numbers), returns),
+            fits(finish, count + 1 + len(fold.numbers), returns),
             f"finish takes {count} accumulators, the number of elements and {len(fold.numbers)} arguments, and "
             f"returns {returns} results",
         )
@@ -178,40 +177,3 @@ def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Itera
         all(each.role in NUMBERS for each in fold.numbers),
         "arguments beside dim, keepdim and dtype are numbers, or chosen by their value with when=",
     )
-
-
-def _read(function: FunctionType | ScalarFunction) -> ScalarFunction:
-    from opdsl.scalar import ScalarFunction, read
-
-    return function if isinstance(function, ScalarFunction) else read(function)
-
-
-def _fits(function: ScalarFunction, parameters: int, results: int) -> bool:
-    return len(function.parameters) == parameters and len(function.results) == results
-
-
-def _initial(value: Number, kind: str) -> Number:
-    """An initial accumulator of a type: infinities are the bounds of integers."""
-    if isinstance(value, complex):
-        return value
-    if kind == "bool":
-        return value > 0
-    if kind not in BOUNDS:
-        return value
-    if isinstance(value, float) and math.isinf(value):
-        return BOUNDS[kind][value > 0]
-    return int(value)
-
-
-def _typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:
-    """A function typed by place; without one, the function that returns its first parameters."""
-    if function is not None:
-        return function.specialise(dict(zip(function.parameters, types, strict=False)), results=results)
-    from opdsl.scalar.graph import Node, TypedGraph
-    from opdsl.scalar.types import ScalarType
-
-    parameters = [Node("parameter", (), ScalarType(kind), f"a{place}") for place, kind in enumerate(types)]
-    casts = [Node("cast", (place,), ScalarType(kind)) for place, kind in enumerate(results) if kind != types[place]]
-    places = iter(range(len(parameters), len(parameters) + len(casts)))
-    chosen = tuple(place if kind == types[place] else next(places) for place, kind in enumerate(results))
-    return TypedGraph("identity", (*parameters, *casts), chosen)
