@@ -1,21 +1,15 @@
-"""Matrix products, by the BLAS that NumPy is built with."""
+"""Matrix products."""
 
 from __future__ import annotations
 
 import math
 
-import numpy
-
 from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import cast, check, copy_, new_tensor, write_out
+from opdsl.kernels import check, multiply, write_out
 from opdsl.kernels.broadcasting import broadcast
-from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, float16, float32
-from opdsl.runtime.geometry import geometry
+from opdsl.runtime import Tensor, bool_
 from opdsl.schema import Alias
-
-# BLAS has no 16-bit types: their products are computed in float32.
-_COMPUTED_IN_FLOAT32 = (float16, bfloat16)
 
 
 def check_same_dtype(first: Tensor, second: Tensor) -> None:
@@ -33,19 +27,6 @@ def check_same_dtype(first: Tensor, second: Tensor) -> None:
         raise UnsupportedDTypeError(
             "matrix products are not implemented for bool. Convert to a number type first: x.to(float32)."
         )
-
-
-def multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
-    """Write the product of two (batches of) matrices."""
-    if out.dtype in _COMPUTED_IN_FLOAT32:
-        wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
-        multiply(cast(first, float32), cast(second, float32), wide)
-        copy_(out, wide)
-        return
-    if out.ndim == 2 and out.is_contiguous():
-        first.array.dot(second.array, out.array)  # the same BLAS, without the ceremony of a ufunc
-    else:
-        numpy.matmul(first.array, second.array, out=out.array)
 
 
 # ----------------------------------------------------------------------------------------------------------------- mm

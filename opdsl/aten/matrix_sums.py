@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from opdsl.aten.linear_algebra import multiply
 from opdsl.declare import Inplace, op
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, fill_, new_tensor, resize
-from opdsl.runtime import Category, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, view_of, views
-from opdsl.runtime.geometry import geometry
+from opdsl.kernels import check, copy_, fill_, multiply, resize
+from opdsl.runtime import Category, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
@@ -31,20 +29,15 @@ def check_sum(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha:
 
 def add_product(self: Tensor, first: Tensor, second: Tensor, beta: complex, alpha: complex, out: Tensor) -> None:
     """Write ``beta * self + alpha * (first @ second)``. What is multiplied by 0 is not read, as in BLAS."""
-    if out.dtype in (float16, bfloat16):
-        wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
-        add_product(self, first.to(float32), second.to(float32), beta, alpha, wide)
-        copy_(out, wide)
-        return
     beta, alpha = (_in_dtype(number, out) for number in (beta, alpha))
     if alpha == 0:
         fill_(out, 0)
-    else:
-        multiply(first, second, out)
-    if alpha not in (0, 1):
-        out.mul_(alpha)
+        if beta != 0:
+            out.add_(self, alpha=beta)
+        return
     if beta != 0:
-        out.add_(self, alpha=beta)
+        copy_(out, self)
+    multiply(first, second, out, alpha, beta)
 
 
 def _in_dtype(number: complex, out: Tensor) -> complex:

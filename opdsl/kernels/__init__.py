@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
     from opdsl.kernels.pointwise import PointwiseDefinition
     from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
+    from opdsl.kernels.products import multiply
     from opdsl.kernels.random import fill_random_
     from opdsl.kernels.reduction import ReductionDefinition, sum_to
     from opdsl.kernels.row import RowDefinition
@@ -50,6 +51,7 @@ __all__ = [
     "fill_by_index",
     "fill_random_",
     "gather",
+    "multiply",
     "new_tensor",
     "range_of",
     "resize",
@@ -82,6 +84,7 @@ _MODULES = {
     "fill_by_index": "indexed",
     "fill_random_": "random",
     "gather": "indirect",
+    "multiply": "products",
     "new_tensor": "outputs",
     "range_of": "indirect",
     "resize": "outputs",

@@ -188,3 +188,27 @@ class PlanCall(NamedTuple):
     operands: tuple[PlanOperand, ...]
     result: Geometry
     converts: bool
+
+
+class MatrixLayout(NamedTuple):
+    """How a batch of matrices lies: elements between neighbouring matrices, rows and columns."""
+
+    batch: int
+    row: int
+    column: int
+
+
+class ProductCall(NamedTuple):
+    """Matrix products of a batch: ``alpha * first @ second + beta * out``, with two Python numbers.
+
+    batch, rows, inner, columns: the sizes.
+    """
+
+    dtype: DType
+    batch: int
+    rows: int
+    inner: int
+    columns: int
+    first: MatrixLayout
+    second: MatrixLayout
+    out: MatrixLayout

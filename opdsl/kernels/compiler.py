@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         IndirectCall,
         PlanCall,
         PointwiseCall,
+        ProductCall,
         ReductionCall,
         RowCall,
         Scanning,
@@ -50,6 +51,12 @@ class Compiler(Protocol):
 
     def scan(self, scanning: Scanning, call: RowCall) -> Compiled:
         """A scan along rows: the input array, then given outputs -> the output, or a tuple of several."""
+
+    def product(self, call: ProductCall) -> Compiled:
+        """Matrix products: the factors' arrays, ``alpha``, ``beta``, then the output -> None.
+
+        Where ``beta`` is 0, the output is not read.
+        """
 
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""

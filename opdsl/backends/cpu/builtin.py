@@ -20,6 +20,9 @@ Kernel: TypeAlias = Callable[..., Any]
 _METH_FASTCALL = 0x80
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
+# Words that call.ll reads; those of a plan's loop follow.
+HEADER = 11
+
 
 class Table(NamedTuple):
     """Words of a plan that its header points to."""

@@ -1,4 +1,4 @@
-"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, rows, scans, author kernels and plans.
+"""The compiler that ``opdsl.kernels`` finds here: pointwise loops, reductions, rows, scans, products, and more.
 
 Each part is imported when it is first asked for: most processes need only some of them.
 """
@@ -12,18 +12,20 @@ if TYPE_CHECKING:
     from opdsl.backends.cpu.author import author
     from opdsl.backends.cpu.indirect import indirect
     from opdsl.backends.cpu.pointwise import pointwise
+    from opdsl.backends.cpu.product import product
     from opdsl.backends.cpu.reduction import reduction
     from opdsl.backends.cpu.row import row
     from opdsl.backends.cpu.scan import scan
     from opdsl.backends.cpu.tensors import plan
 
-__all__ = ["author", "indirect", "plan", "pointwise", "reduction", "row", "scan"]
+__all__ = ["author", "indirect", "plan", "pointwise", "product", "reduction", "row", "scan"]
 
 _MODULES = {
     "author": "author",
     "indirect": "indirect",
     "plan": "tensors",
     "pointwise": "pointwise",
+    "product": "product",
     "reduction": "reduction",
     "row": "row",
     "scan": "scan",

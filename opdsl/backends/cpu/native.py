@@ -125,7 +125,7 @@ def code() -> engine.Code:
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     loaded = engine.compile_ir(fingerprint, _text, _SYMBOLS, _addresses(), has_long_loops=False)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_usable_processors())
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(usable_processors())
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
 
@@ -156,7 +156,8 @@ def _after_fork_in_child() -> None:
     ctypes.CFUNCTYPE(None)(code().address("pool_reset"))()
 
 
-def _usable_processors() -> int:
+def usable_processors() -> int:
+    """How many processors the process may run on."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, LARGEST_POOL)
 

@@ -1,0 +1,83 @@
+"""Matrix products, in every layout that the BLAS reads and in those that it does not, against NumPy."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl.backends.cpu import blas, product
+from opdsl.kernels import multiply, products
+
+SIZES = ((2, 3, 4), (5, 1, 7), (200, 70, 33), (33, 70, 300), (1, 8, 9), (9, 8, 1), (3, 0, 4), (0, 3, 4))
+DTYPES = ("float32", "float64", "complex64", "complex128", "int32")
+RANDOM = numpy.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True, params=["BLAS", "NumPy"])
+def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if request.param == "NumPy":
+        monkeypatch.setattr(product, "blas", lambda: None)
+    products._product.cache_clear()
+    yield
+    products._product.cache_clear()
+
+
+def matrix(shape: tuple[int, ...], dtype: str, *, turned: bool = False) -> numpy.ndarray:
+    made = RANDOM.normal(size=(*shape[:-2], shape[-1], shape[-2]) if turned else shape) * 4
+    values = (made + 1j * RANDOM.normal(size=made.shape)).astype(dtype) if dtype[0] == "c" else made.astype(dtype)
+    return values.swapaxes(-1, -2) if turned else values
+
+
+@pytest.mark.parametrize("turned", list(itertools.product((False, True), repeat=3)))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_product_of_matrices(sizes: tuple[int, int, int], dtype: str, turned: tuple[bool, bool, bool]) -> None:
+    rows, inner, columns = sizes
+    first, second = matrix((rows, inner), dtype, turned=turned[0]), matrix((inner, columns), dtype, turned=turned[1])
+    out = matrix((rows, columns), dtype, turned=turned[2])
+    expected = 3 * (first @ second) + 2 * out
+    multiply(*map(opdsl.from_numpy, (first, second, out)), 3, 2)
+    numpy.testing.assert_allclose(out, expected, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_product_of_batches(dtype: str) -> None:
+    first, second = matrix((7, 40, 60), dtype), matrix((7, 60, 50), dtype, turned=True)
+    out = matrix((7, 40, 50), dtype)
+    multiply(*map(opdsl.from_numpy, (first, second, out)))
+    numpy.testing.assert_allclose(out, first @ second, rtol=2e-4, atol=2e-4)
+
+
+def test_batch_that_repeats_one_matrix() -> None:
+    first, second = matrix((1, 30, 20), "float32"), matrix((5, 20, 40), "float32")
+    out = numpy.empty((5, 30, 40), "float32")
+    multiply(opdsl.from_numpy(first).expand(5, 30, 20), opdsl.from_numpy(second), opdsl.from_numpy(out))
+    numpy.testing.assert_allclose(out, first @ second, rtol=2e-4, atol=2e-4)
+
+
+def test_matrices_whose_lines_are_apart() -> None:
+    first, second = matrix((60, 80), "float32")[::2, ::2], matrix((80, 70), "float32")[::2]
+    assert numpy.allclose((opdsl.from_numpy(first) @ opdsl.from_numpy(second)).numpy(), first @ second, atol=1e-3)
+
+
+def test_what_is_not_added_is_not_read() -> None:
+    first, second, out = matrix((4, 5), "float32"), matrix((5, 6), "float32"), numpy.full((4, 6), numpy.nan, "float32")
+    multiply(*map(opdsl.from_numpy, (first, second, out)))
+    assert not numpy.isnan(out).any()
+
+
+def test_threads_of_the_blas_come_back() -> None:
+    found = blas.blas()
+    if found is None:
+        pytest.skip("NumPy's BLAS shows no functions")
+    before = found.controller.get_num_threads()
+    first, second = (opdsl.from_numpy(matrix((150, 150), "float32")) for _ in range(2))
+    with ThreadPoolExecutor(4) as threads:
+        for each in [threads.submit(first.mm, second) for _ in range(40)]:
+            each.result()
+    assert found.controller.get_num_threads() == before
