@@ -7,14 +7,23 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from opdsl.errors import GradientError, KernelSignatureError
-from opdsl.schema import Argument, FunctionSchema, ListType, OptionalType
+from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import (
+    GRADIENTS,
+    OUTPUT_MASK,
+    Fault,
+    derivative_fault,
+    differentiable_fault,
+    gradients_fault,
+    returned_lengths,
+)
 
-__all__ = ["DeclaredDerivative", "Derivative", "Formula", "differentiable_names", "result_names"]
-
-_MASK = "output_mask"
+__all__ = ["DeclaredDerivative", "Derivative", "Formula"]
 
 # Parameters of declared formulas that are no arguments or results of the operator.
-_GIVEN = ("grad", "grads", _MASK)
+_GIVEN = (*GRADIENTS, OUTPUT_MASK)
+
+_VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
 
 
 class Formula(NamedTuple):
@@ -50,28 +59,6 @@ class Derivative(Protocol):
     @property
     def non_differentiable(self) -> frozenset[str]:
         """Arguments that gradients do not go to."""
-
-
-def is_differentiable(argument: Argument) -> bool:
-    """Whether an argument is a tensor, or a list of them, or may be."""
-    kind = argument.type
-    while isinstance(kind, OptionalType | ListType):
-        kind = kind.element
-    return str(kind) == "Tensor"
-
-
-def differentiable_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """The arguments that can have gradients; outputs are none."""
-    outs = {each.name for each in schema.out}
-    return tuple(each.python_name for each in schema.arguments if is_differentiable(each) and each.name not in outs)
-
-
-def result_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """What formulas call the results: their names, or ``result``, or ``result0``, ``result1``, ..."""
-    returns = schema.returns
-    if len(returns) == 1:
-        return (returns[0].name or "result",)
-    return tuple(each.name or f"result{place}" for place, each in enumerate(returns))
 
 
 class Declared(NamedTuple):
@@ -149,8 +136,14 @@ class DeclaredDerivative:
         wanted = tuple(names)
         code = function.__code__
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        self._check_names(wanted, function)
-        self._check_parameters(wanted, parameters, function)
+        fault = derivative_fault(self.schema, wanted, parameters) or gradients_fault(
+            self.schema, wanted, returned_lengths(code)
+        )
+        if code.co_flags & _VARIABLE:
+            fault = Fault("it takes *args or **kwargs", "Name each parameter")
+        if fault is not None:
+            raise self._error(function, fault)
+        self._check_free(wanted, function)
         self.declared.append(Declared(wanted, function, parameters))
 
     def exclude(self, names: Iterable[str]) -> None:
@@ -160,48 +153,33 @@ class DeclaredDerivative:
             KernelSignatureError: a name is no tensor argument, or has a formula.
         """
         wanted = tuple(names)
-        self._check_names(wanted, None)
+        fault = differentiable_fault(self.schema, wanted)
+        if fault is not None:
+            raise self._error(None, fault)
+        self._check_free(wanted, None)
         self.without.update(wanted)
 
-    def _check_names(self, names: Sequence[str], function: FunctionType | None) -> None:
-        known = differentiable_names(self.schema)
-        if not names:
-            raise self._error(function, "it names no argument", f"Name some of {', '.join(known)}")
+    def _check_free(self, names: Sequence[str], function: FunctionType | None) -> None:
         taken = {name for each in self.declared for name in each.names} | self.without
         for name in names:
-            if name not in known:
-                have = ", ".join(known) or "none"
-                raise self._error(function, f"{name!r} is no tensor argument", f"Name some of: {have}")
-            if name in taken or names.count(name) > 1:
-                raise self._error(function, f"{name!r} has a formula already", "Remove one of them")
+            if name in taken:
+                raise self._error(function, Fault(f"{name!r} has a formula already", "Remove one of them"))
 
-    def _check_parameters(self, names: Sequence[str], parameters: Sequence[str], function: FunctionType) -> None:
-        arguments = [each.python_name for each in self.schema.arguments]
-        known = {*_GIVEN, *arguments, *result_names(self.schema)}
-        if function.__code__.co_flags & 0x0C:
-            raise self._error(function, "it takes *args or **kwargs", "Name each parameter")
-        for each in parameters:
-            if each not in known:
-                raise self._error(function, f"{each!r} is no argument and no result", f"There are {', '.join(known)}")
-        if ("grad" in parameters) == ("grads" in parameters):
-            problem = "it takes both grad and grads" if "grad" in parameters else "it takes neither grad nor grads"
-            raise self._error(function, problem, "Take grad, the first result's gradient, or grads, a tuple of all")
-        if _MASK in parameters and len(names) == 1:
-            raise self._error(function, "output_mask is for several arguments", "Remove it")
-
-    def _error(self, function: FunctionType | None, problem: str, remedy: str) -> KernelSignatureError:
+    def _error(self, function: FunctionType | None, fault: Fault) -> KernelSignatureError:
         place, what = "", "non_differentiable"
         if function is not None:
             code = function.__code__
             place, what = f"{code.co_filename}:{code.co_firstlineno}: ", function.__name__
-        return KernelSignatureError(f"{place}{self.name}: the derivative {what} does not fit: {problem}. {remedy}.")
+        return KernelSignatureError(
+            f"{place}{self.name}: the derivative {what} does not fit: {fault.problem}. {fault.remedy}."
+        )
 
 
 def _runner(function: FunctionType, names: tuple[str, ...], parameters: Sequence[str], what: str) -> Callable[..., Any]:
     """A declared formula as ``Formula.run``."""
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
-        special = {"grad": gradients[0], "grads": gradients, _MASK: asked}
+        special = {"grad": gradients[0], "grads": gradients, OUTPUT_MASK: asked}
         given = {name: special[name] if name in special else values[name] for name in parameters}
         result = function(**given)
         if len(names) == 1:

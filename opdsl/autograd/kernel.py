@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 
-from opdsl.autograd.derivative import differentiable_names
 from opdsl.autograd.plans import recording_plan
 from opdsl.autograd.recorder import Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
@@ -16,6 +15,7 @@ from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor
+from opdsl.schema.implementation import differentiable_names
 
 __all__ = ["record"]
 

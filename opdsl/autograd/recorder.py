@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from opdsl.autograd.derivative import Derivative, Formula, result_names
+from opdsl.autograd.derivative import Derivative, Formula
 from opdsl.autograd.engine import defined
 from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Tensor
+from opdsl.schema.implementation import result_names
 
 if TYPE_CHECKING:
     from opdsl.dispatch import Operator

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from opdsl.errors import DTypeError
 from opdsl.kernels import PointwiseDefinition
-from opdsl.kernels.parameters import Parameter, Role
 from opdsl.kernels.pointwise import Elementwise, Formula
 from opdsl.kernels.tensor_iterator import Number, NumberRole, Operand, iterate
 from opdsl.runtime import DType, bool_, cpu, float32, int64
 from opdsl.runtime.geometry import geometry
+from opdsl.schema.parameters import Parameter, Role
 
 # Tried in this order: most operators take float32, the bitwise ones integers.
 _DTYPES = (float32, int64, bool_)

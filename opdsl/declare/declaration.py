@@ -7,16 +7,11 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.derivative import DeclaredDerivative
+from opdsl.declare.annotated import tensor_at
 from opdsl.declare.bases import context_class, precomputed_names
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.forwarding import forwarding
-from opdsl.declare.implementations import (
-    require_function,
-    require_parameters,
-    require_refinement,
-    wants_key_set,
-    with_separate_options,
-)
+from opdsl.declare.implementations import Attached, require_function, wants_key_set, with_separate_options
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
@@ -31,6 +26,8 @@ from opdsl.kernels import (
 from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
+from opdsl.runtime import Array, Tensor, View
+from opdsl.schema import BaseType, Type
 
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
@@ -172,10 +169,12 @@ class Declaration:
         wanted = [each.python_name for each in self.main.schema.arguments]
         if wants_key_set(kernel):
             wanted.insert(0, kernel.__code__.co_varnames[0])
-        require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=self.main.schema)
+        attached = Attached(kernel, self.name, decorator, self.main.schema)
+        attached.require_names(wanted)
+        attached.require_result()
         for key in parsed:
             self._require_free(f"kernel {key}", kernel)
-            require_refinement(kernel, key, operator=self.name, decorator=decorator)
+            attached.require_types(tensor_at(str(key)))
         for key in dict.fromkeys(parsed):
             self._claim(f"kernel {key}", kernel)
             self._register_plain(kernel, key)
@@ -206,7 +205,9 @@ class Declaration:
         kernel = require_function(function, decorator)
         schema = self.main.schema
         wanted = [each.python_name for each in schema.arguments]
-        require_parameters(kernel, wanted, operator=self.name, decorator=decorator, schema=schema)
+        attached = Attached(kernel, self.name, decorator, schema)
+        attached.require_names(wanted, by_place=True)
+        attached.require_types(View)
         if not schema.is_view or schema.is_mutable:
             raise KernelSignatureError(
                 f"{location(kernel)}: {self.name}: @{decorator} makes views, but {schema} returns none. "
@@ -280,7 +281,9 @@ class Declaration:
         names = ["ctx", *(each.python_name for each in self.main.schema.arguments if each not in self.main.schema.out)]
         given = meta.__code__.co_varnames[: meta.__code__.co_argcount]
         names[0] = given[0] if given else "ctx"
-        require_parameters(meta, names, operator=self.name, decorator=decorator, schema=self.main.schema)
+        attached = Attached(meta, self.name, decorator, self.main.schema)
+        attached.require_names(names, by_place=True)
+        attached.require_types(Tensor)
         self._claim("meta", meta)
         self.meta_reads_numbers = reads_numbers
         if isinstance(self.definition, PointwiseDefinition | ReductionDefinition):
@@ -336,6 +339,7 @@ class Declaration:
         schema = self.main.schema
         what = " ".join(["pointwise", *([str(dict(when))] if when else []), *dtypes])
         self._require_free(what, scalar)
+        Attached(scalar, self.name, decorator, schema).require_numbers()
         present = self.definition
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
         definition.add(scalar, promote=promote, when=when, dtypes=dtypes, cast=cast, **names)
@@ -383,6 +387,7 @@ class Declaration:
         definition = (
             present if isinstance(present, ReductionDefinition) else ReductionDefinition(self.main.schema, self.name)
         )
+        self._require_numbers("reduction", function, options)
         definition.add(function, **options)
         self._claim(what, function)
         if definition is present:
@@ -394,6 +399,11 @@ class Declaration:
         for key in COMPILED_KEYS:
             self._register_structured(key)
         self._register_common()
+
+    def _require_numbers(self, what: str, combine: FunctionType, options: Mapping[str, object]) -> None:
+        for each in (combine, options.get("lift"), options.get("finish")):
+            if isinstance(each, FunctionType):
+                Attached(each, self.name, f"{self.function.__name__}.{what}", self.main.schema).require_numbers()
 
     def attach_scan(self, keys: Iterable[str], combine: object, options: Mapping[str, Any]) -> None:
         """Take the scalar functions of a scan, for every backend and variant.
@@ -409,6 +419,7 @@ class Declaration:
         """
         function = require_function(combine, f"{self.function.__name__}.scan")
         self._require_free("scan", function)
+        self._require_numbers("scan", function, options)
         definition = ScanDefinition(self.main.schema, self.name)
         definition.define(function, **options)
         self._claim("scan", function)
@@ -437,6 +448,7 @@ class Declaration:
                 f"{location(row)}: {self.name}: @{decorator} has no shape function, which sets the outputs and says "
                 f"which dimensions a row has. Write @{self.function.__name__}.meta above it."
             )
+        Attached(row, self.name, decorator, self.main.schema).require_numbers()
         definition = RowDefinition(self.main.schema, self.name, self.attached["meta"], row)
         self._claim("row", row)
         self.definition = definition
@@ -466,16 +478,15 @@ class Declaration:
                 f"{location(kernel)}: {self.name}: @{decorator} fills outputs that no shape function has set. "
                 f"Write @{self.function.__name__}.meta above it."
             )
-        require_parameters(
-            kernel,
-            definition.kernel_parameters(self._out_names()),
-            operator=self.name,
-            decorator=decorator,
-            schema=self.main.schema,
-        )
+        outs = self._out_names()
+        attached = Attached(kernel, self.name, decorator, self.main.schema)
+        attached.require_names(definition.kernel_parameters(outs), by_place=True)
+        attached.require_nothing()
         parsed = [DispatchKey(each) for each in keys]
+        outputs: dict[str, Type] = dict.fromkeys(outs, BaseType.Tensor)
         for key in parsed:
             self._require_free(f"out_kernel {key}", kernel)
+            attached.require_types(Array if compiled else tensor_at(str(key)), more=outputs, compiled=compiled)
         for key in dict.fromkeys(parsed):
             self._claim(f"out_kernel {key}", kernel)
             definition.add_kernel(str(key), kernel, compiled=compiled)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import FunctionType
 
+from opdsl.declare.annotated import (
+    annotations_of,
+    as_compiled,
+    number_fault,
+    parameter_fault,
+    result_fault,
+    tensor_at,
+)
 from opdsl.declare.signature import location
 from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels.plain import PlainKernel
-from opdsl.schema import FunctionSchema
+from opdsl.schema import FunctionSchema, Type
+from opdsl.schema.defaults import default_of
+from opdsl.schema.implementation import keyword_only_fault, names_fault, returned_fault, returned_lengths
 from opdsl.schema.vocabulary import TensorOptions
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
@@ -43,53 +52,121 @@ def require_function(candidate: object, decorator: str) -> FunctionType:
     return candidate
 
 
-def require_parameters(
-    function: FunctionType, wanted: Iterable[str], *, operator: str, decorator: str, schema: object
-) -> None:
-    """Hold a function's parameters against those that its operator hands it.
+class Attached:
+    """A function that is attached beneath a declaration, and what it is held against.
 
-    Raises:
-        KernelSignatureError: names or order differ; both signatures are shown.
+    function: itself.
+    operator: the operator's qualified name.
+    decorator: what attaches it: ``f.kernel``.
+    schema: the operator's.
     """
-    names = parameter_names(function)
-    expected = tuple(wanted)
-    variable = function.__code__.co_flags & _VARIABLE
-    if names == expected and not variable:
-        return
-    missing = [each for each in expected if each not in names]
-    extra = [each for each in names if each not in expected]
-    if variable:
-        fault = "it takes *args or **kwargs"
-    elif missing:
-        fault = f"'{missing[0]}' is missing"
-    elif extra:
-        fault = f"'{extra[0]}' is no parameter of the operator"
-    else:
-        fault = "the parameters stand in another order"
-    raise KernelSignatureError(
-        f"{location(function)}: {operator}: @{decorator} {function.__name__}({', '.join(names)}) does not fit: "
-        f"{fault}. The schema is {schema}. Write: def {function.__name__}({', '.join(expected)})."
-    )
+
+    __slots__ = ("decorator", "function", "operator", "schema")
+
+    def __init__(self, function: FunctionType, operator: str, decorator: str, schema: FunctionSchema) -> None:
+        self.function = function
+        self.operator = operator
+        self.decorator = decorator
+        self.schema = schema
+
+    def require(self, fault: str, expected: Iterable[str] | None = None) -> None:
+        """Refuse the function if there is a fault; both signatures are shown.
+
+        Args:
+            fault: what is wrong; empty where nothing is.
+            expected: the parameters that it has to have, where that is what is wrong.
+
+        Raises:
+            KernelSignatureError: there is a fault.
+        """
+        if not fault:
+            return
+        name, names = self.function.__name__, ", ".join(parameter_names(self.function))
+        remedy = "" if expected is None else f" Write: def {name}({', '.join(expected)})."
+        raise KernelSignatureError(
+            f"{location(self.function)}: {self.operator}: @{self.decorator} {name}({names}) does not fit: "
+            f"{fault}. The schema is {self.schema}.{remedy}"
+        )
+
+    def require_names(self, wanted: Iterable[str], *, by_place: bool = False) -> None:
+        """Hold the parameters against those that the operator hands over, and their defaults against the schema's.
+
+        Args:
+            wanted: the names, in order.
+            by_place: whether all of them are handed over by their places.
+
+        Raises:
+            KernelSignatureError: names, order, kinds or defaults differ.
+        """
+        names, expected = parameter_names(self.function), tuple(wanted)
+        code = self.function.__code__
+        fault = "it takes *args or **kwargs" if code.co_flags & _VARIABLE else names_fault(names, expected)
+        self.require(fault, expected)
+        self.require(keyword_only_fault(self.schema, names[code.co_argcount :], by_place=by_place), expected)
+        self.require(self._default_fault(), expected)
+
+    def _default_fault(self) -> str:
+        declared = {each.python_name: each.default for each in self.schema.arguments}
+        for name, value in defaults_of(self.function).items():
+            default = declared.get(name)
+            if default is None:
+                return f"'{name}' has the default {value!r}, but the schema gives it none"
+            if default_of(value) != default:
+                return f"the default of '{name}' is {value!r}, but the schema's is {default.text}"
+        return ""
+
+    def require_types(self, tensor: type, *, more: Mapping[str, Type] | None = None, compiled: bool = False) -> None:
+        """Hold the annotations of parameters against what is handed over.
+
+        Args:
+            tensor: the class that stands for a tensor.
+            more: the types of parameters that are no arguments, by name.
+            compiled: whether a compiler reads the function.
+
+        Raises:
+            KernelSignatureError: an annotation does not hold.
+        """
+        if not self.function.__annotations__:
+            return
+        kinds = {**{each.python_name: each.type for each in self.schema.arguments}, **(more or {})}
+        handed = {name: as_compiled(kind) if compiled else kind for name, kind in kinds.items()}
+        self.require(parameter_fault(annotations_of(self.function), handed, tensor))
+
+    def require_result(self) -> None:
+        """Hold the annotation of the result, and the tuples that are returned, against the returns of the schema.
+
+        Raises:
+            KernelSignatureError: they do not fit.
+        """
+        returns = self.schema.returns
+        self.require(returned_fault(self.schema, returned_lengths(self.function.__code__)))
+        if self.function.__annotations__:
+            writes = bool(returns) and all(each.is_written for each in returns)
+            self.require(result_fault(annotations_of(self.function), returns, writes=writes))
+
+    def require_nothing(self) -> None:
+        """Hold a function that fills its outputs against that it returns nothing.
+
+        Raises:
+            KernelSignatureError: its annotation says that it does.
+        """
+        self.require(result_fault(annotations_of(self.function), ()))
+
+    def require_numbers(self) -> None:
+        """Hold the annotations of a scalar function against that it computes with numbers.
+
+        Raises:
+            KernelSignatureError: one is of something else.
+        """
+        self.require(number_fault(annotations_of(self.function)))
 
 
-# What a tensor parameter may be refined to, and the backend that its kernels are for.
-_REFINEMENTS = {"CPUTensor": "CPU", "CUDATensor": "CUDA"}
-
-
-def require_refinement(function: FunctionType, key: DispatchKey, *, operator: str, decorator: str) -> None:
-    """Hold parameters that are refined to the tensors of a backend against the key that the kernel is for.
-
-    Raises:
-        KernelSignatureError: the key is that of another backend, or of none.
-    """
-    for name, annotation in function.__annotations__.items():
-        text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-        for refined, backend in _REFINEMENTS.items():
-            if re.search(rf"\b{refined}\b", text) and str(key) != backend:
-                raise KernelSignatureError(
-                    f'{location(function)}: {operator}: @{decorator}("{key}") {function.__name__}: {name} is annotated '
-                    f"{refined}, which tensors at {key} need not be. Register it for {backend}, or write Tensor."
-                )
+def defaults_of(function: FunctionType) -> dict[str, object]:
+    """The defaults of a function's parameters, by name."""
+    code = function.__code__
+    defaults = function.__defaults__ or ()
+    positional = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return {**dict(zip(positional, defaults, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 def wants_key_set(function: FunctionType) -> bool:
@@ -134,7 +211,10 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
     wanted = [each.python_name for each in schema.arguments]
     if has_key_set:
         wanted.insert(0, parameter_names(checked)[0])
-    require_parameters(checked, wanted, operator=operator.name, decorator="impl", schema=schema)
+    attached = Attached(checked, operator.name, "impl", schema)
+    attached.require_names(wanted)
+    attached.require_types(tensor_at(str(key)))
+    attached.require_result()
     bumps_version = key.name != "CompositeImplicitAutograd"
     return PlainKernel(
         checked, schema, operator.name, operator.dynamic_names, bumps_version=bumps_version, wants_key_set=has_key_set
@@ -165,6 +245,7 @@ def with_separate_options(function: FunctionType, schema: FunctionSchema) -> Fun
     assert isinstance(adapted, FunctionType)
     code = function.__code__
     adapted.__name__ = function.__name__
-    adapted.__annotations__ = {name: function.__annotations__[name] for name in keys}
+    adapted.__dict__.update(function.__dict__)  # what was promised of the function holds for it
+    adapted.__annotations__ = {name: value for name, value in function.__annotations__.items() if name not in taken}
     adapted.__code__ = adapted.__code__.replace(co_filename=code.co_filename, co_firstlineno=code.co_firstlineno)
     return adapted

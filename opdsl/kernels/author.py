@@ -12,7 +12,6 @@ from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
-from opdsl.kernels.parameters import Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
@@ -30,6 +29,7 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.parameters import Role
 
 
 class OutKernel(NamedTuple):

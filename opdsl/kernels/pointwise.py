@@ -28,7 +28,6 @@ from opdsl.kernels.dtypes import (
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.parameters import NUMBERS, Parameter, Role
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
@@ -37,6 +36,8 @@ from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import scalar_fault
+from opdsl.schema.parameters import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +150,7 @@ class PointwiseDefinition(Definition):
         )
         parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
         named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
-        self._check_function(scalar, [each for _, each in parameters], promote, named)
+        self._check_function(scalar, condition, promote, named)
 
         def places(names: Iterable[str]) -> tuple[int, ...]:
             chosen = set(names)
@@ -185,7 +186,7 @@ class PointwiseDefinition(Definition):
             raise KernelSignatureError(f"{self.name}: dtypes={names!r}: {error}.") from error
 
     def _check_function(
-        self, scalar: ScalarFunction, parameters: Sequence[Parameter], promote: str, named: set[str]
+        self, scalar: ScalarFunction, condition: Mapping[str, object], promote: str, named: set[str]
     ) -> None:
         def refuse(problem: str, remedy: str) -> KernelSignatureError:
             return KernelSignatureError(
@@ -197,16 +198,9 @@ class PointwiseDefinition(Definition):
         unknown = named - {each.name for each in self.parameters}
         if unknown:
             raise refuse(f"{sorted(unknown)[0]!r} is no argument of {self.schema}", "Name arguments of the schema")
-        if len(scalar.parameters) != len(parameters):
-            raise refuse(
-                f"it takes ({', '.join(scalar.parameters)}) for ({', '.join(each.name for each in parameters)})",
-                "Give it one parameter for each argument",
-            )
-        for each in parameters:
-            if each.role is not Role.TENSOR and each.role not in NUMBERS:
-                raise refuse(
-                    f"{each.name!r} is no number", f"Choose functions by its value: when={{{each.name!r}: ...}}"
-                )
+        fault = scalar_fault(self.schema, scalar.parameters, condition)
+        if fault is not None:
+            raise refuse(*fault)
         if len(scalar.results) != self.results:
             raise refuse(f"it returns {len(scalar.results)} values for {self.results} results", "Return one for each")
 

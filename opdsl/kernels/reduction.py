@@ -19,7 +19,6 @@ from opdsl.kernels.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import Number, convert
 from opdsl.kernels.outputs import Promise, array_of, resize
-from opdsl.kernels.parameters import Parameter
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.reduction_functions import Fold, make_fold
@@ -38,6 +37,7 @@ from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema.parameters import Parameter
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction

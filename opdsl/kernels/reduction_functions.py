@@ -11,9 +11,9 @@ from opdsl.kernels.calls import Folding
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.monoid import fits, initial, read_function, typed
 from opdsl.kernels.numbers import Number
-from opdsl.kernels.parameters import NUMBERS, Parameter, names
 from opdsl.kernels.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES, RESULT_RULES
 from opdsl.runtime.dtype import DType
+from opdsl.schema.parameters import NUMBERS, Parameter, names
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction

@@ -19,7 +19,6 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise
-from opdsl.kernels.parameters import NUMBERS, Role
 from opdsl.kernels.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.structured import Arguments, Prepared, tensors_in
 from opdsl.runtime.dtype import DType
@@ -27,6 +26,7 @@ from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import row_fault
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -62,14 +62,11 @@ class RowDefinition(RowwiseDefinition):
         self._check(read(function, rows=True))
 
     def _check(self, function: ScalarFunction) -> None:
-        roles = {each.name: each.role for each in self.parameters}
-        for name in function.parameters:
-            if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
-                fault = "is no tensor or number" if name in roles else "is no argument"
-                raise KernelSignatureError(
-                    f"{self.name}: the row function {function.name} does not fit: {name!r} {fault} of {self.schema}. "
-                    "Take tensors and numbers, by name."
-                )
+        fault = row_fault(self.schema, function.parameters)
+        if fault is not None:
+            raise KernelSignatureError(
+                f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
+            )
         if len(function.results) != self.results:
             raise KernelSignatureError(
                 f"{self.name}: the row function {function.name} returns {len(function.results)} values for "

@@ -24,12 +24,12 @@ from opdsl.kernels.outputs import (
     new_tensor,
     tensor_over,
 )
-from opdsl.kernels.parameters import Parameter, dynamic_names, parameters_of
 from opdsl.kernels.plans import Plan
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.names import check_names
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
+from opdsl.schema.parameters import Parameter, dynamic_names, parameters_of
 
 Arguments = tuple[Any, ...]
 

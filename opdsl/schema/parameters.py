@@ -1,4 +1,4 @@
-"""What a structured kernel has to know of its operator's arguments."""
+"""What kernels have to know of the arguments of their operator: which are tensors, numbers, or neither."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, OptionalType, Type
+from opdsl.schema.model import Argument, FunctionSchema
+from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
 
 class Role(Enum):

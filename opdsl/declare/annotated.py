@@ -1,0 +1,176 @@
+"""Annotations of implementations, held against what an operator hands over and takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType
+from typing import Annotated, Any, get_args, get_origin
+
+from opdsl.runtime import Array, CPUTensor, CUDATensor, Tensor
+from opdsl.schema import BaseType, ListType, OptionalType, Return, Type
+from opdsl.schema.signature import UNIONS
+
+# What an annotation may be for each kind of number (PEP 484's numeric tower).
+_NUMBERS: dict[object, tuple[type, ...]] = {
+    BaseType.bool: (bool, int, float, complex),
+    BaseType.SymBool: (bool, int, float, complex),
+    BaseType.int: (int, float, complex),
+    BaseType.SymInt: (int, float, complex),
+    BaseType.DeviceIndex: (int, float, complex),
+    BaseType.float: (float, complex),
+    BaseType.Scalar: (float, complex),  # a kernel of real numbers alone may say so
+    BaseType.str: (str,),
+}
+
+_REFINED: dict[str, type] = {"CPU": CPUTensor, "CUDA": CUDATensor}
+
+
+def tensor_at(key: str) -> type:
+    """The class of the tensors that kernels of a dispatch key get."""
+    return _REFINED.get(key, Tensor)
+
+
+def annotations_of(function: FunctionType) -> dict[str, Any]:
+    """The annotations of a function that can be evaluated where it is attached; others are for type checkers."""
+    found: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        try:
+            found[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
+        except Exception:  # a name that only type checkers import, or one of an enclosing function
+            continue
+    return found
+
+
+def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], tensor: type) -> str:
+    """What annotation does not hold for what is handed over; empty where there is none.
+
+    Args:
+        annotations: by the names of parameters.
+        kinds: what is handed over, by name.
+        tensor: the class that stands for a tensor.
+    """
+    for name, kind in kinds.items():
+        if name in annotations and not takes(annotations[name], kind, tensor):
+            return f"'{name}' is annotated {shown(annotations[name])}, but is handed {_handed(kind, tensor)}"
+    return ""
+
+
+def number_fault(annotations: Mapping[str, Any]) -> str:
+    """What annotation of a scalar function is none of a number, a tuple of them for several results apart."""
+    numbers = (BaseType.bool, BaseType.int, BaseType.float, BaseType.Scalar)
+    for name, annotation in annotations.items():
+        parts = get_args(annotation) if name == "return" and get_origin(annotation) is tuple else (annotation,)
+        for part in parts:
+            if not any(takes(part, kind, Tensor) for kind in numbers):
+                what = "it returns" if name == "return" else f"'{name}' is annotated"
+                return f"{what} {shown(annotation)}, but a scalar function computes with numbers"
+    return ""
+
+
+def result_fault(annotations: Mapping[str, Any], returns: Sequence[Return], *, writes: bool = False) -> str:
+    """Whether the annotation of the result is no result of the operator; empty where it is.
+
+    Args:
+        annotations: with ``return`` among them, or without.
+        returns: those of the schema.
+        writes: whether nothing may be returned in place of what is written.
+    """
+    if "return" not in annotations:
+        return ""
+    annotation = annotations["return"]
+    wanted = ", ".join(str(each.type) for each in returns) or "nothing"
+    fits = (writes and annotation in (None, type(None))) or _may_be_returns(annotation, [each.type for each in returns])
+    return "" if fits else f"it returns {shown(annotation)}, but the schema returns {wanted}"
+
+
+def _may_be_returns(annotation: Any, kinds: Sequence[Type]) -> bool:
+    if annotation in (Any, object):
+        return True
+    if not kinds:
+        return annotation in (None, type(None))
+    if len(kinds) == 1:
+        return _may_be(annotation, kinds[0])
+    if get_origin(annotation) is tuple:
+        parts = get_args(annotation)
+        if Ellipsis in parts:
+            return _may_be(parts[0], kinds[0])
+        return len(parts) == len(kinds) and all(map(_may_be, parts, kinds))
+    return not isinstance(annotation, type) or issubclass(annotation, tuple)
+
+
+def _may_be(annotation: Any, kind: Type) -> bool:
+    """Whether what an annotation says may be a value of a schema type."""
+    if any(_takes_one(annotation, each, Tensor) for each in _atoms(kind)):
+        return True
+    return isinstance(annotation, type) and any(
+        each is BaseType.Tensor and issubclass(annotation, Tensor) for each in _atoms(kind)
+    )
+
+
+def takes(annotation: Any, kind: Type, tensor: type) -> bool:
+    """Whether an annotation holds for every value of a schema type; what is no plain type is not judged.
+
+    Args:
+        annotation: evaluated.
+        kind: the schema type.
+        tensor: the class that stands for a tensor.
+    """
+    return all(_takes_one(annotation, each, tensor) for each in _atoms(kind))
+
+
+def _atoms(kind: Type) -> Iterator[object]:
+    """What a value of a type may be: None, a base type, a list."""
+    if isinstance(kind, OptionalType):
+        yield None
+        yield from _atoms(kind.element)
+    else:
+        yield kind
+
+
+def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
+    if annotation in (Any, object):
+        return True
+    if annotation is None:
+        return atom is None
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _takes_one(annotation.__origin__, atom, tensor)
+    if origin in UNIONS:
+        return any(_takes_one(each, atom, tensor) for each in get_args(annotation))
+    if isinstance(atom, ListType):
+        return _takes_list(annotation, origin, atom, tensor)
+    written = origin or annotation
+    if not isinstance(written, type) or getattr(written, "_is_protocol", False):
+        return True
+    if atom is BaseType.Tensor:
+        return issubclass(tensor, written)
+    if atom in _NUMBERS:
+        return annotation in _NUMBERS[atom]
+    return getattr(written, "__schema_type__", None) == str(atom)
+
+
+def _takes_list(annotation: Any, origin: object, atom: ListType, tensor: type) -> bool:
+    """A list is handed over as a tuple; the schema's own word for it is let pass."""
+    if isinstance(annotation, type) and origin is None:
+        return annotation in (list, tuple) or issubclass(tuple, annotation)
+    if not isinstance(origin, type):
+        return True
+    if origin is not list and not issubclass(tuple, origin):
+        return False
+    return all(each is Ellipsis or takes(each, atom.element, tensor) for each in get_args(annotation))
+
+
+def as_compiled(kind: Type) -> Type:
+    """What stands for an argument where a compiler reads the kernel: the name of a dtype."""
+    if isinstance(kind, OptionalType):
+        return OptionalType(as_compiled(kind.element))
+    return BaseType.str if kind is BaseType.ScalarType else kind
+
+
+def _handed(kind: Type, tensor: type) -> str:
+    return str(kind).replace("Tensor", "Array" if tensor is Array else tensor.__name__)
+
+
+def shown(annotation: Any) -> str:
+    """An annotation as its author wrote it, roughly."""
+    return annotation.__name__ if isinstance(annotation, type) and get_origin(annotation) is None else str(annotation)

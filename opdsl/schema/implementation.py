@@ -1,0 +1,222 @@
+"""What a function has to look like that implements an operator: its parameters, and how many values it returns.
+
+The decorators hold functions against this when they attach them, and the mypy plugin when it reads them. A fault is
+said in words; an empty text means that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from opcode import opmap
+from types import CodeType
+from typing import NamedTuple
+
+from opdsl.schema.model import Argument, FunctionSchema
+from opdsl.schema.parameters import NUMBERS, Parameter, Role, parameters_of
+from opdsl.schema.types import BaseType, ListType, OptionalType
+
+OUTPUT_MASK = "output_mask"
+"""What a derivative calls the tuple that says which of several gradients are asked for."""
+
+GRADIENTS = ("grad", "grads")
+"""What a derivative calls the gradient of the first result, or those of all results."""
+
+
+class Fault(NamedTuple):
+    """What is wrong, and how to mend it."""
+
+    problem: str
+    remedy: str
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+def names_fault(given: Sequence[str], expected: Sequence[str]) -> str:
+    """How the names of parameters differ from those that an operator hands over.
+
+    >>> names_fault(("self", "m"), ("self", "n"))
+    "'n' is missing"
+    """
+    missing = [each for each in expected if each not in given]
+    extra = [each for each in given if each not in expected]
+    if missing:
+        return f"'{missing[0]}' is missing"
+    if extra:
+        return f"'{extra[0]}' is no parameter of the operator"
+    return "" if tuple(given) == tuple(expected) else "the parameters stand in another order"
+
+
+def keyword_only_fault(schema: FunctionSchema, keyword_only: Iterable[str], *, by_place: bool) -> str:
+    """Whether a parameter is keyword-only that is handed over by its place.
+
+    Args:
+        schema: the operator's.
+        keyword_only: the names of such parameters.
+        by_place: whether all arguments are handed over by their places, and not as the schema has them.
+    """
+    named = set() if by_place else {each.python_name for each in (*schema.keyword_only, *schema.out)}
+    wrong = next((each for each in keyword_only if each not in named), None)
+    return "" if wrong is None else f"'{wrong}' is keyword-only, but is handed over by its place"
+
+
+def returned_fault(schema: FunctionSchema, returned: Iterable[int]) -> str:
+    """Whether a kernel returns a tuple of another length than its operator has results.
+
+    Args:
+        schema: the operator's.
+        returned: the lengths of tuples that stand behind ``return`` in it.
+    """
+    count = len(schema.returns)
+    if count == 1 and isinstance(schema.returns[0].type, ListType):
+        return ""
+    for length in returned:
+        if length != count or count == 1:
+            return f"it returns a tuple of {length}, but the schema has {_counted(count, 'result')}"
+    return ""
+
+
+_BUILD, _LOAD, _RETURN = opmap["BUILD_TUPLE"], opmap["LOAD_CONST"], opmap["RETURN_VALUE"]
+_RETURN_CONSTANT = opmap.get("RETURN_CONST")  # CPython 3.12 and 3.13
+
+
+def returned_lengths(code: CodeType) -> Iterator[int]:
+    """The lengths of tuples that a function returns as soon as they are made; what it returns otherwise is not seen.
+
+    >>> list(returned_lengths((lambda x: (x, x + 1)).__code__))
+    [2]
+    """
+    text = code.co_code
+    for place in range(0, len(text), 2):
+        operation, value = text[place], text[place + 1]
+        returns = text[place + 2 : place + 3] == bytes((_RETURN,))
+        if operation == _BUILD and returns:
+            yield value
+        elif operation == _RETURN_CONSTANT or (operation == _LOAD and returns):
+            constant = code.co_consts[value] if value < len(code.co_consts) else None
+            if isinstance(constant, tuple):
+                yield len(constant)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count or 'no'} {what}s"
+
+
+# ---------------------------------------------------------------------------------------------------- scalar functions
+
+
+def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> list[Parameter]:
+    """What a pointwise function has a parameter for: the arguments whose values do not choose it."""
+    return [each for each in parameters_of(schema) if each.name not in condition]
+
+
+def scalar_fault(schema: FunctionSchema, names: Sequence[str], condition: Collection[str] = ()) -> Fault | None:
+    """What is wrong with the parameters of a pointwise function, which may have names of its own.
+
+    Args:
+        schema: the operator's.
+        names: the function's parameters.
+        condition: the arguments whose values choose the function.
+    """
+    parameters = scalar_parameters(schema, condition)
+    expected = [each.name for each in parameters]
+    other = next((each for each in parameters if each.role is not Role.TENSOR and each.role not in NUMBERS), None)
+    if len(names) != len(expected):
+        problem = f"it takes ({', '.join(names)}) for ({', '.join(expected)})"
+        return Fault(problem, "Give it one parameter for each argument")
+    if other is not None:
+        return Fault(f"{other.name!r} is no number", f"Choose functions by its value: when={{{other.name!r}: ...}}")
+    for name, place in zip(names, expected, strict=True):
+        if name != place and name in expected:
+            return Fault(f"{name!r} stands where {place!r} is handed over", f"Write ({', '.join(expected)})")
+    return None
+
+
+def row_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
+    """What is wrong with the parameters of a row function, which takes tensors and numbers by name."""
+    roles = {each.name: each.role for each in parameters_of(schema)}
+    for name in names:
+        if roles.get(name) is not Role.TENSOR and roles.get(name) not in NUMBERS:
+            fault = "is no tensor or number" if name in roles else "is no argument"
+            return Fault(f"{name!r} {fault} of {schema}", "Take tensors and numbers, by name")
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------- derivatives
+
+
+def is_differentiable(argument: Argument) -> bool:
+    """Whether an argument is a tensor, or a list of them, or may be."""
+    kind = argument.type
+    while isinstance(kind, OptionalType | ListType):
+        kind = kind.element
+    return kind is BaseType.Tensor
+
+
+def differentiable_names(schema: FunctionSchema) -> tuple[str, ...]:
+    """The arguments that can have gradients; outputs are none."""
+    given = (*schema.positional, *schema.keyword_only)
+    return tuple(each.python_name for each in given if is_differentiable(each))
+
+
+def result_names(schema: FunctionSchema) -> tuple[str, ...]:
+    """What formulas call the results: their names, or ``result``, or ``result0``, ``result1``, ..."""
+    returns = schema.returns
+    if len(returns) == 1:
+        return (returns[0].name or "result",)
+    return tuple(each.name or f"result{place}" for place, each in enumerate(returns))
+
+
+def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: Sequence[str]) -> Fault | None:
+    """What is wrong with a formula for the gradients of arguments.
+
+    Args:
+        schema: the operator's.
+        names: the arguments.
+        parameters: those of the formula.
+    """
+    fault = differentiable_fault(schema, names)
+    if fault is not None:
+        return fault
+    known = (*GRADIENTS, OUTPUT_MASK, *(each.python_name for each in schema.arguments), *result_names(schema))
+    unknown = next((each for each in parameters if each not in known), None)
+    if unknown is not None:
+        return Fault(f"{unknown!r} is no argument and no result", f"There are {', '.join(known)}")
+    if ("grad" in parameters) == ("grads" in parameters):
+        problem = "it takes both grad and grads" if "grad" in parameters else "it takes neither grad nor grads"
+        return Fault(problem, "Take grad, the first result's gradient, or grads, a tuple of all")
+    if OUTPUT_MASK in parameters and len(names) == 1:
+        return Fault(f"{OUTPUT_MASK} is for several arguments", "Remove it")
+    return None
+
+
+def differentiable_fault(schema: FunctionSchema, names: Sequence[str]) -> Fault | None:
+    """Whether one of the arguments that are to have gradients, or none, can have no gradient."""
+    known = differentiable_names(schema)
+    if not names:
+        return Fault("it names no argument", f"Name some of {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            return Fault(f"{name!r} is no tensor argument", f"Name some of: {', '.join(known) or 'none'}")
+        if names.count(name) > 1:
+            return Fault(f"{name!r} is named twice", "Remove one of them")
+    return None
+
+
+def gradients_fault(schema: FunctionSchema, names: Sequence[str], returned: Iterable[int]) -> Fault | None:
+    """Whether a formula returns another number of gradients than it gives.
+
+    Args:
+        schema: the operator's.
+        names: the arguments whose gradients it gives.
+        returned: the lengths of tuples that stand behind ``return`` in it.
+    """
+    count = len(names)
+    lists = [each.python_name for each in schema.arguments if isinstance(each.type, ListType)]
+    if count == 1 and names[0] in lists:
+        return None
+    for length in returned:
+        if length != count or count == 1:
+            remedy = f"Return a tuple of {count}" if count > 1 else "Return a tensor"
+            return Fault(f"it returns {length} gradients for {', '.join(names)}", remedy)
+    return None
