@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import tensor as tensor
-    from opdsl.backends.cpu.cache import set_kernel_cache as set_kernel_cache
+    from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
     from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
     from opdsl.backends.cpu.pool import set_num_threads as set_num_threads
     from opdsl.dispatch import registry as registry
@@ -163,7 +163,7 @@ _LAZY = {
     "register_dsl": "opdsl.dispatch.native_dsl",
     "register_op_override": "opdsl.dispatch.overrides",
     "reorder_graphs_from_user_function": "opdsl.dispatch.overrides",
-    "set_kernel_cache": "opdsl.backends.cpu.cache",
+    "set_kernel_cache": "opdsl.backends.cache",
     "unavailable_reason": "opdsl.dispatch.native_dsl",
 }
 

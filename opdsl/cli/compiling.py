@@ -76,7 +76,7 @@ def tasks_left(namespaces: Sequence[str], selection: Path | None, dtypes: Sequen
     Raises:
         OptionError: the cache is off, or cannot be used.
     """
-    from opdsl.backends.cpu import cache
+    from opdsl.backends import cache
     from opdsl.testing.ahead import is_done, tasks_of
 
     problem = cache.problem()

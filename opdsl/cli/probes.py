@@ -144,7 +144,7 @@ def _threads(subject: str) -> Finding:
 
 
 def _kernel_cache(subject: str) -> Finding:
-    from opdsl.backends.cpu import cache
+    from opdsl.backends import cache
 
     problem = cache.problem()
     if problem is not None:

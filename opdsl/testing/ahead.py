@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import opdsl.errors
-from opdsl.backends.cpu import cache, engine
+from opdsl.backends import cache
+from opdsl.backends.cpu import engine
 from opdsl.dispatch import Operator, registry
 from opdsl.kernels.described import Described
 from opdsl.native.generated import GENERATED

@@ -16,7 +16,8 @@ import numpy
 import pytest
 from click.testing import Result
 
-from opdsl.backends.cpu import cache, memory, pool
+from opdsl.backends import cache
+from opdsl.backends.cpu import memory, pool
 from opdsl.cli import probes
 from opdsl.cli.probes import Mark
 from opdsl.runtime.device import BackendEntry, BackendTable

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from opdsl.backends.cpu import builtin, cache, engine, native
+from opdsl.backends import cache
+from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint

@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from opdsl.backends.cpu import cache
+from opdsl.backends import cache
 
 _NO_IMPORTS: Mapping[str, int] = {}
 

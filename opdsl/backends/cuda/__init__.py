@@ -1,6 +1,7 @@
 """The CUDA backend: scalar graphs become CUDA C++.
 
-What is here prints the source of kernels, which needs no GPU and no NVIDIA software. Nothing compiles or launches it
-yet, so ``device="cuda"`` is refused.
+A call of the compiler protocol becomes a ``program``: a source and how its kernels are launched. ``pointwise`` makes
+programs, ``printer`` prints scalar graphs, the skeletons around them are the ``.cuh`` files, ``nvrtc`` compiles sources
+to CUBIN. None of that needs a GPU or a driver.
 May import: lower layers, and cuda-python at the edge.
 """

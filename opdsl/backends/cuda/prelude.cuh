@@ -196,7 +196,7 @@ struct Narrow {
         unsigned rest = static_cast<unsigned>(position);
 #pragma unroll
         for (int d = 0; d < dimensions; ++d) {
-            const unsigned outer = sizes[d].quotient(rest);
+            const unsigned outer = d + 1 < dimensions ? sizes[d].quotient(rest) : 0;
             const int inner = static_cast<int>(rest - outer * sizes[d].divisor);
 #pragma unroll
             for (int k = 0; k < operands; ++k) {
@@ -214,7 +214,7 @@ struct Wide {
     __device__ void offsets(unsigned long long position, long long* found) const {
 #pragma unroll
         for (int d = 0; d < dimensions; ++d) {
-            const unsigned long long outer = position / sizes[d];
+            const unsigned long long outer = d + 1 < dimensions ? position / sizes[d] : 0;
             const long long inner = static_cast<long long>(position - outer * sizes[d]);
 #pragma unroll
             for (int k = 0; k < operands; ++k) {

@@ -12,26 +12,13 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from opdsl.backends.cuda.storage import VALUE_TYPES
 from opdsl.scalar.graph import Node, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["VALUE_TYPES", "function_source"]
-
-# The C++ type of a value, inside a function and at its boundary.
-VALUE_TYPES: Final = {
-    ScalarType.BOOL: "bool",
-    ScalarType.UINT8: "unsigned char",
-    ScalarType.INT8: "signed char",
-    ScalarType.INT16: "short",
-    ScalarType.INT32: "int",
-    ScalarType.INT64: "long long",
-    ScalarType.FLOAT32: "float",
-    ScalarType.FLOAT64: "double",
-    ScalarType.COMPLEX64: "Complex<float>",
-    ScalarType.COMPLEX128: "Complex<double>",
-}
+__all__ = ["function_source"]
 
 
 def function_source(graph: TypedGraph, name: str) -> str:

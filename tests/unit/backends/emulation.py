@@ -1,107 +1,125 @@
-"""Runs printed CUDA C++ on the CPU: g++ compiles it with CUDA's names defined away, a loop stands for the grid.
+"""CUDA programs on the host: their C++ compiled by g++, run by a grid and blocks that are emulated.
 
-Blocks and threads run one after the other, so it is for kernels whose threads do not talk to each other.
+A thread of a block is a fiber of its own, which gives way where it waits for others: at ``__syncthreads`` and in
+shuffles. Blocks run one after another.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
+import os
 import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from opdsl.backends.cuda.pointwise_source import THREADS, Pointwise, layout, pointwise_source, prelude
-from opdsl.kernels.calls import PointwiseCall
-from opdsl.scalar import TypedGraph
-
-HEADER = """
-#include <math.h>
-#include <string.h>
-#include <utility>
-#define __device__
-#define __global__
-#define __launch_bounds__(threads)
-struct Index { unsigned x; };
-static Index blockIdx, blockDim, threadIdx;
-static inline unsigned __umulhi(unsigned first, unsigned second) {
-    return static_cast<unsigned>(static_cast<unsigned long long>(first) * second >> 32);
-}
-template <typename... Given, size_t... at>
-static void run_grid(
-    void (*kernel)(Given...), std::index_sequence<at...>, unsigned blocks, unsigned threads, void** given) {
-    blockDim.x = threads;
-    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-        for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-            kernel(*static_cast<std::remove_const_t<Given>*>(given[at])...);
-        }
-    }
-}
-template <typename... Given>
-static void launch(void (*kernel)(Given...), unsigned blocks, unsigned threads, void** given) {
-    run_grid(kernel, std::index_sequence_for<Given...>(), blocks, threads, given);
-}
-"""
+from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Number, Program, Scratch, Source, header
 
 # Contraction is off, as --fmad=false is for NVRTC; shifts and overflows that C++ leaves open would end the process.
-OPTIONS = ("-std=c++17", "-O1", "-ffp-contract=off", "-Wno-unknown-pragmas", "-shared", "-fPIC")
+OPTIONS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-w")
+GRID = Path(__file__).with_name("emulated_grid.h")
 
 
-def compiled(text: str) -> ctypes.CDLL:
-    """A translation unit as a library."""
-    with tempfile.TemporaryDirectory(prefix="opdsl-emulation-") as folder:
-        source, library = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
-        source.write_text(HEADER + text)
-        run = subprocess.run(["g++", *OPTIONS, source, "-o", library], capture_output=True, text=True, timeout=600)
+def compiled(text: str, folder: Path) -> ctypes.CDLL:
+    """A translation unit as a library, kept in a folder under a digest of what it is made of."""
+    digest = hashlib.sha256("\n".join([*OPTIONS, GRID.read_text(), text]).encode()).hexdigest()[:24]
+    library = folder / f"emulation-{digest}.so"
+    if not library.exists():
+        source = folder / f"emulation-{digest}-{os.getpid()}.cpp"
+        source.write_text(text)
+        made = source.with_suffix(".so")
+        command = ["g++", *OPTIONS, "-include", str(GRID), "-shared", "-fPIC", str(source), "-o", str(made)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert run.returncode == 0, run.stderr[:4000]
-        return ctypes.CDLL(str(library))
+        made.rename(library)
+        source.unlink()
+    return ctypes.CDLL(str(library))
 
 
 class Emulation:
-    """Kernels of one translation unit.
+    """Programs, in one translation unit for all of them.
 
     Args:
-        wanted: by name, what to print each kernel of.
+        programs: what may be run; those that have a source in common are compiled once.
+        folder: where libraries are kept.
     """
 
-    def __init__(self, wanted: Mapping[str, tuple[TypedGraph, PointwiseCall]]) -> None:
-        self.printed: dict[str, Pointwise] = {
-            name: pointwise_source(graph, call, name) for name, (graph, call) in wanted.items()
-        }
-        kernels = [f"{name}_{kind}" for name in wanted for kind in ("vectors", "strided")]
-        launchers = [
-            f'extern "C" void launch_{each}(unsigned blocks, unsigned threads, void** given) '
-            f"{{ launch({each}, blocks, threads, given); }}"
-            for each in kernels
+    def __init__(self, programs: Iterable[Program], folder: Path) -> None:
+        sources = {each.source.fingerprint: each.source for each in programs}
+        self.places = {fingerprint: place for place, fingerprint in enumerate(sources)}
+        headers = dict.fromkeys(name for each in sources.values() for name in each.headers)
+        entries = dict.fromkeys((each.source.fingerprint, name) for each in programs for name in _entries(each))
+        text = [
+            *map(header, headers),
+            *(_unit(place, source) for place, source in enumerate(sources.values())),
+            *(_launcher(self.places[each], name, together=len(sources[each].headers) > 1) for each, name in entries),
         ]
-        sources = [each.source for each in self.printed.values()]
-        self.library = compiled("\n".join([prelude(), *sources, *launchers]))
+        self.library = compiled("\n".join(text), folder)
 
-    def strided(self, name: str, operands: Sequence[Any], call: PointwiseCall) -> None:
-        """Run the general kernel on arrays and numbers, the outputs last."""
-        count = math.prod(call.sizes)
-        structure = ctypes.create_string_buffer(layout(call))
-        self._launch(f"{name}_strided", count, operands, [structure, ctypes.c_longlong(count)])
+    def run(self, program: Program, operands: Sequence[Any], variant: int | None = None) -> None:
+        """Run a program.
 
-    def vectors(self, name: str, operands: Sequence[Any], call: PointwiseCall) -> None:
-        """Run the kernel for contiguous and aligned arrays."""
-        count = math.prod(call.sizes)
-        threads = -(-count // self.printed[name].elements)
-        self._launch(f"{name}_vectors", threads, operands, [ctypes.c_longlong(count)])
+        Args:
+            operands: arrays and numbers, the outputs last.
+            variant: which one; None for the one that the addresses ask for.
+        """
+        addresses = [_address(each) for each in operands if isinstance(each, np.ndarray)]
+        chosen = program.variant(addresses) if variant is None else program.variants[variant]
+        scratch = np.full(program.scratch + 256, 0xA5, np.uint8)
+        base = -(-_address(scratch) // 256) * 256
+        for launch in chosen.launches:
+            self._launch(program, launch, operands, base)
+        assert (scratch[base - _address(scratch) + program.scratch :] == 0xA5).all(), "scratch memory was exceeded"
 
-    def _launch(self, kernel: str, threads: int, operands: Sequence[Any], further: Sequence[Any]) -> None:
-        given = [_parameter(each) for each in operands] + list(further)
+    def _launch(self, program: Program, launch: Launch, operands: Sequence[Any], scratch: int) -> None:
+        given = [_parameter(each, operands, scratch) for each in launch.arguments]
         addresses = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
-        self.library[f"launch_{kernel}"](-(-threads // THREADS), THREADS, addresses)
+        grid, block = (ctypes.c_uint * 3)(*launch.grid), (ctypes.c_uint * 3)(*launch.block)
+        assert math.prod(launch.block) <= 1024
+        run = self.library[f"launch{self.places[program.source.fingerprint]}_{launch.entry}"]
+        run(grid, block, ctypes.c_size_t(launch.shared), addresses)
 
 
-def _parameter(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return ctypes.c_void_p(value.__array_interface__["data"][0])
-    if isinstance(value, complex):
-        return (ctypes.c_double * 2)(value.real, value.imag)
-    return ctypes.c_double(value) if isinstance(value, float) else ctypes.c_longlong(int(value))
+def _entries(program: Program) -> list[str]:
+    return [launch.entry for variant in program.variants for launch in variant.launches]
+
+
+def _unit(place: int, source: Source) -> str:
+    text = source.body().replace('extern "C" ', "")
+    return f"namespace unit{place} {{\n{text}\n}}"
+
+
+def _launcher(place: int, entry: str, *, together: bool) -> str:
+    """A function of C that starts a kernel.
+
+    together: whether its threads may wait for each other; those of the prelude alone never do.
+    """
+    called = f"emulated::launch(unit{place}::{entry}, grid, block, shared, {str(together).lower()}, given)"
+    return (
+        f'extern "C" void launch{place}_{entry}(const unsigned* grid, const unsigned* block, size_t shared, '
+        f"void** given) {{ {called}; }}"
+    )
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _parameter(argument: Argument, operands: Sequence[Any], scratch: int) -> Any:
+    match argument:
+        case Address(operand):
+            return ctypes.c_void_p(_address(operands[operand]))
+        case Scratch(offset):
+            return ctypes.c_void_p(scratch + offset)
+        case Constant(content):
+            return ctypes.create_string_buffer(content, len(content))
+        case Number(operand):
+            value, kind = operands[operand], argument.c_type
+            if kind == "Complex<double>":
+                return (ctypes.c_double * 2)(complex(value).real, complex(value).imag)
+            return ctypes.c_double(value) if kind == "double" else ctypes.c_longlong(int(value))

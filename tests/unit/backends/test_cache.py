@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import opdsl
-from opdsl.backends.cpu import cache
+from opdsl.backends import cache
 
 
 @pytest.fixture

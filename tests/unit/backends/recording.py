@@ -1,0 +1,208 @@
+"""What the CPU's kernels are asked to run: calls of the compiler protocol, with what they got and what they made."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import opdsl
+import opdsl.kernels
+from opdsl.backends.cpu import compiler
+from opdsl.backends.cuda.pointwise import pointwise
+from opdsl.backends.cuda.program import Program
+from opdsl.errors import OpdslError
+from opdsl.kernels.structured import StructuredKernel
+from opdsl.runtime import DType
+from opdsl.testing.samples import samples_of
+
+PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
+    "pointwise": pointwise,
+}
+"""What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
+
+
+class Recorded(NamedTuple):
+    """One run of a kernel.
+
+    operator: whose sample it was.
+    kind: see ``PROGRAMS``.
+    what, call: what was compiled.
+    values: what it got, outputs that were given among them; arrays as they were before.
+    results: what it made.
+    """
+
+    operator: str
+    kind: str
+    what: Any
+    call: Any
+    values: tuple[Any, ...]
+    results: tuple[np.ndarray, ...]
+
+    @property
+    def program(self) -> Program:
+        """The same for CUDA."""
+        return PROGRAMS[self.kind](self.what, self.call)
+
+    @property
+    def operands(self) -> list[Any]:
+        """What the program is run on: inputs as they were, outputs that hold something else."""
+        made = self.results[: len(self.results) - (len(self.values) - self._inputs)]
+        return [*copies(self.values), *map(like, made)]
+
+    @property
+    def _inputs(self) -> int:
+        return len(self.values) - sum(each is None for each in getattr(self.call, "allocate", (None,)))
+
+
+class Recorder:
+    """Keeps what the CPU's kernels run.
+
+    kinds: those that are kept.
+    """
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self.found: list[Recorded] = []
+        self.kinds = tuple(kinds)
+        self.operator = ""
+
+    @contextmanager
+    def installed(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """In the place of the CPU's compiler."""
+        with monkeypatch.context() as patch:
+            for kind in self.kinds:
+                patch.setattr(compiler, kind, self._compiler(kind, getattr(compiler, kind)))
+            forget_kernels()
+            yield
+        forget_kernels()
+
+    def _compiler(self, kind: str, compile_: Callable[..., Any]) -> Callable[..., Any]:
+        def compiled(what: Any, call: Any) -> Callable[..., Any]:
+            run = compile_(what, call)
+
+            def keep(*values: Any) -> Any:
+                before = copies(values)
+                result = run(*values)
+                given = sum(each is None for each in getattr(call, "allocate", (None,)))
+                made = result if isinstance(result, tuple) else (result,)
+                results = values[len(values) - given :] if given else made
+                self.found.append(Recorded(self.operator, kind, what, call, tuple(before), tuple(copies(results))))
+                return result
+
+            return keep
+
+        return compiled
+
+
+def recorded(operators: Iterable[Any], dtype: DType, kinds: Iterable[str], patch: pytest.MonkeyPatch) -> list[Recorded]:
+    """The kernels that operators run on their samples of a dtype."""
+    recorder = Recorder(kinds)
+    with recorder.installed(patch), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for operator in operators:
+            recorder.operator = operator.name
+            packet, _, overload = operator.name.removeprefix("aten::").partition(".")
+            function = getattr(getattr(opdsl.ops.aten, packet), overload or "default").direct("CPU")
+            for sample in samples_of(operator, dtype):
+                try:
+                    sample.call(function)
+                except OpdslError:
+                    continue  # the operator refuses the dtype, or the shapes
+    return recorder.found
+
+
+def operators_of(kind: str) -> Iterator[Any]:
+    """Every operator of aten that has a definition of a kind, its functional variant."""
+    for operator in [each for each in opdsl.registry if each.name.startswith("aten::")]:
+        kernels = operator.registrations.get(opdsl.DispatchKey("CPU"), [])
+        kernel = kernels[0] if kernels else None
+        if isinstance(kernel, StructuredKernel) and (kernel.kind, kernel.variant) == (kind, "functional"):
+            yield operator
+
+
+def distinct(found: Iterable[Recorded]) -> list[Recorded]:
+    """The first record for each source and set of kernels."""
+    by_source: dict[object, Recorded] = {}
+    for each in found:
+        if all(result.size for result in each.results):
+            program = each.program
+            entries = [launch.entry for variant in program.variants for launch in variant.launches]
+            by_source.setdefault((program.source.fingerprint, *entries), each)
+    return list(by_source.values())
+
+
+def forget_kernels() -> None:
+    """Empty the tables of compiled loops, so that the compiler is asked again."""
+    for module in pkgutil.iter_modules(opdsl.kernels.__path__, "opdsl.kernels."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if hasattr(value, "cache_clear") and value.__name__ not in ("compiler_for", "has_compiler"):
+                value.cache_clear()
+
+
+# ---------------------------------------------------------------------------------------------------- arrays in memory
+
+
+def copies(values: Iterable[Any]) -> list[Any]:
+    """Arrays in new memory, with the same strides and at addresses that are as even; those that were one stay one."""
+    made: dict[tuple[object, ...], np.ndarray] = {}
+
+    def copied(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        key = (value.__array_interface__["data"][0], value.dtype, value.shape, value.strides)
+        if key not in made:
+            made[key] = _moved(value)
+        return made[key]
+
+    return [copied(each) for each in values]
+
+
+def _moved(array: np.ndarray) -> np.ndarray:
+    moved, begin, size = _room_for(array)
+    low = array.__array_interface__["data"][0] - begin
+    ctypes.memmove(moved.__array_interface__["data"][0] - begin, low, size)
+    return moved
+
+
+def like(array: np.ndarray) -> np.ndarray:
+    """Memory for a result with the same strides, full of something else."""
+    return _room_for(array)[0]
+
+
+def _room_for(array: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """An array in memory of its own, how far its memory begins before its first element, and how large it is."""
+    reach = [(size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)] if array.size else []
+    begin = -sum(min(each, 0) for each in reach)
+    size = begin + sum(max(each, 0) for each in reach) + (array.itemsize if array.size else 0)
+    room = np.full(size + 128, 0x5A, np.uint8)
+    address = room.__array_interface__["data"][0]
+    place = -address % 64 + (array.__array_interface__["data"][0] - begin) % 64
+    return np.ndarray(array.shape, array.dtype, room, place + begin, array.strides), begin, size
+
+
+# -------------------------------------------------------------------------------------------------------- comparisons
+
+
+def differs(found: np.ndarray, expected: np.ndarray, *, exact: bool) -> bool:
+    """Whether results are not the same bits; all NaNs are one."""
+    found, expected = reals(found), reals(expected)
+    if found.dtype.kind != "f":
+        return not np.array_equal(found, expected)
+    if exact:
+        signs = np.array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(expected) & ~np.isnan(expected))
+        return not (signs and np.array_equal(found, expected, equal_nan=True))
+    return not np.allclose(found, expected, rtol=1e-5 if found.dtype.itemsize < 8 else 1e-12, atol=0, equal_nan=True)
+
+
+def reals(array: np.ndarray) -> np.ndarray:
+    """The parts of complex numbers, and bfloat16, which has its bits in uint16, as float32."""
+    if array.dtype == np.uint16:
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array
