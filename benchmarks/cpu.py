@@ -24,6 +24,8 @@ POINTWISE = {
     "tanh": "{0}.tanh({1})",
     "sigmoid": "{0}.sigmoid({1})",
     "log": "{0}.log({1})",
+    "erf": "{0}.erf({1})",
+    "gelu": "{0}.nn.functional.gelu({1})",
 }
 SIDE = 2048
 REDUCTIONS = {
@@ -34,6 +36,8 @@ REDUCTIONS = {
     "mean of rows": "{0}.mean({1}, 1)",
     "amax of rows": "{0}.amax({1}, 1)",
     "amax of columns": "{0}.amax({1}, 0)",
+    "var of all": "{0}.var({1})",
+    "var of rows": "{0}.var({1}, 1)",
 }
 
 ROWS = {
@@ -176,8 +180,8 @@ def run() -> Report:
     """Measure everything."""
     torch.set_num_threads(THREADS)
     report = Report("Kernels on the CPU", threads=THREADS)
-    rows = [row for size in SIZES for row in contiguous(size)]
-    report.comparison("Pointwise, contiguous float32", rows, theirs="torch")
+    vectors = [row for size in SIZES for row in contiguous(size)]
+    report.comparison("Pointwise, contiguous float32", vectors, theirs="torch")
     report.comparison("Pointwise, other layouts, 2048 x 2048 float32", layouts(), theirs="torch")
     report.comparison("Allocation, reductions, products, float32", others(), theirs="torch")
     along = [row for shape in ROW_SHAPES for row in rows(shape)]
