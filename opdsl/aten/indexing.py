@@ -17,7 +17,7 @@ from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.strides import output_strides
-from opdsl.runtime import Tensor, bool_, int64, require_no_overlap, require_writable, uint8, wrap
+from opdsl.runtime import Tensor, bool_, contiguous_strides, int64, require_no_overlap, require_writable, uint8, wrap
 from opdsl.schema import Alias
 
 Indices = Sequence[Tensor | None]
@@ -43,6 +43,7 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
         DimensionError: there are too many, one is no index, or they do not broadcast together.
         PositionError: an element leads out of its dimension.
     """
+    self, indices = merge_masked(self, indices)
     expanded = expand_masks(self, indices)
     if len(expanded) > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
@@ -68,6 +69,25 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
         positions.append(Positions(standing, size, self.strides[dim]))
     strides = (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after))
     return Indexed(result, strides, positions)
+
+
+def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
+    """With nothing but one mask: the tensor with the mask's dimensions merged, where they lie so, and the mask so too.
+
+    One tensor of positions leads to the same elements then as one for each of the dimensions would.
+    """
+    given = [(place, index) for place, index in enumerate(indices) if index is not None]
+    if len(given) != 1 or given[0][1].dtype is not bool_:
+        return self, indices
+    dim, mask = given[0]
+    end = dim + mask.ndim
+    sizes, strides = self.shape[dim:end], self.strides[dim:end]
+    if mask.ndim < 2 or mask.shape != sizes or not mask.is_contiguous() or mask.numel() == 0:
+        return self, indices
+    if strides != tuple(step * strides[-1] for step in contiguous_strides(sizes)):
+        return self, indices
+    flat = self.view((*self.shape[:dim], mask.numel(), *self.shape[end:]))
+    return flat, [mask.view(-1) if each is mask else None for each in indices]
 
 
 def expand_masks(self: Tensor, indices: Indices) -> list[Tensor | None]:

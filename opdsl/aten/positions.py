@@ -100,4 +100,13 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
 def nonzero_columns(tensor: Tensor) -> list[numpy.ndarray[Any, Any]]:
     """Where the elements of a CPU tensor are not zero: for each dimension its positions, in row-major order."""
     mask = tensor if tensor.dtype is bool_ else tensor != 0
-    return list(numpy.nonzero(mask.array)) if tensor.ndim else []
+    if not mask.is_contiguous():
+        return list(numpy.nonzero(mask.array))
+    # Dividing what is found is several times as fast as counting in every dimension.
+    rest = numpy.flatnonzero(mask.array)
+    columns: list[numpy.ndarray[Any, Any]] = []
+    for size in reversed(mask.shape[1:]):
+        quotient = rest // max(size, 1)
+        columns.insert(0, rest - quotient * size)
+        rest = quotient
+    return [rest, *columns] if mask.ndim else []
