@@ -124,6 +124,10 @@ class UnsupportedDTypeError(DTypeError, NotImplementedError):
     """An operator computes something that does not exist for a dtype: the larger of two complex numbers, say."""
 
 
+class UnsupportedModeError(OpdslError, NotImplementedError):
+    """A mode that there is not, or not for tensors of such shapes."""
+
+
 class DivisionError(OpdslError, RuntimeError, ZeroDivisionError):
     """An integer is divided by 0 by an operator that has no integer to answer with."""
 

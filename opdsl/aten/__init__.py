@@ -61,6 +61,7 @@ TOPICS = (
     "stacking",
     "comparing",
     "view_scatters",
+    "padding",
     "ranges",
     "rearranging",
     "triangles",

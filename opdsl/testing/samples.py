@@ -11,11 +11,19 @@ from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError,
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.schema import Argument, ListType, OptionalType
-from opdsl.testing import aten_samples, factory_samples, index_samples, placing_samples, row_samples, view_samples
+from opdsl.testing import (
+    aten_samples,
+    factory_samples,
+    index_samples,
+    network_samples,
+    placing_samples,
+    row_samples,
+    view_samples,
+)
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample, tensors_in
 
-_TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples, row_samples)
+_TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples, row_samples, network_samples)
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()
 }
