@@ -260,6 +260,11 @@ MISTAKES = {
         lambda: opdsl.mm(zeros(2, 2, dtype=opdsl.bool), zeros(2, 2, dtype=opdsl.bool)),
         lambda: torch.mm(torch.zeros(2, 2, dtype=torch.bool), torch.zeros(2, 2, dtype=torch.bool)),
     ),
+    "mode": Mistake(
+        errors.UnsupportedModeError,
+        lambda: opdsl.nn.pad(zeros(2, 2), (1, 1), "mirror"),
+        lambda: torch.nn.functional.pad(torch.zeros(2, 2), (1, 1), "mirror"),
+    ),
     "number": Mistake(
         errors.NumberError,
         lambda: opdsl.tensor([1], dtype=opdsl.int8).add_(1, alpha=1000),
