@@ -31,16 +31,14 @@ from opdsl.runtime import (
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
+from opdsl.schema.vocabulary import TensorOptions
 
 
 @op("aten::_to_copy", tags="core", device_check="NoCheck", device_guard=False, autogen="_to_copy.out")
 def to_copy(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:

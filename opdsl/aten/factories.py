@@ -28,7 +28,7 @@ from opdsl.runtime import (
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar, SymInt
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 # -------------------------------------------------------------------------------------------------------------- empty
 
@@ -37,10 +37,7 @@ from opdsl.schema.vocabulary import Scalar, SymInt
 def empty(
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor whose elements are not set."""
@@ -101,10 +98,7 @@ def full(
     size: list[SymInt],
     fill_value: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor with every element the same."""
     ...
@@ -152,10 +146,7 @@ def full_out_kernel(size, fill_value, out):
 def zeros(
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of zeros."""
     ...
@@ -185,10 +176,7 @@ def zeros_out_kernel(size, out):
 def ones(
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of ones."""
     ...
@@ -221,10 +209,7 @@ def ones_out_kernel(size, out):
 def scalar_tensor(
     s: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A number as a zero-dim tensor, of the default dtype if none is given."""
     ...

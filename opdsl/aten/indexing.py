@@ -186,7 +186,7 @@ def index_meta(ctx, self, indices):
 
 
 @index_tensor.out_kernel("CPU", compiled=False)
-def index_cpu(self, sizes, strides, out):  # type: ignore[misc]  # the plugin does not know what is precomputed
+def index_cpu(self, sizes, strides, out):
     gather(out, self, strides, sizes)
 
 

@@ -8,9 +8,9 @@ from opdsl.declare import op
 from opdsl.kernels import check, fill_, new_tensor
 from opdsl.kernels.planners import allocates, fills_with, planned
 from opdsl.kernels.strides import dense_strides, strides_in_order
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, strides_for
+from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
-from opdsl.schema.vocabulary import Scalar, SymInt
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 # ----------------------------------------------------------------------------------------------------- given strides
 
@@ -20,10 +20,7 @@ def empty_strided(
     size: list[SymInt],
     stride: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of given strides, in elements, whose elements are not set."""
     ...
@@ -47,10 +44,7 @@ def empty_permuted(
     size: list[SymInt],
     physical_layout: list[int],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
     ...
@@ -82,10 +76,7 @@ def empty_permuted_kernel(size, physical_layout, dtype, layout, device, pin_memo
 def empty_like(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
@@ -111,10 +102,7 @@ def full_like(
     self: Tensor,
     fill_value: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor in the form of another with every element the same."""
@@ -133,10 +121,7 @@ full_like.non_differentiable("self")
 def zeros_like(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor of zeros in the form of another."""
@@ -156,10 +141,7 @@ zeros_like.non_differentiable("self")
 def ones_like(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """A tensor of ones in the form of another."""
@@ -183,10 +165,7 @@ def new_empty(
     self: Tensor,
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of the dtype and device of another, of a size, whose elements are not set."""
     ...
@@ -206,10 +185,7 @@ def new_empty_strided(
     size: list[SymInt],
     stride: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
     ...
@@ -231,10 +207,7 @@ def new_full(
     size: list[SymInt],
     fill_value: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of the dtype and device of another, of a size, with every element the same."""
     ...
@@ -260,10 +233,7 @@ def new_zeros(
     self: Tensor,
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of zeros of the dtype and device of another, of a size."""
     ...
@@ -282,10 +252,7 @@ def new_ones(
     self: Tensor,
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A tensor of ones of the dtype and device of another, of a size."""
     ...

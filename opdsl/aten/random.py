@@ -17,16 +17,13 @@ from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import LARGEST
 from opdsl.runtime import (
-    Device,
-    DType,
     Generator,
-    Layout,
     MemoryFormat,
     Tensor,
     bool_,
 )
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name, SymInt
+from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
 
 def zero_derivative(grad: Tensor) -> Tensor:
@@ -185,10 +182,7 @@ geometric_.derivative("self")(zero_derivative)
 def rand(
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Numbers from [0, 1)."""
     ...
@@ -204,10 +198,7 @@ def rand_generator(
     size: list[SymInt],
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Numbers from [0, 1), of a given generator."""
     ...
@@ -244,10 +235,7 @@ def rand_generator_out(
 def rand_like(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Numbers from [0, 1), in the form of a tensor."""
@@ -273,10 +261,7 @@ def rand_like_generator(
     self: Tensor,
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Numbers from [0, 1), of a given generator, in the form of a tensor."""
@@ -296,10 +281,7 @@ rand_like_generator.non_differentiable("self")
 def randn(
     size: list[SymInt],
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Normally distributed numbers."""
     ...
@@ -315,10 +297,7 @@ def randn_generator(
     size: list[SymInt],
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Normally distributed numbers, of a given generator."""
     ...
@@ -350,10 +329,7 @@ def randn_generator_out(
 def randn_like(
     self: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Normally distributed numbers, in the form of a tensor."""
@@ -373,10 +349,7 @@ def randn_like_generator(
     self: Tensor,
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Normally distributed numbers, of a given generator, in the form of a tensor."""
@@ -507,10 +480,7 @@ def normal_numbers(
     size: list[SymInt],
     *,
     generator: Generator | None = None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Normally distributed numbers of a size."""
     ...

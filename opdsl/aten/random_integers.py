@@ -17,7 +17,7 @@ from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import BOUNDS, LARGEST, convert
 from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, bump_version, int64
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Name, SymInt
+from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
 SEEDED: dict[str, Any] = {"tags": "nondeterministic_seeded"}
 
@@ -260,10 +260,7 @@ def randint_like(
     self: Tensor,
     high: SymInt,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
@@ -298,10 +295,7 @@ def randint_like_generator(
     high: SymInt,
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
@@ -318,10 +312,7 @@ def randint_like_tensor(
     self: Tensor,
     high: Tensor,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """``randint_like`` up to the element of a zero-dim tensor."""
@@ -352,10 +343,7 @@ def randint_like_tensor_generator(
     high: Tensor,
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
@@ -373,10 +361,7 @@ def randint_like_low(
     low: SymInt,
     high: SymInt,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
@@ -395,10 +380,7 @@ def randint_like_low_generator(
     high: SymInt,
     *,
     generator: Generator | None,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""

@@ -17,7 +17,6 @@ from opdsl.kernels.numbers import convert
 from opdsl.runtime import (
     Device,
     DType,
-    Layout,
     Tensor,
     bfloat16,
     bool_,
@@ -32,7 +31,7 @@ from opdsl.runtime import (
 )
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import Scalar, SymInt
+from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions
 
 # ------------------------------------------------------------------------------------------------------------- arange
 
@@ -43,10 +42,7 @@ def arange(
     end: Scalar,
     step: Scalar = 1,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
     ...
@@ -65,10 +61,7 @@ def arange_start(
     start: Scalar,
     end: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Numbers from ``start`` up to, but not including, ``end``."""
     ...
@@ -83,10 +76,7 @@ def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
 def arange_end(
     end: Scalar,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """Numbers from 0 up to, but not including, ``end``."""
     ...
@@ -272,10 +262,7 @@ def linspace(
     end: Scalar,
     steps: int,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
     ...
@@ -296,10 +283,7 @@ def linspace_tensors(
     end: Tensor,
     steps: int,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``linspace`` between zero-dim tensors."""
     ...
@@ -314,10 +298,7 @@ def linspace_from_tensor(
     end: Scalar,
     steps: int,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``linspace`` from a zero-dim tensor."""
     ...
@@ -332,10 +313,7 @@ def linspace_to_tensor(
     end: Tensor,
     steps: int,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``linspace`` to a zero-dim tensor."""
     ...
@@ -400,10 +378,7 @@ def logspace(
     steps: int,
     base: float = 10.0,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``base`` to the powers of ``linspace``."""
     ...
@@ -426,10 +401,7 @@ def logspace_tensors(
     steps: int,
     base: float = 10.0,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``logspace`` between zero-dim tensors."""
     ...
@@ -445,10 +417,7 @@ def logspace_from_tensor(
     steps: int,
     base: float = 10.0,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``logspace`` from a zero-dim tensor."""
     ...
@@ -464,10 +433,7 @@ def logspace_to_tensor(
     steps: int,
     base: float = 10.0,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """``logspace`` to a zero-dim tensor."""
     ...
@@ -528,10 +494,7 @@ logspace_to_tensor_out.kernel("CompositeExplicitAutograd")(logspace_out_kernel)
 def eye(
     n: SymInt,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """The unit matrix."""
     ...
@@ -547,10 +510,7 @@ def eye_rows(
     n: SymInt,
     m: SymInt,
     *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
+    options: TensorOptions,
 ) -> Tensor:
     """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
     ...

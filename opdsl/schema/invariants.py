@@ -328,6 +328,17 @@ def returns_alias_arguments(schema: FunctionSchema) -> Iterator[Violation]:
             yield Violation("unbound-alias", message, return_part(index))
 
 
+def written_sets_are_apart(schema: FunctionSchema) -> Iterator[Violation]:
+    """No alias set is written through two arguments."""
+    owners: dict[str, Argument] = {}
+    for index, argument in enumerate(schema.arguments):
+        for name in argument.alias.before if argument.alias is not None and argument.alias.write else ():
+            if name in owners:
+                message = f"{owners[name].name} and {argument.name} both write the alias set {name}: give each its own"
+                yield Violation("written-twice", message, argument_part(index), "type")
+            owners.setdefault(name, argument)
+
+
 def _parts(schema: FunctionSchema) -> Iterator[tuple[Part, Argument | Return]]:
     for index, argument in enumerate(schema.arguments):
         yield argument_part(index), argument
@@ -355,4 +366,5 @@ RULES: tuple[Rule, ...] = (
     defaults_come_last,
     out_has_no_default,
     returns_alias_arguments,
+    written_sets_are_apart,
 )

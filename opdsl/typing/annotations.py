@@ -10,7 +10,9 @@ from mypy.plugin import AnalyzeTypeContext, TypeAnalyzerPluginInterface
 from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, Instance, RawExpressionType, Type, TypeOfAny, UnboundType, UnionType, get_proper_type
 
-TENSORS = tuple(f"opdsl.runtime.tensor.{name}" for name in ("Tensor", "CPUTensor", "CUDATensor"))
+TENSOR_MODULE = "opdsl.runtime.tensor"
+
+TENSORS = tuple(f"{TENSOR_MODULE}.{name}" for name in ("Tensor", "CPUTensor", "CUDATensor"))
 """The classes that take an Alias."""
 
 SIZED_LISTS = {

@@ -6,24 +6,31 @@ An operator hands a tuple on for each list, whatever sequence it was; so ``list[
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TypeGuard
 
+from mypy.checker import TypeChecker
 from mypy.nodes import (
+    ARG_NAMED,
     ARG_NAMED_OPT,
     Argument,
+    AssignmentStmt,
     CallExpr,
     Decorator,
     EllipsisExpr,
     Expression,
     ExpressionStmt,
     FuncDef,
+    MemberExpr,
     NameExpr,
     Statement,
     StrExpr,
+    TypeInfo,
     Var,
 )
-from mypy.plugin import AnalyzeTypeContext
-from mypy.types import NoneType, RawExpressionType, Type, UnboundType, UnionType
+from mypy.plugin import AnalyzeTypeContext, AttributeContext
+from mypy.types import Instance, NoneType, RawExpressionType, Type, UnboundType, UnionType
 
 from opdsl.typing.annotations import TypeHook, named
 from opdsl.typing.syntax import is_declaring, local_name, set_types, written_types
@@ -84,16 +91,38 @@ def _widen(function: FuncDef, *, accepts_numbers: bool) -> bool:
     types = [annotation for _, annotation in parameters if annotation is not None]
     if result is None or len(types) < len(parameters) or types == written:
         return False
+    together = [each for each, annotation in zip(function.arguments, written, strict=True) if _is_options(annotation)]
     function.arguments = [argument for argument, _ in parameters]
     set_types(function, [*types, result])
+    if together and not function.is_mypy_only:
+        function.body.body.insert(0, _put_together(together[0]))
     return True
+
+
+def _is_options(annotation: Type | None) -> TypeGuard[UnboundType]:
+    return isinstance(annotation, UnboundType) and annotation.name.rpartition(".")[2] == "TensorOptions"
+
+
+def _put_together(argument: Argument) -> Statement:
+    """``options = TensorOptions(dtype=dtype, ...)``, with which a body that takes ``options`` begins."""
+    annotation = argument.type_annotation
+    assert isinstance(annotation, UnboundType), "it is TensorOptions"
+    first, *rest = annotation.name.split(".")
+    called: Expression = NameExpr(first)
+    for name in rest:
+        called = MemberExpr(called, name)
+    call = CallExpr(called, [NameExpr(each) for each in OPTIONS], [ARG_NAMED] * len(OPTIONS), list(OPTIONS))
+    made = AssignmentStmt([NameExpr(argument.variable.name)], call)
+    for node in (made, call, called, *call.args, *made.lvalues):
+        node.set_line(argument.line)
+    return made
 
 
 def _as_called(
     argument: Argument, annotation: Type | None, accepts_numbers: bool
 ) -> list[tuple[Argument, Type | None]]:
     """A parameter with its widened type; the four of TensorOptions."""
-    if not isinstance(annotation, UnboundType) or annotation.name.rpartition(".")[2] != "TensorOptions":
+    if not _is_options(annotation):
         return [(argument, annotation and _widened(annotation, accepts_numbers))]
     found: list[tuple[Argument, Type | None]] = []
     for name in OPTIONS:
@@ -142,6 +171,21 @@ def option(context: AnalyzeTypeContext) -> Type:
     assert isinstance(name, RawExpressionType) and isinstance(name.literal_value, str), "written by this module"
     return UnionType.make_union([named(context.api, OPTIONS[name.literal_value]), NoneType()])
 
+
+def option_attribute(name: str, context: AttributeContext) -> Type:
+    """``options.dtype`` is ``DType | None``, which the module of ``TensorOptions`` cannot say."""
+    module, _, own = OPTIONS[name].rpartition(".")
+    modules = context.api.modules if isinstance(context.api, TypeChecker) else {}
+    symbol = modules[module].names.get(own) if module in modules else None
+    if context.is_lvalue or symbol is None or not isinstance(symbol.node, TypeInfo):
+        return context.default_attr_type
+    return UnionType.make_union([Instance(symbol.node, []), NoneType()])
+
+
+ATTRIBUTES: dict[str, Callable[[AttributeContext], Type]] = {
+    f"opdsl.schema.vocabulary.TensorOptions.{name}": partial(option_attribute, name) for name in OPTIONS
+}
+"""The types of attributes, by full name."""
 
 HOOKS: dict[str, TypeHook] = {
     "opdsl.typing.received.SequenceOf": sequence,

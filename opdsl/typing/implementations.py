@@ -1,4 +1,4 @@
-"""Implementations carry no annotations: this finds them in a parsed file and marks what is missing as places.
+"""Implementations need no annotations: this finds them in a parsed file and marks all parameters and results as places.
 
 An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the like, or handed over by name, as in
 ``f.pointwise(...)(function)`` and ``@f.reduction(finish=function)``. ``resolution`` then says what each place has.
@@ -6,25 +6,30 @@ An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 from mypy.nodes import (
     CallExpr,
+    ConditionalExpr,
     Decorator,
+    DictExpr,
     Expression,
     ExpressionStmt,
     FuncDef,
     MemberExpr,
     NameExpr,
+    StarExpr,
     Statement,
     StrExpr,
+    TupleExpr,
 )
-from mypy.traverser import has_return_statement
-from mypy.types import UnboundType
+from mypy.traverser import all_return_statements, has_return_statement
+from mypy.types import Type, UnboundType
 
 from opdsl.typing.place import Place
-from opdsl.typing.syntax import called, path_of, set_types, written_types
+from opdsl.typing.precomputed import Precomputed, precomputed_in
+from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of, written_types
 
 IMPLEMENTING = frozenset(
     ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
@@ -39,16 +44,17 @@ KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 
 
 def mark_implementations(block: Iterable[Statement]) -> bool:
-    """Give the implementations of a block annotations that name their places; whether there were any."""
+    """Give the implementations of a block annotations that are places; whether there were any."""
     statements = list(block)
+    precomputed = dict(precomputed_in(statements))
     handed_over = {name: attaching for statement in statements for name, attaching in _handed_over(statement)}
     marked = False
     for statement in statements:
         if isinstance(statement, Decorator):
             attaching = next((each for each in statement.original_decorators if _is_attaching(each)), None)
-            marked |= attaching is not None and _mark(statement.func, attaching)
+            marked |= attaching is not None and _mark(statement.func, attaching, precomputed)
         elif isinstance(statement, FuncDef) and statement.name in handed_over:
-            marked |= _mark(statement, handed_over[statement.name])
+            marked |= _mark(statement, handed_over[statement.name], precomputed)
     return marked
 
 
@@ -79,55 +85,76 @@ def _scalar_functions(attaching: Expression) -> Iterator[tuple[str, Expression]]
                 yield argument.name, attaching
 
 
-def _mark(function: FuncDef, attaching: Expression) -> bool:
-    """Write a place wherever a function has no annotation; whether there was one."""
-    place = _place(function, attaching)
-    names = [*(each.variable.name for each in function.arguments), ""]
-    types = written_types(function)
-    missing = [name for name, written in zip(names, types, strict=True) if written is None]
-    if not missing or not place.operator:
+def _mark(function: FuncDef, attaching: Expression, precomputed: Mapping[str, Precomputed]) -> bool:
+    """Write the places of a function around its annotations; whether there is an operator that it belongs to."""
+    place = _place(function, attaching, precomputed)
+    if not place.operator:
         return False
-    filled = [
-        attrs.evolve(place, parameter=name, reports=name == missing[-1]).annotation(function.line, function.column)
-        if written is None
-        else written
-        for name, written in zip(names, types, strict=True)
-    ]
+    names = [*(each.variable.name for each in function.arguments), ""]
+    filled: list[Type] = []
+    for name, written in zip(names, written_types(function), strict=True):
+        if written is not None and name and name not in place.parameters:
+            filled.append(written)  # the key set of the call
+        else:
+            own = attrs.evolve(place, parameter=name)
+            filled.append(own.annotation(written, function.line, function.column))
     set_types(function, filled)
     return True
 
 
-def _place(function: FuncDef, attaching: Expression) -> Place:
+def _place(function: FuncDef, attaching: Expression, precomputed: Mapping[str, Precomputed]) -> Place:
     """The place of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
     operator, is_whole = path_of(callee.expr)
-    parameters = tuple(each.variable.name for each in function.arguments)
+    arguments = function.arguments[1:] if _wants_key_set(function) else function.arguments
+    options = options_of(attaching)
+    texts = texts_of(attaching)
     return Place(
         operator=operator,
         is_whole=is_whole,
         decorator=callee.name,
-        handed=_handed(attaching),
+        texts=texts,
+        condition=_keys_of(options.get("when")),
+        handed=_handed(callee.name, texts, options),
         function=function.name,
-        parameters=parameters[1:] if _wants_key_set(function) else parameters,
-        parameter="",
+        parameters=tuple(each.variable.name for each in arguments),
+        keyword_only=tuple(each.variable.name for each in arguments if each.kind.is_named()),
+        defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
+        returned=_returned(function),
         returns_value=has_return_statement(function),
-        reports=False,
+        precomputed=precomputed.get(operator),
     )
 
 
-def _handed(attaching: Expression) -> str:
+def _keys_of(mapping: Expression | None) -> tuple[str, ...]:
+    """The keys of a mapping that is written out."""
+    items = mapping.items if isinstance(mapping, DictExpr) else []
+    return tuple(key.value for key, _ in items if isinstance(key, StrExpr))
+
+
+def _returned(function: FuncDef) -> tuple[int, ...]:
+    """The lengths of the tuples that stand behind ``return``."""
+    found: list[int] = []
+    waiting = [each.expr for each in all_return_statements(function)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, ConditionalExpr):
+            waiting += [value.if_expr, value.else_expr]
+        elif isinstance(value, TupleExpr) and not any(isinstance(each, StarExpr) for each in value.items):
+            found.append(len(value.items))
+    return tuple(found)
+
+
+def _handed(decorator: str, keys: Sequence[str], options: Mapping[str | None, Expression]) -> str:
     """What an implementation gets for a tensor: arrays where numba compiles it, as it does for the CPU."""
-    callee = called(attaching)
-    assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
-    if callee.name != "out_kernel" or not isinstance(attaching, CallExpr):
-        return "Tensor"
-    keys = [each.value for each in attaching.args if isinstance(each, StrExpr)]
-    options = dict(zip(attaching.arg_names, attaching.args, strict=True))
+    refined = f"{keys[0]}Tensor" if len(set(keys)) == 1 and keys[0] in ("CPU", "CUDA") else "Tensor"
+    if decorator != "out_kernel":
+        return refined if decorator == "kernel" else "Tensor"
     compiled = options.get("compiled")
     if isinstance(compiled, NameExpr):
-        return {"False": "Tensor", "True": "Array"}.get(compiled.name, "Any")
-    return "Array" if compiled is None and keys == ["CPU"] else "Any"
+        return {"False": refined, "True": "Array"}.get(compiled.name, "Any")
+    return "Array" if compiled is None and list(keys) == ["CPU"] else "Any"
 
 
 def _wants_key_set(function: FuncDef) -> bool:

@@ -10,10 +10,11 @@ promise a return, and takes what operators take (``declarations``); a packet als
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
-from mypy.nodes import MypyFile, TypeInfo
-from mypy.plugin import AnalyzeTypeContext, Plugin
+from mypy.nodes import Context, MypyFile, TypeInfo
+from mypy.plugin import AnalyzeTypeContext, AttributeContext, Plugin
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, Type, TypeOfAny
@@ -22,9 +23,11 @@ from opdsl.typing.annotations import HOOKS as ANNOTATIONS
 from opdsl.typing.annotations import TypeHook
 from opdsl.typing.calls import HOOKS as SIGNATURES
 from opdsl.typing.calls import SignatureHook, calls_in
+from opdsl.typing.declarations import ATTRIBUTES, mark_declarations
 from opdsl.typing.declarations import HOOKS as DECLARATIONS
-from opdsl.typing.declarations import mark_declarations
+from opdsl.typing.declared import faults_in
 from opdsl.typing.implementations import mark_implementations
+from opdsl.typing.precomputed import symbols_in
 from opdsl.typing.resolution import HOOKS as IMPLEMENTATIONS
 from opdsl.typing.syntax import RECEIVED, blocks, import_received, imports_opdsl
 
@@ -53,6 +56,10 @@ class OpdslPlugin(Plugin):
         """What a method of ours takes."""
         return SIGNATURES.get(fullname)
 
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """What an attribute of ours is."""
+        return ATTRIBUTES.get(fullname)
+
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """What else a file depends on."""
         return [(_MEDIUM, RECEIVED, 1)] if imports_opdsl(file) else []
@@ -71,6 +78,7 @@ def text(context: AnalyzeTypeContext) -> Type:
     written = context.type
     if written.name == "__builtins__.str" and isinstance(analyser.api, SemanticAnalyzer):
         prepare(analyser.api.cur_mod_node)
+        report(analyser.api)
     symbol = analyser.lookup_qualified(written.name, written)
     if symbol is None or not isinstance(symbol.node, TypeInfo):
         return AnyType(TypeOfAny.from_error)
@@ -81,9 +89,20 @@ def prepare(file: MypyFile) -> None:
     """Change the declarations and implementations of a file as ``declarations`` and ``implementations`` say."""
     if imports_opdsl(file):
         marked = [mark_declarations(block) | mark_implementations(block) for block in blocks(file.defs)]
-        packets = [each.symbol for block in blocks(file.defs, in_functions=False) for each in calls_in(block)]
-        if any(marked) or packets:
-            import_received(file, packets)
+        outside = list(blocks(file.defs, in_functions=False))
+        symbols = [each.symbol for block in outside for each in calls_in(block)]
+        symbols += [each for block in outside for each in symbols_in(block)]
+        if any(marked) or symbols:
+            import_received(file, symbols)
+
+
+def report(analyzer: SemanticAnalyzer) -> None:
+    """Report what is wrong with the declarations of the module that is being analysed."""
+    file = analyzer.cur_mod_node
+    path = Path(file.path)
+    if imports_opdsl(file) and path.is_file():
+        for line, message in faults_in(path.read_text(encoding="utf-8", errors="replace")):
+            analyzer.fail(message, Context(line, 0))
 
 
 HOOKS: dict[str, TypeHook] = {"builtins.str": text, **ANNOTATIONS, **DECLARATIONS, **IMPLEMENTATIONS}

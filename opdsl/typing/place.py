@@ -1,45 +1,66 @@
-"""Where a type is missing: one parameter, or the result, of an implementation."""
+"""Where an implementation meets its operator: one parameter, or the result, and what its text says of all of it."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import attrs
-from mypy.types import RawExpressionType, UnboundType
+from mypy.types import RawExpressionType, Type, UnboundType
 
 from opdsl.typing.syntax import local_name
 
 
 @attrs.frozen
 class Place:
-    """One missing annotation. It is written as a type, so that what mypy keeps of a file says everything.
+    """One parameter, or the result. It is written as a type, so that what mypy keeps of a file says everything.
 
     operator: the dotted name before the decorator: ``smooth_relu`` of ``@smooth_relu.meta``.
     is_whole: whether that name is all that stands before it; ``smooth_relu`` of ``smooth_relu.variants["out"]`` is not.
     decorator: ``meta``, ``kernel``, ...
-    handed: what stands for a tensor: ``Tensor``, ``Array`` for what numba compiles, ``Any`` where that is not known.
+    texts: what the decorator is given: dispatch keys, or the arguments of a derivative.
+    condition: the arguments whose values choose a scalar function.
+    handed: what stands for a tensor: the name of a class, ``Any`` where that is not known.
     function: the name of the implementation.
     parameters: its parameters that an operator fills.
-    parameter: the one whose type is missing; "" for the result.
+    keyword_only: those of them that are keyword-only.
+    defaulted: those that have a default.
+    returned: the lengths of the tuples that stand behind its ``return``.
     returns_value: whether it returns anything.
-    reports: whether faults of the whole signature are reported here; one place of each function does.
+    precomputed: what a shape function hands to out-kernels: what is replaced and by what, "" for what is added; None
+        where the operator is declared elsewhere.
+    parameter: the one that this is; "" for the result.
     """
 
     operator: str
     is_whole: bool
     decorator: str
+    texts: tuple[str, ...]
+    condition: tuple[str, ...]
     handed: str
     function: str
     parameters: tuple[str, ...]
-    parameter: str
+    keyword_only: tuple[str, ...]
+    defaulted: tuple[str, ...]
+    returned: tuple[int, ...]
     returns_value: bool
-    reports: bool
+    precomputed: tuple[tuple[str, ...], ...] | None
+    parameter: str = ""
 
-    def annotation(self, line: int, column: int) -> UnboundType:
-        """The place as a type that is not analysed yet."""
-        text = json.dumps(attrs.asdict(self))
-        written = RawExpressionType(text, "builtins.str", line=line, column=column)
-        return UnboundType(local_name("Received"), [written], line=line, column=column)
+    @property
+    def attaching(self) -> str:
+        """The decorator as it is written, without its arguments."""
+        return f"@{self.operator}.{self.decorator}"
+
+    def annotation(self, written: Type | None, line: int, column: int) -> UnboundType:
+        """The place as a type that is not analysed yet.
+
+        Args:
+            written: the annotation that the function has there; None where it has none.
+        """
+        text = RawExpressionType(json.dumps(attrs.asdict(self)), "builtins.str", line=line, column=column)
+        found = [text] if written is None else [text, written]
+        return UnboundType(local_name("Received"), found, line=line, column=column)
 
     @staticmethod
     def of(annotation: UnboundType) -> Place | None:
@@ -47,5 +68,9 @@ class Place:
         written = annotation.args[0] if annotation.args else None
         if not isinstance(written, RawExpressionType) or not isinstance(written.literal_value, str):
             return None
-        values = json.loads(written.literal_value)
-        return Place(**{**values, "parameters": tuple(values["parameters"])})
+        return Place(**{name: _frozen(value) for name, value in json.loads(written.literal_value).items()})
+
+
+def _frozen(value: Any) -> Any:
+    """JSON's lists as tuples."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -6,11 +6,16 @@ to nothing, and mypy then says that annotations are missing. Scalar functions ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from attrs import evolve
+from mypy.messages import format_type_bare
 from mypy.nodes import Decorator, MypyFile, SymbolNode, Var
 from mypy.plugin import AnalyzeTypeContext
+from mypy.semanal import SemanticAnalyzer
+from mypy.subtypes import is_subtype
 from mypy.typeanal import TypeAnalyser
 from mypy.types import (
     AnyType,
@@ -27,45 +32,57 @@ from mypy.types import (
     get_proper_type,
 )
 
-from opdsl.typing.annotations import LISTS, TENSORS, TypeHook, named
+from opdsl.schema import ListType
+from opdsl.schema.implementation import OUTPUT_MASK, result_names
+from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, named
 from opdsl.typing.calls import OPERATOR
+from opdsl.typing.declarations import NUMBERS
+from opdsl.typing.faults import Declared, misfit, options_name
 from opdsl.typing.place import Place
+from opdsl.typing.precomputed import precomputed_of
+from opdsl.typing.schemas import schema_of
 from opdsl.typing.syntax import RECEIVED, is_declaring, is_ours
 
 META_CONTEXT = "opdsl.kernels.meta.MetaContext"
 VIEW = "opdsl.runtime.views.View"
 ARRAY = "opdsl.runtime.tensor.Array"
 DTYPE = "opdsl.runtime.dtype.DType"
+OPTIONS_CLASS = "opdsl.schema.vocabulary.TensorOptions"
 
 
 class Signature(NamedTuple):
     """What a declaration says, with analysed types; nothing of it where an operator is there but not its types."""
 
-    names: tuple[str, ...] | None
-    types: tuple[Type, ...] = ()
+    declared: Declared | None
+    types: Mapping[str, Type] = MappingProxyType({})
     result: Type | None = None
-
-    def of(self, name: str) -> Type | None:
-        """The type of a parameter; None where there is no such parameter."""
-        return dict(zip(self.names or (), self.types, strict=True)).get(name)
 
 
 UNSEEN = Signature(None)
 
 
 def received(context: AnalyzeTypeContext) -> Type:
-    """The type of a place."""
+    """The type of a place: what is written there, or else what the operator hands over or takes back."""
     place = Place.of(context.type)
     api = context.api
     if place is None or not isinstance(api, TypeAnalyser):
         return AnyType(TypeOfAny.from_error)
+    written = api.analyze_type(context.type.args[1]) if len(context.type.args) > 1 else None
     signature = _operator(api, place, context)
     if signature is None:
-        return AnyType(TypeOfAny.unannotated)
-    expected = _expected(place, signature)
-    if expected is not None and place.reports and not _fits(place, expected):
-        api.fail(_misfit(place, expected), context.context)
-    return TYPES[place.decorator](api, place, signature) or AnyType(TypeOfAny.explicit)
+        return AnyType(TypeOfAny.unannotated) if written is None else written
+    fault = "" if signature.declared is None else misfit(place, signature.declared)
+    if fault and not place.parameter:
+        api.fail(fault, context.context)
+    expected = None if fault else TYPES[place.decorator](api, place, signature)
+    if written is None:
+        return AnyType(TypeOfAny.explicit) if expected is None else expected
+    problem = "" if fault else disagreement(api, place, signature, written)
+    if problem:
+        assert signature.declared is not None, "it has types"
+        about = f"{place.attaching} {place.function}"
+        api.fail(f"{about}: {problem}. The declaration is {signature.declared.schema}", context.context)
+    return written
 
 
 # ------------------------------------------------------------------------------------------------ finding the operator
@@ -79,71 +96,61 @@ def _operator(api: TypeAnalyser, place: Place, context: AnalyzeTypeContext) -> S
         symbol = api.lookup_qualified(".".join(parts[:count]), context.context, suppress_errors=True)
         node = None if symbol is None else symbol.node
         if not isinstance(node, MypyFile):
-            return _signature(node, module, is_whole=place.is_whole and count == len(parts))
+            return _signature(api, place, node, module, is_whole=place.is_whole and count == len(parts))
         module = node.fullname
     return None
 
 
-def _signature(node: SymbolNode | None, module: str, *, is_whole: bool) -> Signature | None:
+def _signature(
+    api: TypeAnalyser, place: Place, node: SymbolNode | None, module: str, *, is_whole: bool
+) -> Signature | None:
     # `opdsl.add` comes from a module-level __getattr__: nothing more is known of it.
     unknown = UNSEEN if is_ours(module) or (isinstance(node, Var) and is_ours(node.fullname)) else None
-    found = _signature_of_decorated(node) if isinstance(node, Decorator) else None
-    if found is None and isinstance(node, (Decorator, Var)):
-        kind = get_proper_type(node.type)
-        found = _signature_of_instance(kind) if isinstance(kind, Instance) else None
-    return unknown if found is None else found if is_whole else UNSEEN
+    if not isinstance(node, (Decorator, Var)):
+        return unknown
+    found = _callable_of(node)
+    if isinstance(found, Signature):
+        return found if is_whole else UNSEEN
+    if found is None:
+        return unknown
+    if not is_whole or any(isinstance(each, UnboundType) for each in (*found.arg_types, found.ret_type)):
+        return UNSEEN  # a variant; or in a cycle of imports, where the other module's functions are not analysed yet
+    names = [each or "" for each in found.arg_names]
+    schema = schema_of(node.name, names, found.arg_kinds, found.arg_types, found.ret_type)
+    precomputed = place.precomputed
+    if precomputed is None:
+        precomputed = precomputed_of(node.name, _symbols_beside(api, node))
+    return Signature(Declared(schema, precomputed), dict(zip(names, found.arg_types, strict=True)), found.ret_type)
 
 
-def _signature_of_decorated(node: Decorator) -> Signature | None:
-    """What stands below a decorator that declares; mypy's cache keeps no decorators, but the type of the result."""
-    if not any(map(is_declaring, node.original_decorators)):
+def _symbols_beside(api: TypeAnalyser, node: SymbolNode) -> Iterable[str]:
+    """The names of the symbols of the module that declares something."""
+    modules = api.api.modules if isinstance(api.api, SemanticAnalyzer) else {}
+    module = modules.get(node.fullname.rpartition(".")[0])
+    return () if module is None else module.names
+
+
+def _callable_of(node: Decorator | Var) -> CallableType | Signature | None:
+    """What an operator takes and gives; ``UNSEEN`` where that is not known; None for what is none.
+
+    A decorator that declares stands above it; mypy's cache keeps no decorators, but the type of the result.
+    """
+    if isinstance(node, Decorator) and any(map(is_declaring, node.original_decorators)):
+        declared = node.func.type
+        return declared if isinstance(declared, CallableType) else UNSEEN
+    kind = get_proper_type(node.type)
+    if not isinstance(kind, Instance):
         return None
-    declared = node.func.type
-    return _signature_of_callable(declared, declared.ret_type) if isinstance(declared, CallableType) else UNSEEN
-
-
-def _signature_of_instance(kind: Instance) -> Signature | None:
     if kind.type.fullname != OPERATOR:
         return UNSEEN if is_ours(kind.type.fullname) else None
     parameters, result = (get_proper_type(each) for each in kind.args)
     # `Operator[..., Tensor]` takes *args and **kwargs.
     if not isinstance(parameters, Parameters) or any(each.is_star() for each in parameters.arg_kinds):
         return UNSEEN
-    return _signature_of_callable(parameters, result)
-
-
-def _signature_of_callable(parameters: CallableType | Parameters, result: Type) -> Signature:
-    # In a cycle of imports, the other module's functions may not be analysed yet.
-    if any(isinstance(each, UnboundType) for each in (*parameters.arg_types, result)):
-        return UNSEEN
-    return Signature(tuple(name or "" for name in parameters.arg_names), tuple(parameters.arg_types), result)
+    return CallableType(parameters.arg_types, parameters.arg_kinds, parameters.arg_names, result, kind)
 
 
 # -------------------------------------------------------------------------------------------------- what is handed over
-
-
-def _expected(place: Place, signature: Signature) -> tuple[str, ...] | None:
-    """The parameters that an implementation has to have; None where they are free."""
-    if signature.names is None or TYPES[place.decorator] in (_scalar, _derivative):
-        return None
-    if place.decorator == "meta":
-        return (place.parameters[0] if place.parameters else "ctx", *signature.names)
-    return signature.names
-
-
-def _fits(place: Place, expected: tuple[str, ...]) -> bool:
-    """Whether the parameters are the expected ones; precomputed values and outputs follow in out-kernels."""
-    given = place.parameters
-    return given[: len(expected)] == expected if place.decorator == "out_kernel" else given == expected
-
-
-def _misfit(place: Place, expected: Sequence[str]) -> str:
-    decorator = f"@{place.operator}.{place.decorator}"
-    more = ", ..." if place.decorator == "out_kernel" else ""
-    return (
-        f"{decorator} {place.function}({', '.join(place.parameters)}) does not fit the declaration. "
-        f"Write: def {place.function}({', '.join(expected)}{more})"
-    )
 
 
 def _scalar(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
@@ -163,11 +170,11 @@ def _out_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type |
     """The arguments, precomputed values of any type, and last the outputs, as many as there are returns."""
     if not place.parameter:
         return NoneType()
-    declared = signature.of(place.parameter)
+    declared = signature.types.get(place.parameter)
     result = get_proper_type(signature.result) if signature.result is not None else None
     if declared is not None or result is None:
         return _argument(api, place, signature)
-    outputs = result.items if isinstance(result, TupleType) else [result]
+    outputs = _items(result)
     place_from_end = len(place.parameters) - place.parameters.index(place.parameter)
     return _handed_over(api, outputs[-place_from_end], place) if place_from_end <= len(outputs) else None
 
@@ -189,10 +196,32 @@ def _view_kernel(api: TypeAnalyser, place: Place, signature: Signature) -> Type 
 
 
 def _derivative(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    """The gradient of the first result, and any of the arguments."""
+    """Gradients of the results, arguments and results by name; what is returned is a gradient for each argument."""
+    tensor = named(api, TENSORS[0])
+    if not place.parameter:
+        return _gradients(api, place, signature)
     if place.parameter == "grad":
-        return named(api, TENSORS[0])
-    return _argument(api, place, signature) if signature.of(place.parameter) is not None else None
+        return tensor
+    if place.parameter in ("grads", OUTPUT_MASK):
+        element = tensor if place.parameter == "grads" else api.named_type("builtins.bool", [])
+        return api.named_type("builtins.tuple", [element])
+    if place.parameter in signature.types or signature.declared is None or signature.result is None:
+        return _argument(api, place, signature)
+    results = dict(zip(result_names(signature.declared.schema), _items(signature.result), strict=True))
+    return _handed_over(api, results[place.parameter], place)
+
+
+def _gradients(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
+    """A tensor, or None, for each argument; a sequence of them for a list."""
+    if not place.returns_value or signature.declared is None:
+        return None
+    one = UnionType.make_union([named(api, TENSORS[0]), NoneType()])
+    several = UnionType.make_union([api.named_type("typing.Sequence", [one]), NoneType()])
+    lists = {each.python_name for each in signature.declared.schema.arguments if isinstance(each.type, ListType)}
+    gradients = [several if name in lists else one for name in place.texts]
+    if len(gradients) == 1:
+        return gradients[0]
+    return TupleType(gradients, api.named_type("builtins.tuple", [AnyType(TypeOfAny.special_form)]))
 
 
 TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
@@ -210,22 +239,36 @@ TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
 
 
 def _argument(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
-    declared = signature.of(place.parameter)
-    return None if declared is None else _handed_over(api, declared, place)
+    declared = signature.types.get(place.parameter)
+    if declared is not None:
+        return _handed_over(api, declared, place)
+    schema = None if signature.declared is None else signature.declared.schema
+    is_options = schema is not None and place.parameter == options_name(place, schema)
+    return named(api, OPTIONS_CLASS) if is_options and place.parameter else None
 
 
-def _handed_over(api: TypeAnalyser, declared: Type, place: Place) -> Type:
-    """An argument as an implementation gets it: lists have become tuples, and what numba compiles gets arrays."""
+def _items(result: Type) -> Sequence[Type]:
+    """Each of the results."""
+    kind = get_proper_type(result)
+    return kind.items if isinstance(kind, TupleType) else [kind]
+
+
+def _handed_over(api: TypeAnalyser, declared: Type, place: Place, tensor: str = "Tensor") -> Type:
+    """An argument as an implementation gets it: lists have become tuples, and what numba compiles gets arrays.
+
+    Args:
+        tensor: the class that tensors are of, where the implementation gets tensors.
+    """
     kind = get_proper_type(declared)
     if isinstance(kind, UnionType):
-        return UnionType.make_union([_handed_over(api, each, place) for each in _without_elements(kind)])
+        return UnionType.make_union([_handed_over(api, each, place, tensor) for each in _without_elements(kind)])
     if not isinstance(kind, Instance):
         return kind
     fullname = kind.type.fullname
     if fullname in LISTS:
-        return api.named_type("builtins.tuple", [_handed_over(api, kind.args[0], place)])
-    if place.handed == "Tensor":
-        return kind
+        return api.named_type("builtins.tuple", [_handed_over(api, kind.args[0], place, tensor)])
+    if place.handed.endswith("Tensor"):
+        return named(api, f"{TENSOR_MODULE}.{tensor}") if fullname in TENSORS else kind
     if fullname in TENSORS:
         return named(api, ARRAY) if place.handed == "Array" else AnyType(TypeOfAny.explicit)
     return named(api, "builtins.str") if fullname == DTYPE else kind
@@ -248,6 +291,70 @@ def _returned(api: TypeAnalyser, declared: Type) -> Type:
     if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
         return api.named_type("typing.Sequence", list(kind.args))
     return kind
+
+
+# ------------------------------------------------------------------------------------------------------ what is written
+
+
+def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written: Type) -> str:
+    """How an annotation that is written differs from what it has to be; empty where it holds."""
+    if signature.declared is None or not _is_complete(written):
+        return ""
+    shown = format_type_bare(written, api.options)
+    if TYPES[place.decorator] is _scalar:
+        numbers = [api.named_type(each, []) for each in NUMBERS]
+        parts = _items(written) if not place.parameter else [written]
+        holds = all(any(is_subtype(number, part) for number in numbers) for part in parts)
+        what = f"'{place.parameter}' is annotated {shown}" if place.parameter else f"it returns {shown}"
+        return "" if holds else f"{what}, but a scalar function computes with numbers"
+    if not place.parameter:
+        expected = _result(api, place, signature)
+        if expected is None or is_subtype(written, expected):
+            return ""
+        return f"it returns {shown}, but the schema returns {format_type_bare(expected, api.options)}"
+    handed = TYPES[place.decorator](api, evolve(place, parameter=place.parameter), signature)
+    declared = signature.types.get(place.parameter)
+    if declared is not None and place.decorator == "kernel":
+        handed = _handed_over(api, declared, place, place.handed)
+    if handed is None or is_subtype(_as_real(api, handed, written), _as_sequence(api, written)):
+        return ""
+    return f"'{place.parameter}' is annotated {shown}, but is handed {format_type_bare(handed, api.options)}"
+
+
+def _result(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
+    """What an implementation may say that it returns."""
+    if place.decorator != "kernel" or signature.result is None:
+        return TYPES[place.decorator](api, evolve(place, parameter="", returns_value=True), signature)
+    return UnionType.make_union([_returned(api, signature.result), NoneType()])
+
+
+def _as_real(api: TypeAnalyser, handed: Type, written: Type) -> Type:
+    """``float`` for a Scalar, where a kernel that takes real numbers alone says so."""
+    kind = get_proper_type(written)
+    is_real = isinstance(kind, Instance) and kind.type.fullname == "builtins.float"
+    items = flatten_nested_unions([handed])
+    is_scalar = any(isinstance(each, Instance) and each.type.fullname == "builtins.complex" for each in items)
+    return kind if is_real and is_scalar else handed
+
+
+def _as_sequence(api: TypeAnalyser, written: Type) -> Type:
+    """An annotation in which ``list``, the schema's word, may be any sequence."""
+    kind = get_proper_type(written)
+    if isinstance(kind, UnionType):
+        return UnionType.make_union([_as_sequence(api, each) for each in kind.items])
+    if isinstance(kind, Instance) and kind.type.fullname == "builtins.list":
+        return api.named_type("typing.Sequence", [_as_sequence(api, each) for each in kind.args])
+    return kind
+
+
+def _is_complete(kind: Type) -> bool:
+    """Whether all classes of a type have been analysed: in a cycle of imports some may not have been."""
+    proper = get_proper_type(kind)
+    if isinstance(proper, (UnionType, TupleType)):
+        return all(map(_is_complete, proper.items))
+    if isinstance(proper, Instance):
+        return bool(proper.type.mro) and all(map(_is_complete, proper.args))
+    return isinstance(proper, (AnyType, NoneType))
 
 
 HOOKS: dict[str, TypeHook] = {f"{RECEIVED}.Received": received}

@@ -21,6 +21,7 @@ from mypy.nodes import (
     NameExpr,
     OverloadedFuncDef,
     Statement,
+    StrExpr,
     TryStmt,
     WhileStmt,
     WithStmt,
@@ -97,6 +98,19 @@ def _inside(statement: Statement) -> list[list[Statement]]:
 def called(decorator: Expression) -> Expression:
     """The decorator itself, whether it is called or bare."""
     return decorator.callee if isinstance(decorator, CallExpr) else decorator
+
+
+def options_of(decorator: Expression) -> dict[str | None, Expression]:
+    """The keyword arguments of a decorator; under None one of those that have no name."""
+    return dict(zip(decorator.arg_names, decorator.args, strict=True)) if isinstance(decorator, CallExpr) else {}
+
+
+def texts_of(decorator: Expression) -> tuple[str, ...]:
+    """The positional arguments of a decorator that are texts."""
+    if not isinstance(decorator, CallExpr):
+        return ()
+    given = zip(decorator.arg_names, decorator.args, strict=True)
+    return tuple(each.value for name, each in given if name is None and isinstance(each, StrExpr))
 
 
 def is_declaring(decorator: Expression) -> bool:

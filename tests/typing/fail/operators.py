@@ -99,7 +99,7 @@ def without_context(self, factor, power):  # type: ignore[misc]
 
 
 @scaled.out_kernel("CPU")
-def without_arguments(self: Array, out: Array) -> None: ...
+def without_arguments(self: Array, out: Array) -> None: ...  # type: ignore[misc]
 
 
 @scaled.out_kernel("CPU")

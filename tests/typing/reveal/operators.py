@@ -17,6 +17,7 @@ from opdsl import (
     Layout,
     Library,
     Operator,
+    Out,
     Scalar,
     Tensor,
     TensorOptions,
@@ -43,7 +44,7 @@ class Extremes(NamedTuple):
 def plain(self: Tensor, n: int = 1, *, scale: Scalar = 1) -> Tensor: ...
 
 
-@lib.op(out=True)
+@lib.op(out=Out(args=("values", "indices"), precomputed=("int precomputed",)))
 def extremes(self: Tensor, dim: Ints[1] | None = None, names: list[str] | None = None) -> Extremes: ...
 
 
@@ -151,7 +152,7 @@ def extremes_cpu(self, dim, names, precomputed, values, indices):
 
 
 @extremes.out_kernel("CPU")
-def extremes_annotated(self: Array, dim, names, values: Array, indices: Array) -> None:
+def extremes_annotated(self: Array, dim, names, precomputed, values: Array, indices: Array) -> None:
     assert_type(dim, tuple[int, ...] | None)
 
 

@@ -1,0 +1,230 @@
+"""Declarations as their own text says them: mypy drops what stands inside ``Alias(...)``, so the file is read again.
+
+A schema is made of each, as ``@op`` makes it, and what is wrong with it is reported where it is declared. A declaration
+with a name in it that means nothing here (an alias of a type, a constant as a default) is left to the decorator.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from types import GenericAlias
+from typing import Annotated, Any, NamedTuple
+
+from opdsl.errors import AnnotationError, SchemaError
+from opdsl.schema import MISSING, Alias, OperatorName, ParameterSpec, from_signature, parse_operator_name, vocabulary
+from opdsl.typing.syntax import DECLARING
+
+
+class Reported(NamedTuple):
+    """What is wrong with a declaration.
+
+    line: of its ``def``.
+    message: what is wrong, and how to mend it.
+    """
+
+    line: int
+    message: str
+
+
+class _Unknown(Exception):
+    """A name that means nothing here."""
+
+
+class _Tensor:
+    """Stands for ``Tensor`` in annotations."""
+
+    __schema_type__ = "Tensor"
+
+    def __class_getitem__(cls, item: object) -> object:
+        return Annotated[cls, item]
+
+
+def _standing_for(text: str) -> type:
+    """A class that stands for one of the runtime, which a plugin does not load."""
+    return type(text, (), {"__schema_type__": text})
+
+
+NAMES: Mapping[str, Any] = {
+    **{name: value for name, value in vars(vocabulary).items() if not name.startswith("_") and name != "Any"},
+    **{each.__name__: each for each in (int, float, bool, str, complex, list, tuple, dict, set, object, Alias)},
+    **dict.fromkeys(("Tensor", "CPUTensor", "CUDATensor"), _Tensor),
+    **{each: _standing_for(each) for each in ("Layout", "Device", "MemoryFormat", "Generator")},
+    "DType": _standing_for("ScalarType"),
+    "Annotated": Annotated,
+    "None": None,
+}
+"""What names mean in the annotations of a declaration."""
+
+_MARKERS = ("Alias", "Size", "Name", "SchemaType")
+
+
+def faults_in(text: str) -> Iterator[Reported]:
+    """What is wrong with the declarations of a file, as far as its text tells.
+
+    Args:
+        text: of the file; what cannot be parsed is for others to report.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    classes = {each.name: each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)}
+    for block in _blocks(tree):
+        functions = {each.name: each for each in block if isinstance(each, ast.FunctionDef)}
+        for function in functions.values():
+            for decorator in function.decorator_list:
+                if _decorates(decorator):
+                    yield from _faults(function, decorator, functions, classes)
+
+
+def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                yield block
+
+
+def _callee(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _decorates(decorator: ast.expr) -> bool:
+    callee = _callee(decorator)
+    name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
+    return name in DECLARING
+
+
+def _faults(
+    function: ast.FunctionDef,
+    decorator: ast.expr,
+    functions: Mapping[str, ast.FunctionDef],
+    classes: Mapping[str, ast.ClassDef],
+) -> Iterator[Reported]:
+    try:
+        name = _name_of(function, decorator, functions)
+        parameters = list(_parameters(function.args))
+        returns = _returns(function.returns, classes)
+        from_signature(name, parameters, returns)
+    except _Unknown:
+        return
+    except (AnnotationError, SchemaError) as error:
+        message, *schema = str(error).splitlines()
+        shown = f". The schema is {schema[0]}" if schema else ""
+        yield Reported(function.lineno, message + shown)
+    except Exception:  # whatever typing refuses, mypy refuses too
+        return
+
+
+# ------------------------------------------------------------------------------------------------------------- the name
+
+
+def _name_of(function: ast.FunctionDef, decorator: ast.expr, functions: Mapping[str, ast.FunctionDef]) -> OperatorName:
+    """The name of what a decorator declares; of a variant, that which follows from its operator's."""
+    callee, given = _callee(decorator), _given_name(decorator)
+    kind = callee.attr if isinstance(callee, ast.Attribute) else "op"
+    if kind == "op":
+        return parse_operator_name(given or function.name)
+    assert isinstance(callee, ast.Attribute), "variants and overloads are attributes of an operator"
+    packet = functions.get(callee.value.id) if isinstance(callee.value, ast.Name) else None
+    declaring = None if packet is None else next(filter(_decorates, packet.decorator_list), None)
+    if packet is None or declaring is None or packet is function:
+        raise _Unknown
+    own = _name_of(packet, declaring, functions)
+    if kind == "overload":
+        return OperatorName(own.namespace, own.base, given or "")
+    if given is not None:
+        return parse_operator_name(given)
+    return _VARIANTS[kind](own)
+
+
+def _inplace(name: OperatorName) -> OperatorName:
+    base = f"__i{name.base[2:]}" if name.is_dunder else f"{name.base}_"
+    return OperatorName(name.namespace, base, name.overload)
+
+
+def _out(name: OperatorName) -> OperatorName:
+    return OperatorName(name.namespace, name.base, f"{name.overload}_out" if name.overload else "out")
+
+
+_VARIANTS: dict[str, Callable[[OperatorName], OperatorName]] = {"inplace_variant": _inplace, "out_variant": _out}
+
+
+def _given_name(decorator: ast.expr) -> str | None:
+    arguments = decorator.args if isinstance(decorator, ast.Call) else []
+    if not arguments:
+        return None
+    if isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
+        return arguments[0].value
+    raise _Unknown
+
+
+# -------------------------------------------------------------------------------------------------------- the signature
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[ParameterSpec]:
+    if arguments.vararg or arguments.kwarg:
+        raise _Unknown
+    positional = [*arguments.posonlyargs, *arguments.args]
+    missing = [None] * (len(positional) - len(arguments.defaults))
+    for argument, default in zip(positional, [*missing, *arguments.defaults], strict=True):
+        yield _parameter(argument, default, "positional")
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _parameter(argument, default, "keyword_only")
+
+
+def _parameter(argument: ast.arg, default: ast.expr | None, kind: Any) -> ParameterSpec:
+    if argument.annotation is None:
+        raise _Unknown
+    value = MISSING if default is None else _default(default)
+    return ParameterSpec(argument.arg, evaluated(argument.annotation), value, kind)
+
+
+def _default(node: ast.expr) -> object:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return evaluated(node)
+
+
+def _returns(annotation: ast.expr | None, classes: Mapping[str, ast.ClassDef]) -> object:
+    """The return annotation; a NamedTuple of the file is the tuple of its fields."""
+    if annotation is None:
+        raise _Unknown
+    declared = classes.get(annotation.id) if isinstance(annotation, ast.Name) else None
+    if declared is None:
+        return evaluated(annotation)
+    fields = [each.annotation for each in declared.body if isinstance(each, ast.AnnAssign)]
+    return GenericAlias(tuple, tuple(map(evaluated, fields)))
+
+
+def evaluated(node: ast.expr) -> Any:
+    """What an annotation means: names, subscripts, unions and the markers of an ``Annotated`` alone are read."""
+    if isinstance(node, ast.Constant):
+        return evaluated(ast.parse(node.value, mode="eval").body) if isinstance(node.value, str) else node.value
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if name not in NAMES:
+            raise _Unknown
+        return NAMES[name]
+    if isinstance(node, ast.Subscript):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        values = [_item(each) for each in parts]
+        return evaluated(node.value)[values[0] if len(values) == 1 else tuple(values)]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return evaluated(node.left) | evaluated(node.right)
+    raise _Unknown
+
+
+def _item(node: ast.expr) -> Any:
+    """What stands in brackets: an annotation, a size, or a marker with its arguments."""
+    if isinstance(node, ast.Constant) and not isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.Call):
+        return evaluated(node)
+    marker = evaluated(node.func)
+    if marker not in [NAMES[each] for each in _MARKERS]:
+        raise _Unknown
+    given = [ast.literal_eval(each) for each in node.args]
+    return marker(*given, **{str(each.arg): ast.literal_eval(each.value) for each in node.keywords})

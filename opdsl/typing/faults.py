@@ -1,0 +1,136 @@
+"""What is wrong with the parameters of an implementation, or with how many values it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import (
+    Fault,
+    derivative_fault,
+    gradients_fault,
+    keyword_only_fault,
+    names_fault,
+    row_fault,
+    scalar_fault,
+)
+from opdsl.typing.place import Place
+from opdsl.typing.precomputed import Precomputed, out_kernel_names
+
+
+class Declared(NamedTuple):
+    """What is known of an operator: its schema, as types say it, and what its shape function precomputes."""
+
+    schema: FunctionSchema
+    precomputed: Precomputed
+
+
+def misfit(place: Place, declared: Declared) -> str:
+    """What is wrong with an implementation as a whole, with both signatures; empty where it fits.
+
+    Args:
+        place: any of its places.
+        declared: its operator.
+    """
+    fault = _FAULTS[place.decorator](place, declared)
+    if fault is None:
+        return ""
+    return (
+        f"{place.attaching} {place.function}({', '.join(place.parameters)}) does not fit: {fault.problem}. "
+        f"The declaration is {declared.schema}. {fault.remedy}"
+    )
+
+
+def options_name(place: Place, schema: FunctionSchema) -> str:
+    """The parameter that stands for all four TensorOptions; empty where there is none."""
+    options = [each.name for each in schema.tensor_options]
+    expected = [each.python_name for each in schema.arguments]
+    further = [each for each in place.parameters if each not in expected]
+    return further[0] if options and len(further) == 1 and not set(options) & set(place.parameters) else ""
+
+
+def _handed_over(place: Place, declared: Declared) -> Fault | None:
+    """Faults of what gets the arguments themselves."""
+    schema = declared.schema
+    expected = _EXPECTED[place.decorator](place, declared)
+    problem = names_fault(place.parameters, expected) or keyword_only_fault(
+        schema, place.keyword_only, by_place=place.decorator != "kernel"
+    )
+    with_default = {each.python_name for each in schema.arguments if each.default is not None}
+    for each in place.defaulted:
+        if each not in with_default and not problem:
+            problem = f"'{each}' has a default, but the schema gives it none"
+    return Fault(problem, f"Write: def {place.function}({', '.join(expected)})") if problem else None
+
+
+def _arguments(place: Place, declared: Declared) -> Sequence[str]:
+    """The arguments by name, the four of TensorOptions as one where that is what the function takes."""
+    names = [each.python_name for each in declared.schema.arguments]
+    options = options_name(place, declared.schema)
+    if not options:
+        return names
+    separate = [each.name for each in declared.schema.tensor_options]
+    return [options if each == separate[0] else each for each in names if each not in separate[1:]]
+
+
+def _with_context(place: Place, declared: Declared) -> Sequence[str]:
+    first = place.parameters[0] if place.parameters else "ctx"
+    return [first, *(each.python_name for each in declared.schema.arguments)]
+
+
+def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
+    """Outputs have what names the declaration gives them; here they may have any."""
+    taken = list(out_kernel_names((each.python_name for each in declared.schema.arguments), declared.precomputed))
+    count = len(declared.schema.returns)
+    outputs = place.parameters[-count:] if count else ()
+    if len(outputs) < count or set(outputs) & set(taken):
+        outputs = ("out",) if count == 1 else tuple(f"out{each}" for each in range(count))
+    return [*taken, *outputs]
+
+
+_EXPECTED: dict[str, Callable[[Place, Declared], Sequence[str]]] = {
+    "kernel": _arguments,
+    "view_kernel": _arguments,
+    "meta": _with_context,
+    "out_kernel": _with_outputs,
+}
+
+
+def _pointwise(place: Place, declared: Declared) -> Fault | None:
+    """The arguments whose values choose the function may be among its parameters."""
+    names = [each for each in place.parameters if each not in place.condition]
+    fault = scalar_fault(declared.schema, names, place.condition)
+    count = len(declared.schema.returns)
+    wrong = next((each for each in place.returned if each != count or count == 1), None)
+    if fault is None and wrong is not None:
+        return Fault(f"it returns {wrong} values for {count} results", "Return one for each")
+    return fault
+
+
+def _row(place: Place, declared: Declared) -> Fault | None:
+    return row_fault(declared.schema, place.parameters)
+
+
+def _derivative(place: Place, declared: Declared) -> Fault | None:
+    return derivative_fault(declared.schema, place.texts, place.parameters) or gradients_fault(
+        declared.schema, place.texts, place.returned
+    )
+
+
+def _nothing(place: Place, declared: Declared) -> Fault | None:
+    """Reductions and scans take accumulators, which only their options tell."""
+
+
+_FAULTS: dict[str, Callable[[Place, Declared], Fault | None]] = {
+    "kernel": _handed_over,
+    "view_kernel": _handed_over,
+    "meta": _handed_over,
+    "out_kernel": _handed_over,
+    "pointwise": _pointwise,
+    "row": _row,
+    "derivative": _derivative,
+    "reduction": _nothing,
+    "scan": _nothing,
+}
+"""What can be wrong with an implementation, by the decorator that attaches it."""

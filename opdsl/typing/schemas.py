@@ -1,0 +1,113 @@
+"""The schema that analysed types say: of an operator that may be declared in another module, or be known from a cache.
+
+Alias sets and defaults are not among what mypy keeps; names, order, types, and which arguments have a default are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy.nodes import ArgKind, Var
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    UnionType,
+    flatten_nested_unions,
+    get_proper_type,
+)
+
+from opdsl.schema import (
+    Argument,
+    BaseType,
+    ClassType,
+    Default,
+    FunctionSchema,
+    ListType,
+    OperatorName,
+    OptionalType,
+    Return,
+)
+from opdsl.schema import Type as SchemaType
+from opdsl.typing.annotations import LISTS, TENSORS
+
+BASES: dict[str, SchemaType] = {
+    **dict.fromkeys(TENSORS, BaseType.Tensor),
+    "builtins.int": BaseType.int,
+    "builtins.float": BaseType.float,
+    "builtins.bool": BaseType.bool,
+    "builtins.str": BaseType.str,
+    "builtins.complex": BaseType.Scalar,
+    "opdsl.runtime.dtype.DType": BaseType.ScalarType,
+    "opdsl.runtime.device.Layout": BaseType.Layout,
+    "opdsl.runtime.device.Device": BaseType.Device,
+    "opdsl.runtime.device.MemoryFormat": BaseType.MemoryFormat,
+    "opdsl.runtime.generator.Generator": BaseType.Generator,
+}
+"""The schema types of classes, by full name."""
+
+
+def schema_of(
+    name: str, names: Sequence[str], kinds: Sequence[ArgKind], types: Sequence[Type], result: Type
+) -> FunctionSchema:
+    """A schema of what mypy knows of a declared function.
+
+    Args:
+        name: of the function.
+        names, kinds, types: of its parameters.
+        result: its return type.
+    """
+    arguments = [
+        Argument(each, schema_type(type), Default("...", None) if kind.is_optional() else None)
+        for each, kind, type in zip(names, kinds, types, strict=True)
+    ]
+    positional = tuple(each for each, kind in zip(arguments, kinds, strict=True) if not kind.is_named())
+    named = tuple(each for each, kind in zip(arguments, kinds, strict=True) if kind.is_named())
+    return FunctionSchema(OperatorName(None, name, ""), positional, named, (), _returns(result))
+
+
+def schema_type(type: Type) -> SchemaType:
+    """The schema type of an analysed type; classes that mean nothing in a schema stand for themselves."""
+    kind = get_proper_type(type)
+    if isinstance(kind, UnionType):
+        return _of_union(kind)
+    if not isinstance(kind, Instance):
+        return ClassType("Any" if isinstance(kind, AnyType) else str(kind))
+    fullname = kind.type.fullname
+    if fullname in LISTS and kind.args:
+        return ListType(schema_type(kind.args[0]))
+    return BASES.get(fullname, ClassType(fullname))
+
+
+def _of_union(union: UnionType) -> SchemaType:
+    items = [get_proper_type(each) for each in flatten_nested_unions(union.items)]
+    present = [schema_type(each) for each in items if not isinstance(each, NoneType)]
+    lists = [each for each in present if isinstance(each, ListType)]
+    if BaseType.Tensor in present:
+        found: SchemaType = BaseType.Tensor  # numbers beside it stand for one
+    elif lists:
+        found = ListType(lists[0].element, 1) if len(present) > 1 else lists[0]
+    else:
+        found = present[0] if len(present) == 1 else BaseType.Scalar
+    return OptionalType(found) if len(present) < len(items) else found
+
+
+def _returns(result: Type) -> tuple[Return, ...]:
+    kind = get_proper_type(result)
+    if isinstance(kind, NoneType):
+        return ()
+    if not isinstance(kind, TupleType):
+        return (Return(None, schema_type(kind)),)
+    names = _field_names(kind) or [None] * len(kind.items)
+    return tuple(Return(name, schema_type(each)) for name, each in zip(names, kind.items, strict=True))
+
+
+def _field_names(kind: TupleType) -> list[str | None]:
+    """The names of a NamedTuple's fields; none of a plain tuple."""
+    symbol = kind.partial_fallback.type.names.get("__match_args__")
+    fields = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
+    items = [get_proper_type(each) for each in fields.items] if isinstance(fields, TupleType) else []
+    return [str(each.value) for each in items if isinstance(each, LiteralType)]
