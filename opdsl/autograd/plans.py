@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
-from opdsl.autograd.recorder import Recorder
+from opdsl.autograd.recorder import Recorder, has_gradients
 from opdsl.dispatch import Operator
 from opdsl.dispatch.guards import below_autograd
 from opdsl.runtime import Geometry, Tensor
@@ -43,7 +43,9 @@ def recording_plan(
     inner = None if make is None or recorder.written else make(arguments)
     direct = _direct_formula(recorder, arguments)
     if inner is not None and direct is not None and getattr(beneath, "kind", None) == "pointwise":
-        return _inline(operator, recorder, direct, inner, arguments)
+        form = _result_form(inner, operator, arguments)
+        # What has no gradients, as a comparison has none, is not recorded, and is the plan beneath.
+        return _inline(operator, recorder, direct, inner, arguments, form) if has_gradients(form) else inner
     return _general(operator, recorder, beneath, inner, arguments, check)
 
 
@@ -100,15 +102,19 @@ class Saved(NamedTuple):
     version: str | None
 
 
-def _inline(operator: Operator, recorder: Recorder, formula: Formula, inner: Plan, arguments: tuple[Any, ...]) -> Plan:
-    """One function that runs the kernel and makes the node."""
+def _inline(
+    operator: Operator, recorder: Recorder, formula: Formula, inner: Plan, arguments: tuple[Any, ...], form: Geometry
+) -> Plan:
+    """One function that runs the kernel and makes the node.
+
+    form: the geometry of the recorded result.
+    """
     values = dict(zip(recorder.arguments, arguments, strict=True))
     saved = [_saved(name, values[name]) for name in recorder.arguments if name in formula.reads]
     constants = {name: value for name, value in values.items() if name not in operator.dynamic_names}
     kept = [name if name not in constants else f"constant_{name}" for name, _ in saved]
     kept += [each.version for each in saved if each.version is not None]
     edges = [_edge(recorder.arguments[at], arguments[at]) for at, _ in recorder.edges]
-    form = _result_form(inner, operator, arguments)
     lines = [
         f"def recorded({', '.join(operator.dynamic_names)}):",
         f"    node_result = node_inner({', '.join(operator.dynamic_names)})",
@@ -138,7 +144,8 @@ def _result_form(inner: Plan, operator: Operator, arguments: tuple[Any, ...]) ->
     """The geometry of a recorded result: plans make results of one geometry."""
     values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
     result: Tensor = inner(*[values[name] for name in operator.dynamic_names])
-    return result.geometry.replace(requires_grad=True)
+    form = result.geometry
+    return form.replace(requires_grad=True) if has_gradients(form) else form
 
 
 def _saved(name: str, value: Any) -> Saved:

@@ -161,7 +161,7 @@ class Recorder:
         if not isinstance(result, Tensor):
             return False
         at = min(place, len(self.differentiable) - 1)
-        return self.differentiable[at] and (result.dtype.is_floating_point or result.dtype.is_complex)
+        return self.differentiable[at] and has_gradients(result)
 
     # -------------------------------------------------------------------------------------------------- backward
 
@@ -206,7 +206,7 @@ class Recorder:
 
 
 def has_gradients(form: Any) -> bool:
-    """Whether a result is a tensor whose dtype has gradients."""
+    """Whether a result, or its geometry, is that of a tensor whose dtype has gradients."""
     return form is not None and (form.dtype.is_floating_point or form.dtype.is_complex)
 
 

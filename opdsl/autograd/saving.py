@@ -101,12 +101,14 @@ class KeptResult(NamedTuple):
 
     tensor: over the same memory, with no history.
     original: the result itself, as long as anybody has it; nobody else could write the memory.
+    followed: whether it requires grad; positions and the like do not.
     """
 
     tensor: Tensor
     version: int
     original: ref[Tensor]
     place: int
+    followed: bool
 
 
 def keep(value: Any) -> Any:
@@ -123,7 +125,7 @@ def keep_result(result: Tensor, place: int) -> KeptResult:
     bare.geometry = result.geometry.replace(requires_grad=False)
     bare._version = 0
     bare._base = result._base
-    return KeptResult(bare, version_of(result), ref(result), place)
+    return KeptResult(bare, version_of(result), ref(result), place, result.geometry.requires_grad)
 
 
 def restore(node: Node, name: str, value: Any) -> Any:
@@ -140,6 +142,8 @@ def restore(node: Node, name: str, value: Any) -> Any:
         original = value.original()
         if original is not None and version_of(original) != value.version:
             raise changed(node, name, original, value.version)
+        if not value.followed:
+            return value.tensor
         return _with_history(value.tensor, node if value.place == 0 else Output(node, value.place))
     if type(value) is tuple:
         return tuple(restore(node, name, each) for each in value)
