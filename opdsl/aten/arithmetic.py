@@ -62,6 +62,11 @@ def add_number_kernel(self, other, alpha):
     return add(self, other, alpha=alpha)
 
 
+@add_number.derivative("self")
+def add_number_derivative(grad):
+    return grad
+
+
 # ---------------------------------------------------------------------------------------------------------------- sub
 
 
@@ -114,6 +119,11 @@ def sub_number(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
 @sub_number.kernel("CompositeExplicitAutograd")
 def sub_number_kernel(self, other, alpha):
     return sub(self, other, alpha=alpha)
+
+
+@sub_number.derivative("self")
+def sub_number_derivative(grad):
+    return grad
 
 
 @op(
@@ -206,6 +216,11 @@ def mul_number_kernel(self, other):
     return mul(self, other)
 
 
+@mul_number.derivative("self")
+def mul_number_derivative(grad, other):
+    return grad * other.conjugate()
+
+
 # ---------------------------------------------------------------------------------------------------------------- div
 
 
@@ -294,6 +309,11 @@ def div_number_kernel(self, other):
     return div(self, other)
 
 
+@div_number.derivative("self")
+def div_number_derivative(grad, other):
+    return grad / other.conjugate()
+
+
 @div.overload(
     "Scalar_mode",
     variants="function, method",
@@ -309,6 +329,11 @@ def div_number_mode(self: Tensor, other: Scalar, *, rounding_mode: str | None) -
 @div_number_mode.kernel("CompositeExplicitAutograd")
 def div_number_mode_kernel(self, other, rounding_mode):
     return div_mode(self, other, rounding_mode=rounding_mode)
+
+
+@div_number_mode.derivative("self")
+def div_number_mode_derivative(grad, other, rounding_mode):
+    return grad / other.conjugate() if rounding_mode is None else grad.new_zeros(grad.shape)
 
 
 # -------------------------------------------------------------------------------------------------------- floor_divide

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.comparison import where
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -59,13 +60,20 @@ def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_i
     counted = ((numbers >= 0) * (numbers < num_weights) * (numbers != padding_idx)).nonzero().squeeze(1)
     numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
     if scale_grad_by_freq:
-        ones = numbers.new_ones(numbers.shape)
-        times = numbers.new_zeros((num_weights,)).index_add(0, numbers, ones)
-        grads = grads / times.index_select(0, numbers).unsqueeze(1).to(grads.dtype)
+        grads = grads / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(grads.dtype)
     return grad_output.new_zeros((num_weights, grads.shape[1])).index_add(0, numbers, grads)
 
 
 @embedding_dense_backward.derivative("grad_output")
-def embedding_dense_backward_derivative(grad, indices, padding_idx):
-    rows = grad.index_select(0, indices.reshape((-1,))).view((*indices.shape, grad.shape[-1]))
-    return rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0) if padding_idx >= 0 else rows
+def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
+    counted = (indices >= 0) & (indices < num_weights) & (indices != padding_idx)
+    numbers = where(counted, indices, 0).reshape((-1,))
+    rows = grad.index_select(0, numbers)
+    if scale_grad_by_freq:
+        rows = rows / frequencies(numbers, counted.reshape((-1,)).to(numbers.dtype), num_weights)
+    return where(counted.unsqueeze(-1), rows.view((*indices.shape, grad.shape[-1])), 0)
+
+
+def frequencies(numbers: Tensor, counts: Tensor, num_weights: int) -> Tensor:
+    """How often each of several numbers occurs among them, as a column; ``counts`` has what each occurrence counts."""
+    return numbers.new_zeros((num_weights,)).index_add(0, numbers, counts).index_select(0, numbers).unsqueeze(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, give_size
-from opdsl.aten.likes import empty_like
+from opdsl.aten.likes import empty_like, zeros_like
 from opdsl.declare import op
 from opdsl.kernels import check, copy_, fill_, resize
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
@@ -12,6 +12,11 @@ from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
 
 # --------------------------------------------------------------------------------------------------------- fill, zero
+
+
+def zero_derivative(grad: Tensor) -> Tensor:
+    """What is overwritten, or decides the distribution of random numbers, has no influence that can be followed."""
+    return zeros_like(grad)
 
 
 @op("aten::fill_.Scalar", variants="function, method", device_check="NoCheck", autogen="fill.Scalar_out")
@@ -25,9 +30,7 @@ def fill_number_kernel(self, value):
     return fill_(self, value)
 
 
-@fill_number_.derivative("self")
-def fill_number_inplace_derivative(grad):
-    return grad * 0
+fill_number_.derivative("self")(zero_derivative)
 
 
 @op("aten::fill_.Tensor", variants="function, method", device_check="NoCheck", autogen="fill.Tensor_out")
@@ -45,9 +48,7 @@ def fill_tensor_kernel(self, value):
     return copy_(self, value.clone())
 
 
-@fill_tensor_.derivative("self")
-def fill_tensor_inplace_derivative(grad):
-    return grad * 0
+fill_tensor_.derivative("self")(zero_derivative)
 
 
 @fill_tensor_.derivative("value")
@@ -66,9 +67,7 @@ def fill_number_functional_kernel(self, value):
     return empty_like(self).fill_(value)
 
 
-@fill_number.derivative("self")
-def fill_number_derivative(grad):
-    return grad * 0
+fill_number.derivative("self")(zero_derivative)
 
 
 @op("aten::fill.Tensor")
@@ -82,9 +81,7 @@ def fill_tensor_functional_kernel(self, value):
     return empty_like(self).fill_(value)
 
 
-@fill_tensor.derivative("self")
-def fill_tensor_derivative(grad):
-    return grad * 0
+fill_tensor.derivative("self")(zero_derivative)
 
 
 @fill_tensor.derivative("value")
@@ -103,9 +100,7 @@ def zero_kernel(self):
     return fill_(self, 0)
 
 
-@zero_.derivative("self")
-def zero_derivative(grad):
-    return grad * 0
+zero_.derivative("self")(zero_derivative)
 
 
 # ------------------------------------------------------------------------------------------------------------- resize

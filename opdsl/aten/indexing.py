@@ -229,6 +229,16 @@ def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
     return write_indexed(self, indices, values, accumulate)
 
 
+@_index_put_impl_.derivative("self")
+def index_put_impl_derivative(grad, indices, values, accumulate):
+    return grad if accumulate else grad.index_put(indices, values.new_zeros(values.shape))
+
+
+@_index_put_impl_.derivative("values")
+def index_put_impl_values_derivative(grad, indices):
+    return index_tensor(grad, indices)
+
+
 def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bool) -> Tensor:
     """``index_put_``.
 

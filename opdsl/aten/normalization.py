@@ -348,6 +348,30 @@ def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, r
     return grads[0], grads[1], grads[2]
 
 
+@native_layer_norm_backward.derivative("grad_out", "input", "weight", "bias")
+def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_shape, mean, rstd, weight):
+    """The saved mean and deviation count as functions of the input; the outputs are linear in ``grad_out``."""
+    dims = list(range(input.ndim - len(normalized_shape), input.ndim))
+    if is_grad_enabled():  # the saved ones have no history
+        mean = input.mean(dims, True)
+        variance = ((input - mean) * (input - mean)).mean(dims, True)
+        rstd = (variance + (rstd**-2 - variance).detach()).rsqrt()
+    normalized = (input - mean) * rstd
+
+    def centred(tensor: Tensor) -> Tensor:
+        return rstd * (tensor - tensor.mean(dims, True) - normalized * (tensor * normalized).mean(dims, True))
+
+    of_input, of_weight, of_bias = grads
+    of_grad_out = centred(of_input)
+    scaled = grad_out if weight is None else grad_out * weight
+    crossed = of_input * (scaled * normalized).mean(dims, True) + scaled * (of_input * normalized).mean(dims, True)
+    found = centred(grad_out * of_weight - rstd * crossed)
+    found = found - rstd * normalized * (of_input * centred(scaled)).mean(dims, True)
+    of_scale = None if weight is None else grad_out * of_grad_out
+    of_grad_out = of_grad_out if weight is None else of_grad_out * weight
+    return of_grad_out + of_weight * normalized + of_bias, found, of_scale, None
+
+
 def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:
     """The sum along dimensions; without any, the tensor itself."""
     return tensor.sum(dims) if dims else tensor

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from opdsl.aten.comparison import ge, le
 from opdsl.aten.factories import empty, give_size
+from opdsl.aten.filling import zero_derivative
 from opdsl.aten.likes import empty_like
 from opdsl.aten.reductions import sum_all
 from opdsl.declare import op
@@ -24,12 +25,6 @@ from opdsl.runtime import (
 )
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
-
-
-def zero_derivative(grad: Tensor) -> Tensor:
-    """Random numbers do not follow what decides their distribution."""
-    return grad * 0
-
 
 # What the entries that fill a tensor say alike.
 FILL: dict[str, Any] = {"variants": "method", "tags": "nondeterministic_seeded", "device_check": "NoCheck"}
@@ -522,6 +517,9 @@ def normal_functional_kernel(self, mean, std, generator):
     return empty_like(self).normal_(mean, std, generator=generator)
 
 
+normal_functional.derivative("self")(zero_derivative)
+
+
 # ---------------------------------------------------------------------------------------------------------- bernoulli
 
 COIN: dict[str, Any] = {"tags": "nondeterministic_seeded", "device_check": "NoCheck"}
@@ -546,6 +544,7 @@ def bernoulli_tensor_kernel(self, p, generator):
 
 
 bernoulli_.derivative("self")(zero_derivative)
+bernoulli_.derivative("p")(zero_derivative)
 
 
 @bernoulli_.overload("float", variants="method", autogen="bernoulli.float_out", **COIN)

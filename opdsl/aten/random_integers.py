@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy
 
 from opdsl.aten.factories import check_size, empty, give_size
+from opdsl.aten.filling import zero_derivative
 from opdsl.aten.likes import empty_like
 from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
@@ -40,6 +41,9 @@ def random_kernel(self, generator):
     return fill_integers(self, 0, highest(self.dtype), generator)
 
 
+random_.derivative("self")(zero_derivative)
+
+
 @random_.overload("from", autogen="random.from, random.from_out", **FILL)
 def random_from_(
     self: Tensor[Alias("a", write=True)],
@@ -62,6 +66,9 @@ def random_from_kernel(self, from_, to, generator):
     return fill_integers(self, from_, last, generator)
 
 
+random_from_.derivative("self")(zero_derivative)
+
+
 @random_.overload("to", autogen="random.to, random.to_out", **FILL)
 def random_to_(
     self: Tensor[Alias("a", write=True)], to: int, *, generator: Generator | None = None
@@ -73,6 +80,9 @@ def random_to_(
 @random_to_.kernel("CPU", "CUDA", "Meta")
 def random_to_kernel(self, to, generator):
     return random_from_kernel(self, 0, to, generator)
+
+
+random_to_.derivative("self")(zero_derivative)
 
 
 def highest(dtype: DType) -> int:
@@ -272,6 +282,9 @@ def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_fo
     return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
 
 
+randint_like.non_differentiable("self")
+
+
 def integers_like(
     self: Tensor,
     low: int,
@@ -307,6 +320,9 @@ def randint_like_generator_kernel(self, high, generator, dtype, layout, device, 
     return integers_like(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
 
 
+randint_like_generator.non_differentiable("self")
+
+
 @randint_like.overload("Tensor", autogen="randint_like.Tensor_out", **SEEDED)
 def randint_like_tensor(
     self: Tensor,
@@ -322,6 +338,9 @@ def randint_like_tensor(
 @randint_like_tensor.kernel("CompositeExplicitAutograd")
 def randint_like_tensor_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, 0, int_of(high), None, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_tensor.non_differentiable("self", "high")
 
 
 def int_of(high: Tensor) -> int:
@@ -355,6 +374,9 @@ def randint_like_tensor_generator_kernel(self, high, generator, dtype, layout, d
     return integers_like(self, 0, int_of(high), generator, dtype, layout, device, pin_memory, memory_format)
 
 
+randint_like_tensor_generator.non_differentiable("self", "high")
+
+
 @randint_like.overload("low_dtype", autogen="randint_like.low_dtype_out", **SEEDED)
 def randint_like_low(
     self: Tensor,
@@ -371,6 +393,9 @@ def randint_like_low(
 @randint_like_low.kernel("CompositeExplicitAutograd")
 def randint_like_low_kernel(self, low, high, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, low, high, None, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_low.non_differentiable("self")
 
 
 @randint_like.overload("low_generator_dtype", autogen="randint_like.low_generator_dtype_out", **SEEDED)
@@ -390,6 +415,9 @@ def randint_like_low_generator(
 @randint_like_low_generator.kernel("CompositeExplicitAutograd")
 def randint_like_low_generator_kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+
+randint_like_low_generator.non_differentiable("self")
 
 
 # ----------------------------------------------------------------------------------------------------------- randperm

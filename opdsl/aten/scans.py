@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from opdsl.aten.comparison import where
 from opdsl.aten.joining import cat
+from opdsl.aten.likes import ones_like
 from opdsl.declare import Inplace, Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.runtime import DType, Tensor
+from opdsl.runtime import DType, Tensor, bool_
 from opdsl.schema import Alias
 
 # -------------------------------------------------------------------------------------------------- sums and products
@@ -66,11 +67,11 @@ def cumprod_derivative(grad, self, result, dim):
     self = self.to(grad.dtype)
     if self.ndim == 0:
         return grad
-    if not bool((self == 0).any()) and not is_grad_enabled():
-        return from_the_end(cumsum, grad * result.conj(), dim) / self.conj()
-    # Where an element is 0 the quotient is none: what stands before it times what follows, element by element.
+    if not is_grad_enabled():
+        return cumprod_gradient(grad, self, result, dim)
+    # Where an element is 0 there is no quotient to differentiate: what stands before it times what follows.
     factors, size = self.conj(), self.shape[dim]
-    found, before = [], grad.narrow(dim, 0, min(size, 1)) * 0 + 1
+    found, before = [], ones_like(grad.narrow(dim, 0, min(size, 1)))
     for at in range(size):
         after = grad.narrow(dim, at, 1)
         if at + 1 < size:
@@ -79,6 +80,19 @@ def cumprod_derivative(grad, self, result, dim):
         found.append(before * after)
         before = before * factors.narrow(dim, at, 1)
     return cat(found, dim) if found else grad
+
+
+def cumprod_gradient(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of ``cumprod`` by quotients; at the first 0 of a row by the products without it.
+
+    Behind that 0 all products are 0, whatever one of the elements there is.
+    """
+    zeros = cumsum(self == 0, dim)
+    first = (self == 0) & (zeros == 1)
+    without = cumprod(where(first, 1, self), dim)
+    at_first = from_the_end(cumsum, where(zeros > 0, grad * without.conj(), 0), dim)
+    before = from_the_end(cumsum, grad * result.conj(), dim) / self.conj()
+    return where(first, at_first, where(zeros > 0, 0, before))
 
 
 # ----------------------------------------------------------------------------------------------------------- extrema
@@ -195,10 +209,16 @@ def logcumsumexp_combine(a, b):
 
 @_logcumsumexp.derivative("self")
 def logcumsumexp_derivative(grad, self, result, dim):
+    if self.ndim == 0:
+        return grad * (self - result).exp().conj()
+    if is_grad_enabled():  # each element's share of each sum: what logarithms hide can be differentiated
+        shares = self.movedim(dim, -1).unsqueeze(-1) - result.movedim(dim, -1).unsqueeze(-2)
+        later = ones_like(shares, dtype=bool_).triu()
+        weights = where(later, shares, -math.inf).exp().conj()
+        return (weights * grad.movedim(dim, -1).unsqueeze(-2)).sum([-1]).movedim(-1, dim)
+    # In logarithms, as exp(-result) alone would overflow; of real numbers positive and negative gradients apart.
     if grad.is_complex():
-        weights = grad * (-result).exp().conj()
-        return from_the_end(cumsum, weights, dim) * self.exp().conj()
-    # In logarithms, positive and negative gradients apart: exp(-result) alone would overflow.
+        return (from_the_end(logcumsumexp, grad.conj().log() - result, dim) + self).exp().conj()
     parts = []
     for signed in (grad, -grad):
         magnitudes = where(signed > 0, signed, 0.0).log()

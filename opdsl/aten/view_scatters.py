@@ -134,6 +134,17 @@ def as_strided_scatter_kernel(self, src, size, stride, storage_offset):
     return scattered(self, src, lambda made: made.as_strided(size, stride, storage_offset))
 
 
+@as_strided_scatter.derivative("self", "src")
+def as_strided_scatter_derivative(grad, size, stride, storage_offset, result):
+    """In the result's memory, gaps included: what neither shows has no gradient."""
+    own = result.strides, result.storage_offset()
+    offset = own[1] if storage_offset is None else storage_offset
+    extent = max(required_storage(result.shape, *own), required_storage(size, stride, offset))
+    memory = grad.new_zeros(extent).as_strided_scatter(grad, result.shape, *own)
+    rest = memory.as_strided_scatter(grad.new_zeros(size), size, stride, offset)
+    return rest.as_strided(result.shape, *own), memory.as_strided(size, stride, offset)
+
+
 # ----------------------------------------------------------------------------------------------------- constant_pad_nd
 
 

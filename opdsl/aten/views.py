@@ -99,6 +99,9 @@ def view_dtype_kernel(self, dtype):
     return make_view(self, *views.view_as_dtype(view_of(self), self.dtype, dtype), dtype)
 
 
+view_dtype.non_differentiable("self")
+
+
 @op("aten::reshape", variants="function, method", device_check="NoCheck", device_guard=False)
 @traceable
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
@@ -123,6 +126,11 @@ def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
 @_unsafe_view.kernel("CompositeExplicitAutograd")
 def unsafe_view_kernel(self, size):
     return self.view(size)
+
+
+@_unsafe_view.derivative("self")
+def unsafe_view_derivative(grad, self):
+    return grad.reshape(self.shape)
 
 
 @op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)

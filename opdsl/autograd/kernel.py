@@ -6,15 +6,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import attrs
-
 from opdsl.autograd.plans import recording_plan
-from opdsl.autograd.recorder import Recorder, Requirements, requirements
+from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
+from opdsl.native.generated import GENERATED
 from opdsl.runtime import Tensor
+from opdsl.schema import SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
 __all__ = ["record"]
@@ -47,6 +47,11 @@ def _derivative(operator: Operator) -> Any:
     """
     if operator.derivative is not None:
         return operator.derivative
+    if GENERATED in operator.tags and operator.schema.kind is SchemaKind.functional:
+        # Of what writes its argument, or of a view.
+        written = _of_packet(operator, f"{operator.schema.name.root}_")
+        if written is not None:
+            return _derivative(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
     pointwise = next((each for each in registered if getattr(each, "kind", None) == "pointwise"), None)
     definition = getattr(pointwise, "definition", None)
@@ -64,14 +69,21 @@ def _derivative(operator: Operator) -> Any:
 
 
 def _viewing(operator: Operator) -> Operator | None:
-    """The operator itself, if it returns views; of a copy of what a view shows, that of the view."""
+    """The operator that takes the view which another one is, copies, or turns its argument into; None without any."""
     if operator.schema.is_view and not operator.schema.is_mutable:
         return operator
-    if "view_copy" not in operator.tags:
+    if not {"view_copy", INPLACE_VIEW}.intersection(operator.tags):
         return None
-    name = operator.schema.name
-    viewing = attrs.evolve(name, base=name.base.removesuffix("_copy"))
-    return registry.operators.get(viewing.qualified)
+    found = _of_packet(operator, operator.schema.signature(strip_view_copy=True).name.base)
+    return found if found is not None and found.schema.is_view else None
+
+
+def _of_packet(operator: Operator, base: str) -> Operator | None:
+    """The overload of another packet that is called as an operator is."""
+    packet = registry.packets.get(f"{operator.schema.name.namespace or 'aten'}::{base}")
+    wanted = operator.schema.signature(strip_view_copy=True)
+    overloads = () if packet is None else packet.overloads.values()
+    return next((each for each in overloads if each.schema.signature(strip_view_copy=True) == wanted), None)
 
 
 def _is_complex(arguments: tuple[Any, ...]) -> bool:

@@ -9,7 +9,7 @@ from opdsl.autograd.derivative import Derivative, Formula
 from opdsl.autograd.engine import defined
 from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.saving import Form, keep, keep_result, restore
-from opdsl.autograd.views import set_history, view_node
+from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.runtime import Tensor
 from opdsl.schema.implementation import result_names
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from opdsl.dispatch import Operator
 
 __all__ = ["Recorder", "requirements"]
+
+# The tag of operators that change what a tensor shows of its memory, and no element.
+INPLACE_VIEW = "inplace_view"
 
 # For each argument whether its gradient is asked for; of a list, for each element.
 Requirements = tuple[Any, ...]
@@ -77,6 +80,7 @@ class Recorder:
         flags = (True,) * len(schema.returns) if derivative is None else derivative.differentiable_results(schema)
         self.differentiable = flags
         self.is_view = any(each.alias is not None and not each.alias.write for each in schema.returns)
+        self.is_inplace_view = INPLACE_VIEW in operator.tags
         self.written = {each.python_name for each in schema.written_arguments}
         reads = {name for each in self.formulas or () for name in each.reads}
         full = {name for each in self.formulas or () for name in set(each.reads) - each.forms}
@@ -131,7 +135,7 @@ class Recorder:
                     each.autograd = DETACHED
             return results
         node = self._node(arguments, listed, edges, saved)
-        if self.written:
+        if self.written and not self.is_inplace_view:
             own = self.edges[0][0] == 0 and self.arguments[0] in self.written
             for _, each in tensors:
                 set_history(each, node, has_own_edge=own)
@@ -151,6 +155,8 @@ class Recorder:
         forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in listed)
         recipe = Recipe(self.name, self.backward, forms)
         edge = edges[0]
+        if self.is_inplace_view and edge is not None and owner_of(arguments[0]) is not None:
+            return view_node(recipe, edge, saved, arguments[0])
         if self.written or not self.is_view or edge is None:
             return make_node(recipe, edges, saved)
         node = view_node(recipe, edge, saved, arguments[self.edges[0][0]])

@@ -373,6 +373,11 @@ def _copysign(b: _Builder, gradient: int, arguments: tuple[int, ...], result: in
     return _Guarded((Guard(b.add("equal", x, b.number(0)), False),), b.multiply(gradient, b.divide(result, x))), None
 
 
+def _nextafter(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """As PyTorch's: a step from the first operand, none where both are equal."""
+    return _Guarded((Guard(b.add("equal", *arguments), False),), gradient), None
+
+
 def _modulus(rounding: str) -> Rule:
     """``x - y * rounded(x / y)``"""
 
@@ -419,6 +424,7 @@ _RULES: Final[dict[str, Rule]] = {
     "atan2": _atan2,
     "hypot": _hypot,
     "copysign": _copysign,
+    "nextafter": _nextafter,
     "sqrt": _quotient(lambda b, x, result: b.multiply(result, b.number(2))),
     "cbrt": _quotient(lambda b, x, result: b.multiply(b.square(result), b.number(3))),
     "exp": _factor(lambda b, x, result: result),
