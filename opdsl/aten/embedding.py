@@ -66,7 +66,7 @@ def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_i
 
 @embedding_dense_backward.derivative("grad_output")
 def embedding_dense_backward_derivative(grad, indices, num_weights, padding_idx, scale_grad_by_freq):
-    counted = (indices >= 0) & (indices < num_weights) & (indices != padding_idx)
+    counted = (indices >= 0) * (indices < num_weights) * (indices != padding_idx)
     numbers = where(counted, indices, 0).reshape((-1,))
     rows = grad.index_select(0, numbers)
     if scale_grad_by_freq:

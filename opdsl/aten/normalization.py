@@ -355,7 +355,7 @@ def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_sha
     if is_grad_enabled():  # the saved ones have no history
         mean = input.mean(dims, True)
         variance = ((input - mean) * (input - mean)).mean(dims, True)
-        rstd = (variance + (rstd**-2 - variance).detach()).rsqrt()
+        rstd = (variance + ((rstd * rstd).reciprocal() - variance).detach()).rsqrt()
     normalized = (input - mean) * rstd
 
     def centred(tensor: Tensor) -> Tensor:

@@ -88,7 +88,7 @@ def cumprod_gradient(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Te
     Behind that 0 all products are 0, whatever one of the elements there is.
     """
     zeros = cumsum(self == 0, dim)
-    first = (self == 0) & (zeros == 1)
+    first = (self == 0) * (zeros == 1)
     without = cumprod(where(first, 1, self), dim)
     at_first = from_the_end(cumsum, where(zeros > 0, grad * without.conj(), 0), dim)
     before = from_the_end(cumsum, grad * result.conj(), dim) / self.conj()
