@@ -10,7 +10,7 @@ from opdsl.aten.splitting import unbind
 from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import Positions, check, clone, copy_, gather, new_tensor, resize, resize_output, scatter, sum_to
+from opdsl.kernels import Positions, check, clone, copy_, gather, new_tensor, resize, resize_output, scatter
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.numbers import to_element
 from opdsl.runtime import (
@@ -126,8 +126,7 @@ def masked_select_kernel(self, mask):
 @masked_select.derivative("self")
 def masked_select_derivative(grad, self, mask):
     shape = broadcast(self.shape, mask.shape)
-    spread = zeros(shape, dtype=grad.dtype, device=grad.device).masked_scatter(mask, grad)
-    return sum_to(spread, self.shape)
+    return zeros(shape, dtype=grad.dtype, device=grad.device).masked_scatter(mask, grad)
 
 
 @masked_select.out_variant(tags="dynamic_output_shape")
@@ -240,9 +239,9 @@ def masked_fill_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
 
-def kept_derivative(grad, self, mask):
+def kept_derivative(grad, mask):
     """The gradient of what a mask does not hold for."""
-    return sum_to(grad.masked_fill(mask, 0), self.shape)
+    return grad.masked_fill(mask, 0)
 
 
 masked_fill.derivative("self")(kept_derivative)

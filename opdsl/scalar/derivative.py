@@ -6,7 +6,7 @@ does): then a smooth function that is written with kinks that cancel keeps its d
 
 Conditions are carried beside each gradient and are applied last, so that what the side not taken would give (infinities
 times 0) never reaches the result. Complex gradients follow PyTorch's convention: the incoming one times the conjugate
-of the derivative.
+of the derivative; of a real number only the real part of what comes in counts.
 """
 
 from __future__ import annotations
@@ -332,7 +332,10 @@ def _absolute(b: _Builder, gradient: int, arguments: tuple[int, ...], result: in
     (x,) = arguments
     if b.is_complex:
         return (
-            _Guarded((Guard(b.add("equal", result, b.number(0)), False),), b.multiply(gradient, b.divide(x, result))),
+            _Guarded(
+                (Guard(b.add("equal", result, b.number(0)), False),),
+                b.multiply(b.add("real", gradient), b.divide(x, result)),
+            ),
         )
     zero = b.number(0)
     above, below = b.add("greater", x, zero), b.add("less", x, zero)
@@ -410,8 +413,8 @@ _RULES: Final[dict[str, Rule]] = {
     "to_floating": lambda b, gradient, arguments, result: (gradient,),
     "rounded": lambda b, gradient, arguments, result: (gradient,),
     "conjugate": lambda b, gradient, arguments, result: (b.conjugate(gradient),),
-    "real": lambda b, gradient, arguments, result: (b.complex(gradient, b.number(0)),),
-    "imag": lambda b, gradient, arguments, result: (b.complex(b.number(0), gradient),),
+    "real": lambda b, gradient, arguments, result: (b.complex(b.add("real", gradient), b.number(0)),),
+    "imag": lambda b, gradient, arguments, result: (b.complex(b.number(0), b.add("real", gradient)),),
     "complex": lambda b, gradient, arguments, result: (b.add("real", gradient), b.add("imag", gradient)),
     "maximum": _extremum("less"),
     "minimum": _extremum("greater"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 import opdsl
 from opdsl.autograd.functional import pushed
@@ -23,10 +24,18 @@ LEFT_OUT: dict[str, str] = {
     "nn.functional.dropout": "its values are random",
     "nn.functional.alpha_dropout": "its values are random",
     "nn.functional.feature_alpha_dropout.with_train": "its values are random",
+    "as_strided_scatter": "PyTorch gives self the gradient of what is replaced (its own gradcheck is left out)",
 }
 
-# Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32.
-COARSE = {"nn.functional.hardsigmoid": 1e-7}
+# Whose tangents are not, with the reason.
+WITHOUT_TANGENTS = {"logcumsumexp": "PyTorch's are NaN where its logarithms overflow"}
+
+# Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32, sums of exponentials
+# of large numbers cancel.
+COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7}
+
+# Errors of PyTorch that it does not mean: second gradients of layer_norm without a weight.
+BUGS = "Expected a proper Tensor but got None"
 
 DTYPES = (torch.float64, torch.complex128)
 
@@ -38,6 +47,10 @@ def cases(wanted: Callable[[Any], object] = lambda info: True) -> Iterator[Any]:
             left_out = {name, name_of(info)} & LEFT_OUT.keys()
             if info.supports_autograd and dtype in info.supported_backward_dtypes("cpu") and not left_out:
                 yield pytest.param(info, dtype, id=name)
+
+
+def has_tangents(info: Any) -> bool:
+    return info.supports_forward_ad and name_of(info) not in WITHOUT_TANGENTS
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
@@ -75,11 +88,14 @@ class Calls:
     def __init__(self, info: Any, sample: Any) -> None:
         ours = _ours(info)
         assert ours is not None
-        given = ((sample.input, *sample.args), sample.kwargs)
-        twins = twins_of(given)
-        self.leaves = differentiable(given)
+        self.given = ((sample.input, *sample.args), sample.kwargs)
+        self.call = info.op
+        twins = twins_of(self.given)
+        self.leaves = differentiable(self.given)
         self.own = differentiable(twins)
-        self.results = differentiable(info.op(*given[0], **given[1])) if self.leaves else []
+        every = list(tensors_in(self.call(*self.given[0], **self.given[1]))) if self.leaves else []
+        self.places = [place for place, each in enumerate(every) if each.requires_grad]
+        self.results = [every[place] for place in self.places]
         self.found: list[Any] = []
         self.problem: list[str] = []
         if self.results:
@@ -94,6 +110,22 @@ class Calls:
     @property
     def is_comparable(self) -> bool:
         return bool(self.results) and not self.problem
+
+    def of_duals(self, directions: list[torch.Tensor]) -> list[torch.Tensor]:
+        """PyTorch's results that require grad, computed from dual numbers."""
+        duals = map(forward_ad.make_dual, self.leaves, directions)
+        positional, named = replaced(self.given, duals)
+        every = list(tensors_in(self.call(*positional, **named)))
+        return [every[place] for place in self.places]
+
+
+def replaced(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
+    """Arguments with others in place of the tensors that require grad."""
+    if isinstance(value, torch.Tensor):
+        return next(tensors) if value.requires_grad else value
+    if isinstance(value, dict):
+        return {name: replaced(each, tensors) for name, each in value.items()}
+    return type(value)(replaced(each, tensors) for each in value) if type(value) in (list, tuple) else value
 
 
 def seeds_of(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -131,20 +163,25 @@ def second(calls: Calls) -> list[tuple[Any, Any]]:
 
     seeds, directions = seeds_of(calls.results), seeds_of(calls.leaves)
     ours = of(opdsl, calls.found, calls.own, Twins().of(seeds), Twins().of(directions))
-    return list(zip(ours, of(torch, calls.results, calls.leaves, seeds, directions), strict=True))
-
-
-def forward(calls: Calls) -> list[tuple[Any, Any]]:
-    """Tangents: products of the Jacobian with a direction of the leaves; PyTorch's by its double backward."""
-    directions = seeds_of(calls.leaves)
-    zeros = [torch.zeros_like(each, requires_grad=True) for each in calls.results]
-    backward = gradients(torch, calls.results, calls.leaves, zeros, create_graph=True)
-    pairs = [(one, direction) for one, direction in zip(backward, directions, strict=True) if one.requires_grad]
-    if not pairs:
+    try:
+        theirs = of(torch, calls.results, calls.leaves, seeds, directions)
+    except RuntimeError as error:
+        assert BUGS in str(error)
         return []
-    theirs = gradients(torch, [one for one, _ in pairs], zeros, [direction for _, direction in pairs])
+    return list(zip(ours, theirs, strict=True))
+
+
+def tangents(calls: Calls) -> list[tuple[Any, Any]]:
+    """Derivatives of the results in a direction of the leaves, PyTorch's by its dual numbers."""
+    directions = seeds_of(calls.leaves)
+    with forward_ad.dual_level():
+        theirs = [forward_ad.unpack_dual(each).tangent for each in calls.of_duals(directions)]
     ours = pushed(calls.found, calls.own, Twins().of(directions), create_graph=False)
-    return [(one, other) for one, other in zip(ours, theirs, strict=True) if one is not None]
+    pairs = []
+    for one, other, result, found in zip(ours, theirs, calls.results, calls.found, strict=True):
+        mine = opdsl.zeros_like(found.detach()) if one is None else one
+        pairs.append((mine, torch.zeros_like(result) if other is None else other.detach()))
+    return pairs
 
 
 def differing(found: opdsl.Tensor, expected: torch.Tensor, tolerance: float) -> list[str]:
@@ -185,6 +222,6 @@ def test_second_gradients_agree(info: Any, dtype: torch.dtype) -> None:
     assert compare(second, info, dtype) == []
 
 
-@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.supports_gradgrad)))
+@pytest.mark.parametrize(("info", "dtype"), list(cases(has_tangents)))
 def test_tangents_agree(info: Any, dtype: torch.dtype) -> None:
-    assert compare(forward, info, dtype) == []
+    assert compare(tangents, info, dtype) == []
