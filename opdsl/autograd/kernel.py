@@ -17,7 +17,7 @@ from opdsl.runtime import Tensor
 from opdsl.schema import SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
-__all__ = ["record"]
+__all__ = ["derivative_of", "record"]
 
 Kernel = Callable[..., Any]
 
@@ -40,7 +40,7 @@ def _recorder(
     return Recorder(operator, derivative, required, indices, is_complex=is_complex)
 
 
-def _derivative(operator: Operator) -> Any:
+def derivative_of(operator: Operator) -> Any:
     """The declared derivative; otherwise that of the operator's pointwise definition, or of a view.
 
     It is the operator's, whatever computes a call: a mode, an override, another library's kernel.
@@ -105,7 +105,7 @@ class RecordingKernel:
         names = set(differentiable_names(operator.schema))
         indices = tuple(at for at, each in enumerate(operator.schema.arguments) if each.python_name in names)
         required = requirements(arguments, indices)
-        derivative = _derivative(operator)
+        derivative = derivative_of(operator)
         self.recorder = _recorder(operator, derivative, required, indices, _is_complex(arguments))
 
     def __call__(self, *arguments: Any) -> Any:

@@ -7,7 +7,6 @@ A converter takes what the caller gave and returns what the kernel gets, or ``NO
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
@@ -17,6 +16,7 @@ import numpy
 
 from opdsl.errors import ConversionError
 from opdsl.runtime import Device, Tensor, bool_, to_dtype
+from opdsl.runtime.geometry import to_size
 from opdsl.schema import Argument, ListType, OptionalType, Type
 
 
@@ -110,7 +110,7 @@ def to_index(value: object) -> object:
     if type(value) is int:
         return value
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        return to_size(value)
     except (TypeError, ConversionError):
         return NO_MATCH
 

@@ -18,7 +18,8 @@ def broadcast(first: Shape, second: Shape) -> Shape:
     >>> broadcast((3, 1), (2, 1, 4))
     (2, 3, 4)
     """
-    if first == second:
+    # Lengths first: sizes that are symbols must not be compared with those of other dimensions.
+    if len(first) == len(second) and first == second:
         return first
     ndim = max(len(first), len(second))
     left = (1,) * (ndim - len(first)) + first

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index as plain_int
 
 from opdsl.errors import KernelError
 from opdsl.kernels.outputs import Promise
 from opdsl.runtime.device import Device, MemoryFormat
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import contiguous_strides, strides_for
+from opdsl.runtime.geometry import contiguous_strides, strides_for, to_size
 from opdsl.runtime.names import Names
 from opdsl.runtime.tensor import Tensor
 
@@ -123,7 +122,7 @@ class MetaContext:
         if index in self._promises:
             raise self._error(f"output {index} is set twice", "Set each output once")
         try:
-            shape = tuple(plain_int(each) for each in sizes)
+            shape = tuple(to_size(each) for each in sizes)
         except TypeError:
             raise self._error(f"output {index} has sizes {sizes!r}", "Sizes are ints") from None
         if any(size < 0 for size in shape):
@@ -151,7 +150,7 @@ class MetaContext:
         if strides is None:
             return None
         try:
-            exact = tuple(plain_int(each) for each in strides)
+            exact = tuple(to_size(each) for each in strides)
         except TypeError:
             raise self._error(f"output {index} has strides {strides!r}", "Strides are ints") from None
         if len(exact) != len(shape) or any(stride < 0 for stride in exact):

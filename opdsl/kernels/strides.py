@@ -105,7 +105,7 @@ def output_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides:
 
 def _common_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides | None:
     """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
-    if any(each.shape != shape for each in operands):
+    if any(each.ndim != len(shape) or each.shape != shape for each in operands):
         return None
     if all(each.is_contiguous() for each in operands):
         return contiguous_strides(shape)

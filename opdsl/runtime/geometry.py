@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex, cast
 
 import numpy
 
@@ -156,13 +157,17 @@ def geometry(
         requires_grad, is_view, read_only: see ``Geometry``.
 
     Returns:
-        An object that is the same as long as anything refers to it; it may be compared with ``is``.
+        An object that is the same as long as anything refers to it; it may be compared with ``is``. One of symbolic
+        sizes (``torch.SymInt``) is a new object each time: whether they are equal is not known.
     """
     if strides is None:
         strides = contiguous_strides(shape)
     key = (dtype, device, shape, strides, requires_grad, is_view, read_only)
     with _LOCK:
-        found = _INTERNED.get(key)
+        try:
+            found = _INTERNED.get(key)
+        except TypeError:
+            return _new_geometry(*key)  # symbolic sizes, which another library traces with, have no hash
         if found is None:
             found = _INTERNED[key] = _new_geometry(*key)
         return found
@@ -231,6 +236,18 @@ def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool =
 
 
 # ----------------------------------------------------------------------------------------------- shapes and strides
+
+
+def to_size(value: object) -> int:
+    """A size or a step: a plain int of whatever Python takes for an index; a symbolic one (``torch.SymInt``) as it is.
+
+    Raises:
+        TypeError: it is no index.
+    """
+    # Python's index of a symbolic integer is its value in the example that is traced, and would fix it there.
+    if type(value) is not int and hasattr(value, "__sym_max__"):
+        return cast("int", value)
+    return operator.index(cast("SupportsIndex", value))
 
 
 def wrap_dimension(dim: int, ndim: int) -> int:

@@ -1,0 +1,169 @@
+"""One operator in torch: its definition there, and what torch's dispatch keys run for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import torch
+from torch.autograd import forward_ad
+
+from opdsl.dispatch import KeySet, Operator
+from opdsl.errors import DuplicateOperatorError
+from opdsl.interop.torch import batching, kernels
+from opdsl.interop.torch.calls import Completion
+from opdsl.interop.torch.decomposition import Define, decompose
+from opdsl.interop.torch.fakes import fake
+from opdsl.interop.torch.gradients import Gradients
+from opdsl.schema import FunctionSchema
+
+__all__ = ["Bridge", "is_plain", "needs_recording"]
+
+_CPU = KeySet("CPU")
+
+make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
+
+
+class Bridge:
+    """An operator of opdsl that torch has.
+
+    Args:
+        operator: of opdsl.
+        schema: in torch, with a namespace.
+        define: makes the torch operator of one that torch does not have yet.
+
+    overload: the operator in torch.
+
+    Raises:
+        DuplicateOperatorError: torch has an operator of that name.
+    """
+
+    def __init__(self, operator: Operator, schema: FunctionSchema, define: Define) -> None:
+        self.operator = operator
+        self.schema = schema
+        self.define = define
+        self.completion = Completion(operator)
+        self.is_composite = operator.is_composite(_CPU)
+        name = schema.name
+        assert name.namespace is not None, "operators of aten are torch's own"
+        refuse_existing(schema)
+        self.library = make_library(name.namespace, "FRAGMENT")
+        text = str(attrs.evolve(schema, name=attrs.evolve(name, namespace=None)))
+        self.local_name = text.partition("(")[0]
+        self.library.define(text, tags=_tags(operator))
+        self.overload = getattr(getattr(getattr(torch.ops, name.namespace), name.base), name.overload or "default")
+
+    def close(self) -> None:
+        """Take the operator out of torch."""
+        self.library._destroy()
+
+    def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call, in the order of the schema."""
+        return self.completion.complete(given, named)
+
+    def call(self, *values: Any) -> Any:
+        """The torch operator, called with schema-ordered arguments."""
+        given, named = self.completion.split(values)
+        return self.overload(*given, **named)
+
+    def implement(self, function: Callable[..., Any], key: str) -> None:
+        """Register what a dispatch key of torch runs."""
+        self.library.impl(self.local_name, function, key)
+
+    def implement_composite(self, function: Callable[..., Any]) -> None:
+        """Register what every key of torch runs, those of autograd and of vmap as well."""
+        self.implement(function, "CompositeImplicitAutograd")
+        self.implement(function, "FuncTorchBatchedDecomposition")
+
+    def register_functional(self) -> None:
+        """Register kernels for an operator that writes nothing and returns no views."""
+        self.gradients = Gradients(self.operator, self.beneath, self.define)
+        self.implement(self.on_cpu, "CPU")
+        self.implement(self.with_autograd, "Autograd")
+        torch.library.register_fake(str(self.schema.name.qualified), self.without_elements, lib=self.library)
+        torch.library.register_vmap(str(self.schema.name.qualified), self.in_batches, lib=self.library)
+
+    def on_cpu(self, *given: Any, **named: Any) -> Any:
+        """What the CPU key runs."""
+        return kernels.run(self.operator, self.complete(given, named))
+
+    def without_elements(self, *given: Any, **named: Any) -> Any:
+        """What fake and meta tensors run."""
+        values = self.complete(given, named)
+        if self.is_composite:
+            return decompose(self.operator, values, self.define)
+        return fake(self.operator, values)
+
+    def with_autograd(self, *given: Any, **named: Any) -> Any:
+        """What the Autograd keys run."""
+        values = self.complete(given, named)
+        if not needs_recording(values):
+            return self.beneath(*values)
+        if self.is_composite:
+            return decompose(self.operator, values, self.define)
+        return self.gradients.apply(*values)
+
+    def beneath(self, *values: Any) -> Any:
+        """Run it below autograd."""
+        if is_plain(values):
+            return kernels.run(self.operator, values)
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.call(*values)
+
+    def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any, **named: Any) -> Any:
+        """What vmap runs."""
+        values = self.complete(given, named)
+        dims = (*dims, *(None,) * (len(values) - len(dims)))
+        rule = batching.broadcast if self.is_pointwise else batching.batched
+        return rule(self.call, info.batch_size, dims, values)
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether it is computed by scalar functions alone."""
+        kernel = self.operator.entry(next(iter(_CPU.reachable()))).kernel
+        return getattr(kernel, "kind", "") == "pointwise"
+
+
+def needs_recording(values: Sequence[Any]) -> bool:
+    """Whether a call has to be recorded, for gradients or for tangents."""
+    if forward_ad._current_level >= 0:
+        return True
+    return torch.is_grad_enabled() and bool(torch._C._any_requires_grad(*values))
+
+
+def is_plain(values: Sequence[Any]) -> bool:
+    """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
+    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active():
+        return False
+    return all(_is_plain(each) for each in values)
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        is_memory = type(value) in _PLAIN and value.is_cpu and value.layout is torch.strided
+        return is_memory and not value.is_neg() and not value.is_conj()
+    return not isinstance(value, list) or all(map(_is_plain, value))
+
+
+def _tags(operator: Operator) -> tuple[torch.Tag, ...]:
+    names = dict.fromkeys((*operator.tags, "pt2_compliant_tag"))
+    return tuple(getattr(torch.Tag, each) for each in names if hasattr(torch.Tag, each))
+
+
+def refuse_existing(schema: FunctionSchema) -> None:
+    """See that torch has no operator of a name.
+
+    Raises:
+        DuplicateOperatorError: it has.
+    """
+    name = schema.name
+    packet = getattr(getattr(torch.ops, str(name.namespace)), name.base, None)
+    if packet is not None and (name.overload or "default") in packet.overloads():
+        raise DuplicateOperatorError(
+            f"torch has an operator {name.qualified} already. Take it back first "
+            "(opdsl.interop.torch.deregister, if it was registered from here), or declare yours in another namespace."
+        )

@@ -1,0 +1,50 @@
+"""The arguments of a call of a torch operator, completed to those of its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opdsl.dispatch import Operator
+from opdsl.dispatch.arguments import MISSING
+from opdsl.dispatch.signature import own_signature
+from opdsl.interop.torch.tensors import to_torch
+
+__all__ = ["Completion"]
+
+
+class Completion:
+    """Completes the arguments that torch hands to a kernel: it leaves out what is at its default.
+
+    Args:
+        operator: whose schema it is.
+
+    names: of the schema's arguments, in order.
+    positional: how many of them have a place; the others are given by name.
+    """
+
+    __slots__ = ("_defaults", "_places", "names", "positional")
+
+    def __init__(self, operator: Operator) -> None:
+        schema = operator.schema
+        self.names = tuple(each.name for each in schema.arguments)
+        self.positional = len(schema.positional)
+        defaults = {each.name: each.default for each in own_signature(operator).parameters}
+        values = [defaults.get(each.python_name, MISSING) for each in schema.arguments]
+        self._defaults = tuple(None if each is MISSING else to_torch(each) for each in values)
+        self._places = {name: place for place, name in enumerate(self.names)}
+
+    def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """All arguments, in the order of the schema."""
+        if not named:
+            return (*given, *self._defaults[len(given) :])
+        values = [*given, *self._defaults[len(given) :]]
+        for name, value in named.items():
+            values[self._places[name]] = value
+        return tuple(values)
+
+    def split(self, values: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Complete arguments as those of a call: with a place, and by name."""
+        return values[: self.positional], dict(
+            zip(self.names[self.positional :], values[self.positional :], strict=True)
+        )

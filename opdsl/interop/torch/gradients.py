@@ -1,0 +1,329 @@
+"""Derivatives of operators in torch: an ``autograd.Function`` that runs the operator and the formulas of opdsl.
+
+The formulas of a pointwise operator are one more operator, which torch gets as well, with a derivative of its own.
+Those that were declared run on torch tensors (``decomposition``). So gradients of gradients exist, and are compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch._functorch.eager_transforms import enable_inplace_requires_grad
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+
+from opdsl.autograd.derivative import Formula, differentiable_names, is_differentiable, result_names
+from opdsl.autograd.kernel import derivative_of
+from opdsl.autograd.pointwise import PointwiseDerivative
+from opdsl.dispatch import Operator
+from opdsl.errors import MissingDerivativeError, ScalarFunctionError
+from opdsl.interop.torch.decomposition import Define, on_torch
+from opdsl.schema import ListType
+
+__all__ = ["Gradients"]
+
+Call = Callable[..., Any]
+# For each argument the length of its list, None for one that is none.
+Lengths = tuple[int | None, ...] | None
+
+
+class Step(NamedTuple):
+    """Gradients of some arguments.
+
+    names: of these.
+    run: ``run(gradients, values, asked)`` on torch tensors, as ``Formula.run``.
+    """
+
+    names: tuple[str, ...]
+    run: Callable[[tuple[Any, ...], Mapping[str, Any], tuple[bool, ...]], Sequence[Any]]
+    takes_all: bool
+
+
+class Recipe(NamedTuple):
+    """How the arguments of a call that need gradients get them.
+
+    wanted: the names of these arguments.
+    steps: None where there is no derivative.
+    arguments, results: the places of what the steps read.
+    reads: its names.
+    flags: for each result whether gradients come through it.
+    reason: why there are no steps.
+    """
+
+    wanted: tuple[str, ...]
+    steps: tuple[Step, ...] | None
+    arguments: tuple[int, ...] = ()
+    results: tuple[int, ...] = ()
+    reads: tuple[str, ...] = ()
+    flags: tuple[bool, ...] = ()
+    reason: str = ""
+
+
+class Gradients:
+    """The derivative of one operator in torch.
+
+    Args:
+        operator: functional.
+        beneath: runs it below autograd.
+        define: makes the torch operator of one that torch does not have yet.
+
+    function: its ``autograd.Function``.
+    """
+
+    def __init__(self, operator: Operator, beneath: Call, define: Define) -> None:
+        self.operator = operator
+        self.beneath = beneath
+        self.define = define
+        schema = operator.schema
+        self.names = tuple(each.python_name for each in schema.arguments)
+        self.has_lists = any(isinstance(each.type, ListType) and is_differentiable(each) for each in schema.arguments)
+        self.result_names = result_names(schema)
+        self._recipes: dict[tuple[Any, ...], Recipe] = {}
+        self.function = _function(self)
+        # Function.apply hands calls within functorch's transforms to functorch; here the dispatcher has done so.
+        self._apply: Call = cast("Any", super(torch.autograd.Function, self.function)).apply
+
+    def apply(self, *values: Any) -> Any:
+        """Run the operator and record it; takes its arguments in the order of the schema."""
+        lengths: Lengths = None
+        flat: Sequence[Any] = values
+        if self.has_lists:
+            lengths, flat = spread(tuple(len(each) if isinstance(each, list) else None for each in values), values)
+        if not torch._C._are_functorch_transforms_active():
+            return self._apply(lengths, *flat)
+        with enable_single_level_autograd_function():
+            return self._apply(lengths, *flat)
+
+    def recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
+        """How the arguments get their gradients; ``needed`` says for each whether it needs one."""
+        key = (needed, is_complex) if not self.has_lists else (tuple(map(_any, needed)), is_complex)
+        found = self._recipes.get(key)
+        if found is None:
+            found = self._recipes[key] = self._recipe(key[0], is_complex)
+        return found
+
+    def _recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
+        derivative = derivative_of(self.operator)
+        without = frozenset() if derivative is None else derivative.non_differentiable
+        candidates = differentiable_names(self.operator.schema)
+        wanted = tuple(
+            name
+            for name, need in zip(self.names, needed, strict=True)
+            if need and name in candidates and name not in without
+        )
+        if derivative is None:
+            return Recipe(wanted, None)
+        try:
+            formulas = derivative.formulas(wanted, is_complex=is_complex)
+        except ScalarFunctionError as error:
+            return Recipe(wanted, None, reason=f" {error}")
+        if formulas is None:
+            return Recipe(wanted, None)
+        read = {name for each in formulas for name in each.reads}
+        arguments = tuple(at for at, name in enumerate(self.names) if name in read)
+        results = tuple(at for at, name in enumerate(self.result_names) if name in read)
+        return Recipe(
+            wanted,
+            tuple(self._step(each) for each in formulas),
+            arguments,
+            results,
+            (*(self.names[at] for at in arguments), *(self.result_names[at] for at in results)),
+            derivative.differentiable_results(self.operator.schema),
+        )
+
+    def _step(self, formula: Formula) -> Step:
+        direct = formula.direct
+        run = self._run_python(formula) if direct is None else self._run_direct(formula.names, *direct)
+        return Step(formula.names, run, formula.takes_all)
+
+    def _run_direct(
+        self, names: tuple[str, ...], function: Any, reads: tuple[str, ...], computed: tuple[str, ...]
+    ) -> Any:
+        """A formula that is one operator, called without opdsl's Python between."""
+        if not computed:
+            return lambda gradients, values, asked: gradients * len(names)
+        target = self.define(function.operator)
+
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            found = target(gradients[0], *[values[name] for name in reads])
+            results = iter(found if len(computed) > 1 else (found,))
+            return [next(results) if name in computed else gradients[0] for name in names]
+
+        return run
+
+    def _run_python(self, formula: Formula) -> Any:
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            count = len(gradients)
+
+            def compute(*given: Any) -> Any:
+                named = dict(zip(formula.reads, given[count:], strict=True))
+                return tuple(formula.run(tuple(given[:count]), named, asked))
+
+            found = on_torch(compute, [*gradients, *[values[name] for name in formula.reads]], self.define)
+            return tuple(found)
+
+        return run
+
+    def backward(self, recipe: Recipe, gradients: tuple[Any, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+        """The gradients of the wanted arguments, by name."""
+        if recipe.steps is None:
+            raise MissingDerivativeError(
+                f"derivative for {self.operator.name} is not implemented (of {', '.join(recipe.wanted)}). Declare it "
+                f'with @{self.operator.schema.name.base}.derivative("{recipe.wanted[0]}"), or call it under '
+                f"torch.no_grad().{recipe.reason}"
+            )
+        found: dict[str, Any] = {}
+        for step in recipe.steps:
+            asked = tuple(name in recipe.wanted for name in step.names)
+            found.update(zip(step.names, step.run(gradients, values, asked), strict=True))
+        return found
+
+    def forward_derivative(
+        self, values: Mapping[str, Any], results: Sequence[Any], given: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        """The tangents of the results.
+
+        Args:
+            values: arguments and results by name.
+            results: of the call.
+            given: the tangents of the arguments by name, None for those that have none.
+        """
+        tangents = {name: each for name, each in given.items() if _any(each)}
+        is_complex = any(torch.is_complex(each) for each in (*_flat(values.values()), *results))
+        if isinstance(derivative_of(self.operator), PointwiseDerivative) and len(results) == 1 and not is_complex:
+            # Each result depends on its own elements alone: what takes gradients back takes tangents forward.
+            parts = [self._pointwise_tangent(name, values, tangent) for name, tangent in tangents.items()]
+            total = parts[0] if len(parts) == 1 else sum(parts[1:], parts[0])
+            return (total.to(results[0].dtype).expand_as(results[0]),)
+        recipe = self.recipe(tuple(name in tangents for name in self.names), is_complex)
+        flags = recipe.flags or (True,) * len(results)
+        followed = [
+            at for at, each in enumerate(results) if flags[at] and (each.is_floating_point() or each.is_complex())
+        ]
+
+        # What takes gradients back is linear in them: its own derivative takes tangents forward.
+        with torch.enable_grad(), enable_inplace_requires_grad(True):
+            seeds = {at: torch.zeros_like(results[at]).requires_grad_() for at in followed}
+            found = self.backward(recipe, tuple(map(seeds.get, range(len(results)))), values)
+            pairs = [pair for name in tangents for pair in _pairs(found[name], values[name], tangents[name])]
+            pulled = [(_like(gradient, value), tangent) for gradient, value, tangent in pairs]
+            reached, directions = zip(*[pair for pair in pulled if pair[0].requires_grad], strict=True)
+            pushed = torch.autograd.grad(
+                reached, list(seeds.values()), directions, create_graph=True, materialize_grads=True
+            )
+        complete = dict(zip(followed, pushed, strict=True))
+        return tuple(map(complete.get, range(len(results))))
+
+    def _pointwise_tangent(self, name: str, values: Mapping[str, Any], tangent: Any) -> Any:
+        recipe = self.recipe(tuple(each == name for each in self.names), False)
+        return self.backward(recipe, (tangent,), values)[name]
+
+
+def _any(value: Any) -> bool:
+    """Whether a value, or one of a list, is there."""
+    if isinstance(value, list | tuple):
+        return any(map(_any, value))
+    return value is not None and value is not False
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    """The tensors among values, those in lists too."""
+    found = [each for value in values for each in (value if isinstance(value, list) else (value,))]
+    return [each for each in found if isinstance(each, torch.Tensor)]
+
+
+def _pairs(gradient: Any, value: Any, tangent: Any) -> list[tuple[Any, Any, Any]]:
+    """For each tensor of an argument that has a tangent: its gradient, itself, its tangent."""
+    if not isinstance(value, list):
+        return [(gradient, value, tangent)]
+    gradients = [None] * len(value) if gradient is None else gradient
+    return [each for each in zip(gradients, value, tangent, strict=True) if each[2] is not None]
+
+
+def _like(gradient: Any, tensor: Any) -> Any:
+    """A gradient as the engine hands it to an argument: of its shape and dtype."""
+    if gradient is None:
+        return torch.zeros_like(tensor)
+    gradient = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
+    if gradient.dtype is not tensor.dtype:
+        gradient = (gradient.real if gradient.is_complex() and not tensor.is_complex() else gradient).to(tensor.dtype)
+    return gradient
+
+
+def _function(gradients: Gradients) -> type[torch.autograd.Function]:
+    """The ``autograd.Function`` of an operator.
+
+    It is applied to the lengths of the lists among the operator's arguments, None if there are none, and to the
+    arguments with these lists spread, since torch follows no tensors in lists.
+    """
+
+    class Recorded(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, lengths: Lengths, *flat: Any) -> Any:
+            values = fold(lengths, flat)
+            result = gradients.beneath(*values)
+            is_complex = any(each.is_complex() for each in flat if isinstance(each, torch.Tensor))
+            recipe = ctx.recipe = gradients.recipe(fold(lengths, ctx.needs_input_grad[1:]), is_complex)
+            ctx.lengths = lengths
+            results = result if isinstance(result, tuple) else (result,)
+            if forward_ad._current_level >= 0:
+                ctx.values, ctx.results = values, results
+            if not all(recipe.flags):
+                dropped = [each for each, flag in zip(results, recipe.flags, strict=True) if not flag]
+                ctx.mark_non_differentiable(*dropped)
+            kept = [values[at] for at in recipe.arguments] + [results[at] for at in recipe.results]
+            keep(ctx, kept)
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, *given: Any) -> Any:
+            recipe = ctx.recipe
+            found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept(ctx), strict=True)))
+            return (None, *spread(ctx.lengths, [found.get(name) for name in gradients.names])[1])
+
+        @staticmethod
+        def jvp(ctx: Any, _: None, *flat: Any) -> Any:
+            values, results = ctx.values, ctx.results
+            del ctx.values, ctx.results
+            tangents = dict(zip(gradients.names, fold(ctx.lengths, flat), strict=True))
+            named = dict(zip((*gradients.names, *gradients.result_names), (*values, *results), strict=True))
+            found = gradients.forward_derivative(named, results, tangents)
+            return found if len(found) > 1 else found[0]
+
+    Recorded.__name__ = Recorded.__qualname__ = gradients.operator.schema.name.base
+    return Recorded
+
+
+def spread(lengths: Lengths, values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
+    """Arguments with their lists spread, and the lengths of these lists; where ``lengths`` has them, those count."""
+    if lengths is None:
+        return None, values
+    flat: list[Any] = []
+    for length, value in zip(lengths, values, strict=True):
+        flat += [value] if length is None else [None] * length if value is None else value
+    return lengths, flat
+
+
+def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
+    """What ``spread`` has spread."""
+    if lengths is None:
+        return tuple(flat)
+    rest = iter(flat)
+    return tuple(next(rest) if each is None else [next(rest) for _ in range(each)] for each in lengths)
+
+
+def keep(ctx: Any, values: Sequence[Any]) -> None:
+    """Save values for the backward pass: tensors, lists of them, and others."""
+    ctx.lists = tuple(len(each) if isinstance(each, list) else None for each in values)
+    flat = spread(ctx.lists, values)[1] if any(ctx.lists) else values
+    ctx.save_for_backward(*[each for each in flat if isinstance(each, torch.Tensor)])
+    ctx.others = [None if isinstance(each, torch.Tensor) else (each,) for each in flat]
+
+
+def kept(ctx: Any) -> Sequence[Any]:
+    """What ``keep`` has saved."""
+    tensors = iter(ctx.saved_tensors)
+    flat = [next(tensors) if other is None else other[0] for other in ctx.others]
+    return fold(ctx.lists, flat) if any(ctx.lists) else flat

@@ -1,0 +1,158 @@
+"""Registering operators in torch, and taking them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import RLock
+from typing import Any
+
+import attrs
+
+from opdsl.declare.library import Library
+from opdsl.dispatch import Operator
+from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
+from opdsl.interop.torch.bridge import Bridge, refuse_existing
+from opdsl.interop.torch.decomposition import torch_operator
+from opdsl.interop.torch.variants import ViewBridge, WritingBridge, writer_schema
+from opdsl.schema import FunctionSchema
+
+__all__ = ["bridge_of", "deregister", "register"]
+
+_lock = RLock()
+_bridges: dict[Operator, Bridge] = {}
+# Operators that torch got for the sake of one that was registered: derivatives, and what composites call.
+_helpers: dict[Operator, list[Operator]] = {}
+
+
+def register(what: Any) -> tuple[str, ...]:
+    """Make operators known to torch; see ``opdsl.interop.torch.register``."""
+    with _lock:
+        operators = list(_operators(what))
+        for operator in operators:
+            _check(operator.schema)
+        done: list[Operator] = []
+        try:
+            # Functional ones first: in-place and out= operators are made of them.
+            for operator in sorted(operators, key=lambda each: each.schema.is_mutable):
+                _bridge(operator, operator.schema, owner=operator)
+                done.append(operator)
+                library = getattr(operator.declaration, "library", None)
+                if library is not None:
+                    library.undo(partial(_close, operator))
+        except BaseException:
+            for operator in done:
+                _close(operator)
+            raise
+        return tuple(each.name for each in operators)
+
+
+def deregister(what: Any) -> None:
+    """Take operators out of torch; see ``opdsl.interop.torch.deregister``."""
+    with _lock:
+        # By name: an operator that was declared again since is another object.
+        names = {each.name for each in _operators(what)}
+        operators = [each for each in _bridges if each.name in names]
+        if not operators:
+            raise UnknownOperatorError(f"nothing of {what!r} is registered in torch.")
+        for operator in operators:
+            _close(operator)
+
+
+def bridge_of(operator: Operator) -> Bridge | None:
+    """What an operator is in torch; None where it is not registered."""
+    return _bridges.get(operator)
+
+
+def _operators(what: Any) -> Iterator[Operator]:
+    """The operators that are meant: a library's, or all overloads and variants of a declared function."""
+    if isinstance(what, Library):
+        found = [each for each in what.registry if each.name.startswith(f"{what.namespace}::")]
+        if not found:
+            raise UnknownOperatorError(f"{what!r} declares no operators. Declare them first, with @lib.op.")
+        yield from found
+        return
+    operator = getattr(what, "operator", None)
+    if not isinstance(operator, Operator):
+        raise ArgumentError(
+            f"register takes a Library or a declared operator (got {type(what).__name__}). "
+            "Pass what @op or Library(...) gave."
+        )
+    seen: dict[Operator, None] = {}
+    for each in operator.packet.overloads.values():
+        functions = getattr(each.declaration, "functions", {})
+        seen.update(dict.fromkeys(function.operator for function in functions.values()))
+        seen[each] = None
+    yield from seen
+
+
+def _check(schema: FunctionSchema) -> None:
+    if schema.name.namespace is None:
+        raise DeclarationError(
+            f"{schema.name.qualified} is torch's own: operators of aten are overridden there, not defined. "
+            'Declare yours in a namespace of its own, Library("mylib").'
+        )
+    refuse_existing(schema)
+    if schema.is_mutable:
+        refuse_existing(writer_schema(schema))
+
+
+def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:
+    define: Callable[[Operator], Callable[..., Any]] = partial(_define, owner)
+    bridge: Bridge
+    if schema.is_mutable:
+        writing = WritingBridge(operator, schema, define)
+        writing.register(_functional(operator))
+        bridge = writing
+    elif schema.is_view:
+        view = ViewBridge(operator, schema, define)
+        view.register()
+        bridge = view
+    else:
+        bridge = Bridge(operator, schema, define)
+        bridge.register_functional()
+    _bridges[operator] = bridge
+    return bridge
+
+
+def _define(owner: Operator, operator: Operator) -> Callable[..., Any]:
+    """The torch operator of one that is called on torch tensors; torch gets what it has not, under a private name."""
+    with _lock:
+        bridge = _bridges.get(operator)
+        if bridge is None:
+            known = None if operator.name.startswith("derived::") else torch_operator(operator)
+            if known is not None:
+                return known
+            namespace = owner.schema.name.namespace
+            name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
+            bridge = _bridge(operator, attrs.evolve(operator.schema, name=name), owner=owner)
+            _helpers.setdefault(owner, []).append(operator)
+        overload: Callable[..., Any] = bridge.overload
+        return overload
+
+
+def _functional(operator: Operator) -> Bridge | None:
+    """The bridge of the operator that computes what a mutable one writes."""
+    signature = str(operator.schema.signature())
+    for each, bridge in _bridges.items():
+        if str(each.schema.signature()) == signature and not each.schema.is_mutable and _are_variants(each, operator):
+            return bridge
+    return None
+
+
+def _are_variants(functional: Operator, operator: Operator) -> bool:
+    name, other = functional.schema.name, operator.schema.name
+    return name.namespace == other.namespace and _base(name.base) == _base(other.base)
+
+
+def _base(base: str) -> str:
+    return base.removesuffix("_")
+
+
+def _close(operator: Operator) -> None:
+    """Take an operator out of torch, if it is there, and what torch got for its sake."""
+    for helper in _helpers.pop(operator, ()):
+        _close(helper)
+    bridge = _bridges.pop(operator, None)
+    if bridge is not None:
+        bridge.close()

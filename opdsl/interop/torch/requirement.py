@@ -1,0 +1,39 @@
+"""Which PyTorch the bridge works with, and the one sentence that it says of another."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+from opdsl.errors import MissingDependencyError
+
+OLDEST = (2, 13)
+"""The oldest version that serves: older ones lack tags and checks that registration relies on."""
+
+TESTED = "2.13.0"
+
+
+def require_torch() -> None:
+    """See that a PyTorch is installed which the bridge works with.
+
+    Raises:
+        MissingDependencyError: there is none, or it is too old; the message holds the command that mends it.
+    """
+    oldest = ".".join(map(str, OLDEST))
+    install = f'Install it: pip install "torch>={oldest}"'
+    try:
+        version = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        raise MissingDependencyError(
+            f"opdsl.interop.torch needs PyTorch {oldest} or newer, and none is installed. {install}"
+        ) from None
+    if _numbers(version) < OLDEST:
+        raise MissingDependencyError(
+            f"opdsl.interop.torch needs PyTorch {oldest} or newer (tested with {TESTED}; got {version}). {install}"
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version: ``2.13.0+cpu`` is (2, 13, 0), ``2.14.0a0`` (2, 14)."""
+    parts = version.partition("+")[0].split(".")
+    count = next((at for at, part in enumerate(parts) if not part.isdigit()), len(parts))
+    return tuple(map(int, parts[:count]))

@@ -1,0 +1,189 @@
+"""Tensors and other values from torch to opdsl and back. Memory is shared, never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy
+import torch
+
+from opdsl.errors import InterchangeError
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.runtime.dtype import ALL_DTYPES
+from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.tensor import prepare
+
+__all__ = [
+    "DTYPES",
+    "TORCH_DTYPES",
+    "geometry_of",
+    "proxy",
+    "shared",
+    "stand_in",
+    "to_opdsl",
+    "to_torch",
+    "torch_tensor",
+]
+
+TORCH_DTYPES: Mapping[DType, torch.dtype] = MappingProxyType({each: getattr(torch, each.name) for each in ALL_DTYPES})
+DTYPES: Mapping[torch.dtype, DType] = MappingProxyType({theirs: ours for ours, theirs in TORCH_DTYPES.items()})
+
+_FORMATS = {each: getattr(torch, each.name) for each in MemoryFormat}
+_LAYOUTS = {Layout.strided: torch.strided}
+
+
+def geometry_of(source: torch.Tensor, device: Device | None = None) -> Geometry:
+    """The geometry of a torch tensor; sizes that torch only knows as symbols stay symbols.
+
+    Args:
+        source: strided, of a dtype that opdsl has.
+        device: in place of the tensor's own.
+
+    Raises:
+        InterchangeError: it is sparse, or its dtype or device is not known here.
+    """
+    dtype = DTYPES.get(source.dtype)
+    if dtype is None or source.layout is not torch.strided:
+        raise InterchangeError(
+            f"opdsl has no tensors of {source.dtype} and {source.layout}. Convert it first: x.float(), x.to_dense()."
+        )
+    place = Device(str(source.device)) if device is None else device
+    return geometry(dtype, place, tuple(source.shape), tuple(source.stride()))
+
+
+def shared(source: torch.Tensor) -> Tensor:
+    """A tensor over the memory of a torch tensor on the CPU.
+
+    Raises:
+        InterchangeError: its memory cannot be shared.
+    """
+    form = geometry_of(source)
+    if form.device.type != "cpu":
+        raise InterchangeError(f"opdsl kernels share memory of the CPU (got a tensor on {source.device}).")
+    return _over(_array(source, form), form)
+
+
+def stand_in(source: torch.Tensor) -> Tensor:
+    """A meta tensor of the same geometry, to compute shapes with."""
+    return _over(None, geometry_of(source, Device("meta")))
+
+
+def proxy(source: torch.Tensor) -> Tensor:
+    """A tensor that stands for a torch tensor of any kind while opdsl's Python runs on it; see ``OnTorch``."""
+    return _over(source, geometry_of(source))
+
+
+def _over(array: Any, form: Geometry) -> Tensor:
+    prepare()
+    made = Tensor()
+    if array is not None:
+        made.array = array
+    made.geometry = form
+    made._version = 0
+    made._base = None
+    return made
+
+
+class _Memory:
+    """What NumPy takes an array from: the memory of a torch tensor, which it keeps alive."""
+
+    __slots__ = ("__array_interface__", "source")
+
+    def __init__(self, source: torch.Tensor, form: Geometry) -> None:
+        size = form.dtype.itemsize
+        self.source = source
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": form.shape,
+            "typestr": form.dtype.numpy.str,
+            "strides": tuple(step * size for step in form.strides),
+            "data": (source.data_ptr(), False),
+        }
+
+
+def _array(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
+    if form.numel == 0:
+        steps = tuple(step * form.dtype.itemsize for step in form.strides)
+        return numpy.ndarray(form.shape, form.dtype.numpy, numpy.empty(1, form.dtype.numpy), 0, steps)
+    return numpy.asarray(_Memory(source, form))
+
+
+def torch_tensor(source: Tensor) -> torch.Tensor:
+    """A torch tensor over the memory of a tensor; the torch tensor itself where one stands behind it.
+
+    Raises:
+        InterchangeError: its memory cannot be shared.
+    """
+    array = getattr(source, "array", None)
+    if isinstance(array, torch.Tensor):
+        return array
+    form = source.geometry
+    if form.device.type != "cpu" or form.read_only:
+        what = "is read-only" if form.read_only else f"is on {form.device}"
+        raise InterchangeError(f"torch shares writable memory of the CPU (got a tensor that {what}). Clone it first.")
+    made = torch.from_numpy(array)
+    if made.dtype is not TORCH_DTYPES[form.dtype]:
+        made = made.view(TORCH_DTYPES[form.dtype])
+    return made if made.stride() == form.strides else made.as_strided(form.shape, form.strides)
+
+
+# ------------------------------------------------------------------------------------------------------- other values
+
+
+def to_opdsl(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
+    """An argument of a torch operator as one of opdsl's.
+
+    Args:
+        value: as torch hands it to a kernel.
+        tensor: what becomes of tensors: ``shared``, ``stand_in`` or ``proxy``.
+    """
+    if isinstance(value, torch.Tensor):
+        return tensor(value)
+    if isinstance(value, list | tuple):
+        return tuple(to_opdsl(each, tensor) for each in value)
+    convert = _TO_OPDSL.get(type(value))
+    return value if convert is None else convert(value)
+
+
+def to_torch(value: Any) -> Any:
+    """A value of opdsl's as one of torch's: tensors, dtypes, devices, layouts, memory formats, lists of them."""
+    if isinstance(value, Tensor):
+        return torch_tensor(value)
+    if isinstance(value, list | tuple):
+        return [to_torch(each) for each in value]
+    convert = _TO_TORCH.get(type(value))
+    return value if convert is None else convert(value)
+
+
+def _dtype(value: torch.dtype) -> DType:
+    found = DTYPES.get(value)
+    if found is None:
+        raise InterchangeError(f"opdsl has no {value}. It has {', '.join(each.name for each in DTYPES.values())}.")
+    return found
+
+
+def _inverse(table: Mapping[Any, Any], what: str) -> Callable[[Any], Any]:
+    known = {theirs: ours for ours, theirs in table.items()}
+
+    def convert(value: Any) -> Any:
+        if value not in known:
+            raise InterchangeError(f"opdsl has no {what} {value}. It has {', '.join(map(str, known))}.")
+        return known[value]
+
+    return convert
+
+
+_TO_OPDSL: dict[type, Callable[[Any], Any]] = {
+    torch.dtype: _dtype,
+    torch.device: lambda value: Device(str(value)),
+    torch.layout: _inverse(_LAYOUTS, "layout"),
+    torch.memory_format: _inverse(_FORMATS, "memory format"),
+}
+_TO_TORCH: dict[type, Callable[[Any], Any]] = {
+    DType: TORCH_DTYPES.__getitem__,
+    Device: lambda value: torch.device(str(value)),
+    Layout: _LAYOUTS.__getitem__,
+    MemoryFormat: _FORMATS.__getitem__,
+}

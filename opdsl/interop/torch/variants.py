@@ -1,0 +1,181 @@
+"""In-place, ``out=`` and view operators in torch.
+
+torch compiles no operator outside of aten that returns what it was given. So these are composites: where a gradient or
+a transform is asked for, over the functional operator and a copy, which torch differentiates itself; otherwise over an
+operator of the same arguments that writes them and returns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import torch
+
+from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
+from opdsl.interop.torch import kernels
+from opdsl.interop.torch.bridge import Bridge, is_plain, needs_recording
+from opdsl.interop.torch.decomposition import decompose
+from opdsl.schema import FunctionSchema, SchemaKind
+
+__all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
+
+
+def writer_schema(schema: FunctionSchema) -> FunctionSchema:
+    """The schema of the operator that writes and returns nothing."""
+    name = attrs.evolve(schema.name, base=f"_write_{schema.name.base}")
+    # torch warns of operators that write and have an argument of the name self.
+    taken = {each.name for each in schema.arguments}
+    other = next(each for each in ("input", "written", "_self") if each not in taken)
+    positional = [attrs.evolve(each, name=other) if each.name == "self" else each for each in schema.positional]
+    return attrs.evolve(schema, name=name, positional=tuple(positional), returns=())
+
+
+class ViewBridge(Bridge):
+    """An operator that returns views of an argument."""
+
+    def register(self) -> None:
+        """Register what runs it."""
+        self.implement_composite(self.on_tensors)
+
+    def on_tensors(self, *given: Any, **named: Any) -> Any:
+        """What every key runs: views of torch's own making, which it differentiates."""
+        return decompose(self.operator, self.complete(given, named), self.define)
+
+
+class Writer(Bridge):
+    """An operator that writes its arguments and returns nothing."""
+
+    def register(self) -> None:
+        """Register what runs it."""
+        self.implement(self.on_cpu, "CPU")
+        self.implement(self.with_versions, "ADInplaceOrView")
+        torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
+
+    def on_cpu(self, *given: Any, **named: Any) -> None:
+        """What the CPU key runs."""
+        kernels.run_writing(self.operator, self.complete(given, named))
+
+    def with_versions(self, *given: Any, **named: Any) -> None:
+        """Count a write of each written argument, as autograd wants to know of it."""
+        values = self.complete(given, named)
+        count_writes(self.written(values))
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            self.call(*values)
+
+    def without_elements(self, *given: Any, **named: Any) -> None:
+        """What fake and meta tensors run: nothing changes that they could tell."""
+
+    def written(self, values: Sequence[Any]) -> list[torch.Tensor]:
+        """The tensors that a call writes."""
+        return written_of(self.schema, values)
+
+
+class WritingBridge(Bridge):
+    """An in-place or ``out=`` operator.
+
+    functional: the operator that computes the same and writes nothing; None where there is none.
+    writer: what writes and returns nothing.
+    """
+
+    functional: Bridge | None
+    writer: Writer
+
+    def register(self, functional: Bridge | None) -> None:
+        """Register what runs it.
+
+        Args:
+            functional: see above.
+        """
+        self.functional = functional
+        self.writer = Writer(self.operator, writer_schema(self.schema), self.define)
+        self.writer.register()
+        self.implement_composite(self.on_tensors)
+
+    def close(self) -> None:
+        """See ``Bridge``."""
+        self.writer.close()
+        super().close()
+
+    def on_tensors(self, *given: Any, **named: Any) -> Any:
+        """What every key runs."""
+        values = self.complete(given, named)
+        written = written_of(self.schema, values)
+        records = needs_recording(values)
+        if records and self.schema.kind is SchemaKind.out and torch._C._any_requires_grad(*values):
+            raise RequiresGradError(
+                f"{self.schema.name.base}(): functions with out=... arguments don't support automatic differentiation, "
+                "but one of the arguments requires grad."
+            )
+        if not records and is_plain(values):
+            kernels.run_writing(self.operator, values)
+            count_writes(written)
+        elif records or torch._C._are_functorch_transforms_active():
+            self.copy_functional(values, written)
+        else:
+            self.write(values, written)
+        return self.returned(written)
+
+    def returned(self, written: list[torch.Tensor]) -> Any:
+        """What of the written tensors the schema returns."""
+        if not self.schema.returns:
+            return None
+        return written[0] if len(self.schema.returns) == 1 else tuple(written)
+
+    def copy_functional(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
+        """Compute anew and copy: torch knows the derivative of that, which may need what is overwritten."""
+        overwritten = {id(each) for each in written}
+        results = self.compute([each.clone() if id(each) in overwritten else each for each in values])
+        for target, result in zip(written, results, strict=True):
+            self.fit(target, result)
+            target.copy_(result)
+
+    def write(self, values: Sequence[Any], written: list[torch.Tensor]) -> None:
+        """Call the writer, for tensors that stand for others: they have to have the shape of the result before."""
+        if self.schema.kind is SchemaKind.out and self.functional is not None:
+            with torch._C._DisableFuncTorch():
+                results = self.functional.without_elements(*values[: len(self.functional.schema.arguments)])
+            for target, result in zip(written, results if isinstance(results, tuple) else (results,), strict=True):
+                self.fit(target, result)
+        self.writer.call(*values)
+
+    def compute(self, values: Sequence[Any]) -> tuple[torch.Tensor, ...]:
+        """The results of the functional operator."""
+        if self.functional is None:
+            raise MissingDerivativeError(
+                f"derivative for {self.operator.name} is not implemented: it has no functional variant to "
+                "differentiate. Declare one, or call it under torch.no_grad()."
+            )
+        results = self.functional.call(*values[: len(self.functional.schema.arguments)])
+        return results if isinstance(results, tuple) else (results,)
+
+    def fit(self, target: torch.Tensor, result: torch.Tensor) -> None:
+        """See that a result can be copied into an output, which gets its shape.
+
+        Raises:
+            DTypeError: it cannot be cast to the output's dtype.
+        """
+        if not torch.can_cast(result.dtype, target.dtype):
+            raise DTypeError(
+                f"{self.operator.name}: result type {result.dtype} can't be cast to the desired output type "
+                f"{target.dtype}"
+            )
+        if self.schema.kind is SchemaKind.out and target.shape != result.shape:
+            target.resize_(result.shape)
+
+
+def written_of(schema: FunctionSchema, values: Sequence[Any]) -> list[torch.Tensor]:
+    """The tensors that a call with these arguments writes."""
+    written: list[torch.Tensor] = []
+    for argument, value in zip(schema.arguments, values, strict=True):
+        if argument.alias is not None and argument.alias.write:
+            written += value if isinstance(value, list | tuple) else [value]
+    return written
+
+
+def count_writes(written: Sequence[torch.Tensor]) -> None:
+    """Give written tensors a new version; those of inference mode have none."""
+    for each in written:
+        if not each.is_inference():
+            torch.autograd.graph.increment_version(each)

@@ -1,0 +1,237 @@
+"""Operators of every kind in a running torch, and samples of their arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+import torch
+
+import opdsl
+from opdsl import Alias, Array, Ints, Library, Scalar, Tensor, check
+from opdsl.interop.torch import deregister, register
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@contextmanager
+def registered() -> Iterator[Any]:
+    """The operators below as ``torch.ops.interop``."""
+    library = Library("interop")
+    declare(library)
+    try:
+        register(library)
+        yield torch.ops.interop
+    finally:
+        deregister(library)
+        library.close()
+
+
+def declare(lib: Library) -> None:
+    declare_pointwise(lib)
+    declare_structured(lib)
+    declare_python(lib)
+
+
+def declare_pointwise(lib: Library) -> None:
+    @lib.op(inplace=True, out=True)
+    def smooth_relu(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+    @smooth_relu.pointwise(promote="int_to_float")
+    def smooth_relu_scalar(x, beta):
+        z = beta * x
+        return (max(z, 0.0) + math.log1p(math.exp(-abs(z)))) / beta
+
+    @lib.op
+    def blend(low: Tensor, high: Tensor, weight: Tensor) -> Tensor: ...
+
+    @blend.pointwise
+    def blend_scalar(low, high, weight):
+        return low + weight * (high - low)
+
+    @lib.op(out=True)
+    def scaled_add(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor: ...
+
+    @scaled_add.pointwise
+    def scaled_add_scalar(x, y, alpha):
+        return x + alpha * y
+
+    @lib.op
+    def from_polar(radius: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @from_polar.pointwise(promote="int_to_float")
+    def from_polar_scalar(radius, angle):
+        return radius * math.cos(angle), radius * math.sin(angle)
+
+    @lib.op
+    def is_larger(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @is_larger.pointwise(promote="bool")
+    def is_larger_scalar(x, y):
+        return x > y
+
+
+def declare_structured(lib: Library) -> None:
+    @lib.op(out=True)
+    def nearest(self: Tensor, output_size: Ints[1]) -> Tensor: ...
+
+    @nearest.meta
+    def nearest_meta(ctx, self, output_size):
+        check(self.ndim == 3, "expected a (N, C, L) tensor", got=self.shape)
+        ctx.set_output(0, (*self.shape[:2], output_size[0]), like=self)
+
+    @nearest.out_kernel("CPU")
+    def nearest_cpu(self: Array, output_size, out: Array) -> None:
+        for n in range(out.shape[0]):
+            for c in range(out.shape[1]):
+                for at in range(out.shape[2]):
+                    out[n, c, at] = self[n, c, at * self.shape[2] // out.shape[2]]
+
+    @nearest.derivative("self")
+    def nearest_derivative(grad, self):
+        return grad.reshape(*self.shape, -1).sum([-1])
+
+    @lib.op(out=True)
+    def energy(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    @energy.reduction(init=0, lift=lambda x: x * x)
+    def energy_combine(total, other):
+        return total + other
+
+    @energy.derivative("self")
+    def energy_derivative(grad, self, dim, keepdim):
+        if dim is not None and not keepdim:
+            for each in sorted(each % self.ndim for each in dim):
+                grad = grad.unsqueeze(each)
+        return 2 * grad * self
+
+    @lib.op
+    def weighted(tensors: list[Tensor], by: float) -> Tensor: ...
+
+    @weighted.kernel("CPU", "Meta")
+    def weighted_kernel(tensors, by):
+        total = tensors[0] * by
+        for each in tensors[1:]:
+            total = total + each * by
+        return total
+
+    @weighted.derivative("tensors")
+    def weighted_derivative(grad, tensors, by):
+        return [grad * by for _ in tensors]
+
+
+def declare_python(lib: Library) -> None:
+    @lib.op(inplace=True, out=True)
+    def affine(self: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        out = self @ weight.t()
+        return out if bias is None else opdsl.add(out, bias, alpha=2)
+
+    @lib.op
+    def first_half(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+    @first_half.kernel("CPU")
+    def first_half_kernel(self):
+        return self.narrow(0, 0, self.shape[0] // 2)
+
+    @lib.op
+    def turned(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
+
+    @turned.view_kernel("CPU")
+    def turned_view(self):
+        return opdsl.runtime.View(self.shape[::-1], self.strides[::-1], self.offset)
+
+    @lib.op
+    def sorted_copy(self: Tensor) -> Tensor: ...
+
+    @sorted_copy.kernel("CPU")
+    def sorted_copy_cpu(self):
+        return opdsl.from_numpy(numpy.sort(self.numpy(), axis=-1))
+
+    @sorted_copy.kernel("Meta")
+    def sorted_copy_meta(self):
+        return opdsl.empty(self.shape, dtype=self.dtype, device="meta")
+
+    @lib.op
+    def double_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
+
+    @double_.kernel("CPU")
+    def double_cpu(self):
+        return self.add_(self)
+
+
+def make(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0, requires_grad: bool = False) -> torch.Tensor:
+    """A tensor of numbers that are neither tied nor near kinks."""
+    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=torch.float64)
+    return numbers.to(dtype).requires_grad_(requires_grad)
+
+
+def sample(*values: Any, **named: Any) -> Arguments:
+    return values, named
+
+
+# By torch name: samples of arguments.
+SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
+    "smooth_relu": lambda: [
+        sample(make(3, 4)),
+        sample(make(3, 4).t(), 0.5),
+        sample(make(2, 3, 4, 5).to(memory_format=torch.channels_last), beta=2.0),
+        sample(make(0, 3)),
+        sample(make(6)[::2]),
+        sample(torch.arange(4)),
+    ],
+    "smooth_relu_": lambda: [sample(make(3, 4)), sample(make(6)[::2], 0.5)],
+    "smooth_relu.out": lambda: [sample(make(3, 4), 0.5, out=torch.empty(3, 4, dtype=torch.float64))],
+    "blend": lambda: [sample(make(3, 1), make(1, 4), make(4)), sample(make(3), make(3), make())],
+    "scaled_add": lambda: [sample(make(3), make(3)), sample(make(2, 3), make(3), alpha=2.5)],
+    "from_polar": lambda: [sample(make(3), make(2, 3))],
+    "is_larger": lambda: [sample(make(3), make(2, 3, seed=5))],
+    "nearest": lambda: [sample(make(2, 3, 4), [8])],
+    "nearest.out": lambda: [sample(make(2, 3, 4), [8], out=torch.empty(2, 3, 8, dtype=torch.float64))],
+    "energy": lambda: [sample(make(2, 3)), sample(make(2, 3), [1]), sample(make(2, 3, 4), [0, -1], True)],
+    "weighted": lambda: [sample([make(3), make(3, seed=1)], 0.5)],
+    "affine": lambda: [sample(make(3, 4), make(5, 4)), sample(make(3, 4), make(5, 4), make(5))],
+    "affine_": lambda: [sample(make(3, 3), make(3, 3, seed=1))],
+    "affine.out": lambda: [sample(make(3, 4), make(5, 4), out=torch.empty(3, 5, dtype=torch.float64))],
+    "first_half": lambda: [sample(make(4, 3)), sample(make(3, 4).t())],
+    "turned": lambda: [sample(make(4, 3)), sample(make(8, 3)[2:])],
+    "sorted_copy": lambda: [sample(make(2, 5))],
+    "double_": lambda: [sample(make(4))],
+}
+
+# Those with derivatives.
+DIFFERENTIABLE = (
+    "smooth_relu",
+    "blend",
+    "scaled_add",
+    "from_polar",
+    "nearest",
+    "energy",
+    "weighted",
+    "affine",
+    "first_half",
+    "turned",
+)
+
+
+def operator(ops: Any, name: str) -> Any:
+    """The overload of a torch name."""
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(ops, packet), overload or "default")
+
+
+def cases(names: Any = None) -> list[tuple[str, int]]:
+    """Every sample, as a name and a place."""
+    chosen = SAMPLES if names is None else names
+    return [(name, place) for name in chosen for place in range(len(SAMPLES[name]()))]
+
+
+def followed(value: Any) -> Any:
+    """A value whose tensors require grad, where they can."""
+    if isinstance(value, list):
+        return [followed(each) for each in value]
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    return value.detach().clone(memory_format=torch.preserve_format).requires_grad_()

@@ -1,0 +1,109 @@
+"""torch.compile and torch.export take registered operators whole, with symbolic sizes and gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.torch.interop import DIFFERENTIABLE, SAMPLES, followed, make, operator, registered
+from tests.torch.test_interop_laws import tensors_in
+
+
+@pytest.fixture(scope="module")
+def ops():
+    with registered() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled_before():
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_compiled_results_and_gradients_are_those_of_eager(ops, name):
+    args, kwargs = SAMPLES[name]()[0]
+    call = operator(ops, name)
+
+    def total(*args):
+        results = call(*args, **kwargs)
+        return sum(each.sin().sum() for each in (results if isinstance(results, tuple) else (results,)))
+
+    eager, compiled = ([followed(each) for each in args] for _ in range(2))
+    expected = total(*eager)
+    found = torch.compile(total, fullgraph=True, backend="aot_eager", dynamic=True)(*compiled)
+    torch.testing.assert_close(found, expected)
+    expected.backward()
+    found.backward()
+    for one, other in zip(tensors_in(compiled), tensors_in(eager), strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+
+
+@pytest.mark.parametrize("name", ["smooth_relu_", "affine_", "double_"])
+def test_compiled_inplace_operators_write(ops, name):
+    args, kwargs = SAMPLES[name]()[0]
+    call = operator(ops, name)
+    copies = [each.clone() if isinstance(each, torch.Tensor) else each for each in args]
+    torch.compile(lambda *args: call(*args, **kwargs), fullgraph=True, backend="aot_eager")(*copies)
+    call(*args, **kwargs)
+    torch.testing.assert_close(copies[0], args[0])
+
+
+@pytest.mark.parametrize("name", ["smooth_relu.out", "nearest.out", "affine.out"])
+def test_compiled_out_operators_write(ops, name):
+    args, kwargs = SAMPLES[name]()[0]
+    call = operator(ops, name)
+    expected = call(*args, **{**kwargs, "out": torch.empty_like(kwargs["out"])})
+    torch.compile(lambda *args: call(*args, **kwargs), fullgraph=True, backend="aot_eager")(*args)
+    torch.testing.assert_close(kwargs["out"], expected)
+
+
+def test_compiled_inplace_operators_have_gradients(ops):
+    def call(x):
+        return ops.smooth_relu_(x * 2).sum()
+
+    x = make(4, requires_grad=True)
+    torch.compile(call, fullgraph=True, backend="aot_eager")(x).backward()
+    torch.testing.assert_close(x.grad, 2 * torch.sigmoid(2 * x.detach()))
+
+
+def test_one_graph_serves_every_size(ops):
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(
+        lambda x: ops.energy(ops.smooth_relu(x), [0]) + 1, fullgraph=True, backend=counter, dynamic=True
+    )
+    for size in (3, 4, 7):
+        x = make(size, 5)
+        torch.testing.assert_close(compiled(x), torch.nn.functional.softplus(x).square().sum(0) + 1)
+    assert counter.frame_count == 1
+
+
+def test_the_inductor_compiles_forward_and_backward(ops):
+    def call(x, weight):
+        return ops.smooth_relu_(ops.affine(x, weight).sin(), 0.5).sum()
+
+    eager = [make(3, 4, requires_grad=True), make(5, 4, requires_grad=True)]
+    compiled = [followed(each) for each in eager]
+    call(*eager).backward()
+    torch.compile(call, fullgraph=True)(*compiled).backward()
+    for one, other in zip(compiled, eager, strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, ops):
+        super().__init__()
+        self.ops = ops
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        return self.ops.nearest(self.ops.blend(x, self.weight, self.ops.smooth_relu(x)), [8])
+
+
+def test_export_keeps_the_operators_and_the_symbols(ops):
+    exported = torch.export.export(
+        Model(ops), (torch.ones(3, 2, 4),), dynamic_shapes={"x": {0: torch.export.Dim("batch")}}
+    )
+    targets = [str(each.target) for each in exported.graph.nodes if each.op == "call_function"]
+    assert targets == ["interop.smooth_relu.default", "interop.blend.default", "interop.nearest.default"]
+    assert exported.module()(torch.ones(5, 2, 4)).shape == (5, 2, 8)

@@ -1,0 +1,265 @@
+"""Operators of opdsl in torch: what is registered, what it computes, what is refused and taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.errors import (
+    ArgumentError,
+    DeclarationError,
+    DuplicateOperatorError,
+    RequiresGradError,
+    UnknownOperatorError,
+)
+from opdsl.interop.torch import deregister, register
+from opdsl.interop.torch.requirement import require_torch
+from tests.torch.interop import make, registered
+
+
+@pytest.fixture(scope="module")
+def ops():
+    with registered() as found:
+        yield found
+
+
+@pytest.fixture
+def lib():
+    with Library("interop_own") as library:
+        yield library
+
+
+def declare_halved(lib: Library) -> Any:
+    @lib.op(inplace=True, out=True, tags=["pointwise"])
+    def halved(self: Tensor) -> Tensor: ...
+
+    @halved.pointwise(promote="int_to_float")
+    def halved_scalar(x):
+        return x / 2
+
+    return halved
+
+
+def test_schemas_are_those_that_were_declared(ops):
+    expected = {
+        "interop::smooth_relu(Tensor self, float beta=1.) -> Tensor",
+        "interop::smooth_relu_(Tensor(a!) self, float beta=1.) -> Tensor(a!)",
+        "interop::smooth_relu.out(Tensor self, float beta=1., *, Tensor(a!) out) -> Tensor(a!)",
+    }
+    found = {ops.smooth_relu.default, ops.smooth_relu_.default, ops.smooth_relu.out}
+    assert expected == {str(each._schema) for each in found}
+
+
+def test_tags_are_those_that_were_declared(lib):
+    register(declare_halved(lib))
+    assert torch.Tag.pointwise in torch.ops.interop_own.halved.default.tags
+    deregister(lib)
+
+
+def test_a_pointwise_operator_computes_what_torch_does(ops):
+    x = make(3, 4)
+    torch.testing.assert_close(ops.smooth_relu(x, 0.5), torch.nn.functional.softplus(x, 0.5))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.complex64, torch.int32])
+def test_dtypes_cross_over(ops, dtype):
+    x, y = (torch.tensor(values).to(dtype) for values in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
+    torch.testing.assert_close(ops.scaled_add(x, y, alpha=2), torch.add(x, y, alpha=2))
+
+
+def test_results_of_integers_have_the_default_dtype_of_torch(ops):
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert ops.smooth_relu(torch.arange(3)).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_strides_are_those_of_a_torch_operator(ops):
+    x = make(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    assert ops.smooth_relu(x).stride() == torch.nn.functional.softplus(x).stride()
+
+
+def test_inplace_writes_the_memory_of_torch(ops):
+    x = make(4)
+    address, expected = x.data_ptr(), torch.nn.functional.softplus(x)
+    returned = ops.smooth_relu_(x)
+    assert returned is x and x.data_ptr() == address
+    torch.testing.assert_close(x, expected)
+
+
+def test_inplace_counts_a_version(ops):
+    x = make(4)
+    before = x._version
+    ops.smooth_relu_(x)
+    assert x._version == before + 1
+
+
+def test_out_is_filled_and_returned(ops):
+    x, out = make(4), torch.empty(4, dtype=torch.float64)
+    assert ops.smooth_relu(x, out=out) is out
+    torch.testing.assert_close(out, torch.nn.functional.softplus(x))
+
+
+def test_out_without_elements_is_resized(ops):
+    x, out = make(2, 3), torch.empty(0, dtype=torch.float64)
+    ops.smooth_relu(x, out=out)
+    torch.testing.assert_close(out, torch.nn.functional.softplus(x))
+
+
+def test_out_of_another_shape_is_resized_with_a_warning(ops):
+    x, out = make(2, 3), torch.empty(5, dtype=torch.float64)
+    with pytest.warns(UserWarning, match="resized"):
+        ops.smooth_relu(x, out=out)
+    torch.testing.assert_close(out, torch.nn.functional.softplus(x))
+
+
+def test_out_that_requires_grad_is_refused(ops):
+    with pytest.raises(RequiresGradError, match=r"out=\.\.\. arguments don't support automatic differentiation"):
+        ops.smooth_relu(make(3, requires_grad=True), out=torch.empty(3, dtype=torch.float64))
+
+
+def test_overlapping_out_is_refused_and_left_alone(ops):
+    memory = make(5)
+    before = memory.clone()
+    with pytest.raises(RuntimeError, match="single memory location"):
+        ops.smooth_relu(memory[:4], out=memory[1:])
+    assert torch.equal(before, memory)
+
+
+def test_views_share_memory(ops):
+    x = make(4, 3)
+    assert ops.first_half(x).data_ptr() == x.data_ptr()
+    ops.turned(x)[0].zero_()
+    assert x[:, 0].abs().sum() == 0
+
+
+def test_lists_of_tensors_are_arguments(ops):
+    x, y = make(3), make(3, seed=1)
+    torch.testing.assert_close(ops.weighted([x, y], 0.5), 0.5 * (x + y))
+
+
+def test_an_operator_that_only_writes_is_registered(ops):
+    x = torch.ones(3)
+    assert ops.double_(x) is x
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_shapes_that_do_not_fit_raise_the_error_of_the_operator(ops):
+    with pytest.raises(RuntimeError, match="must match the size"):
+        ops.blend(make(3), make(4), make(3))
+
+
+def test_sparse_tensors_are_refused_by_torch(ops):
+    with pytest.raises(NotImplementedError, match="SparseCPU"):
+        ops.smooth_relu(make(3).to_sparse())
+
+
+def test_conjugated_views_are_resolved(ops):
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    torch.testing.assert_close(ops.scaled_add(x.conj(), x), x.conj() + x)
+
+
+def test_register_names_what_it_did(lib):
+    found = register(declare_halved(lib))
+    assert found == ("interop_own::halved", "interop_own::halved_", "interop_own::halved.out")
+    deregister(lib)
+
+
+def test_registering_twice_is_refused(lib):
+    register(declare_halved(lib))
+    with pytest.raises(DuplicateOperatorError, match="interop_own::halved already"):
+        register(lib)
+    deregister(lib)
+
+
+def test_an_operator_of_torch_is_refused_and_nothing_registered(lib):
+    theirs = torch.library.Library("interop_own", "FRAGMENT")
+    theirs.define("halved_(Tensor(a!) self) -> Tensor(a!)")
+    declare_halved(lib)
+    with pytest.raises(DuplicateOperatorError, match="torch has an operator interop_own::halved_ already"):
+        register(lib)
+    theirs._destroy()
+    assert not hasattr(torch.ops.interop_own, "halved")
+
+
+def test_a_composite_that_calls_operators_of_its_own_library_is_registered_with_them(lib):
+    halved = declare_halved(lib)
+
+    @lib.op
+    def quartered(self: Tensor) -> Tensor:
+        return halved(halved(self))
+
+    register(quartered)
+    x = torch.tensor([8.0], requires_grad=True)
+    torch.ops.interop_own.quartered(x).backward()
+    assert x.grad.tolist() == [0.25]
+    deregister(quartered)
+    assert not [each for each in torch._C._dispatch_get_all_op_names() if each.startswith("interop_own::")]
+
+
+def test_operators_of_aten_are_refused():
+    with pytest.raises(DeclarationError, match="torch's own"):
+        register(opdsl.ops.aten.relu.default)
+
+
+def test_what_is_no_operator_is_refused():
+    with pytest.raises(ArgumentError, match="Library or a declared operator"):
+        register(len)
+
+
+def test_deregistering_takes_everything_back(lib):
+    register(declare_halved(lib))
+    x = torch.ones(2, requires_grad=True)
+    torch.ops.interop_own.halved(x).sum().backward()
+    deregister(lib)
+    left = torch._C._dispatch_get_all_op_names()
+    assert not [each for each in left if each.startswith("interop_own::")]
+
+
+def test_operators_can_be_registered_again(lib):
+    halved = declare_halved(lib)
+    for _ in range(2):
+        register(halved)
+        assert torch.ops.interop_own.halved(torch.tensor([2.0])).tolist() == [1]
+        deregister(halved)
+
+
+def test_closing_the_library_takes_everything_back():
+    with Library("interop_closed") as library:
+        register(declare_halved(library))
+    assert not hasattr(torch.ops.interop_closed, "halved")
+
+
+def test_deregistering_what_is_not_registered_is_refused(lib):
+    declare_halved(lib)
+    with pytest.raises(UnknownOperatorError, match="nothing of"):
+        deregister(lib)
+
+
+@pytest.mark.parametrize("version", ["2.12.1", "1.13"])
+def test_an_old_torch_is_refused_with_the_fix(monkeypatch, version):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    with pytest.raises(ImportError, match=rf'2\.13 or newer.*got {version}.*pip install "torch>=2.13"'):
+        require_torch()
+
+
+def test_a_missing_torch_is_told_with_the_fix(monkeypatch):
+    import importlib.metadata
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
+    with pytest.raises(ImportError, match=r'none is installed\. Install it: pip install "torch>=2.13"'):
+        require_torch()
+
+
+@pytest.mark.parametrize("version", ["2.13.0+cpu", "2.14.0a0+git1", "3.0"])
+def test_newer_versions_are_taken(monkeypatch, version):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    require_torch()
