@@ -51,7 +51,7 @@ def derivative_of(operator: Operator) -> Any:
         # Of what writes its argument, or of a view.
         written = _of_packet(operator, f"{operator.schema.name.root}_")
         if written is not None:
-            return _derivative(written)
+            return derivative_of(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
     pointwise = next((each for each in registered if getattr(each, "kind", None) == "pointwise"), None)
     definition = getattr(pointwise, "definition", None)
