@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from opdsl.backends.cuda.program import Constant
 
-__all__ = ["divider", "is_narrow", "layout", "layout_type"]
+__all__ = ["divider", "is_narrow", "layout"]
 
 _INT32 = 1 << 31
 
@@ -31,33 +31,26 @@ def _reach(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
     return sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps)
 
 
-def layout_type(dimensions: int, operands: int, *, narrow: bool) -> str:
-    """The C++ type of a layout.
-
-    >>> layout_type(0, 2, narrow=True)
-    'Narrow<2, 1>'
-    """
-    return f"{'Narrow' if narrow else 'Wide'}<{operands}, {max(1, dimensions)}>"
-
-
-def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]], *, narrow: bool) -> Constant:
+def layout(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> Constant:
     """Sizes and strides as a kernel takes them.
 
     Args:
-        sizes: innermost last; none stands for a single element.
+        sizes: of the loop, innermost last; none stands for a single element.
         operands: the strides of each operand, in bytes.
-        narrow: whether ``is_narrow`` holds for them, or for all that are compiled together.
+
+    Returns:
+        The structure; its C++ type tells the number of operands and dimensions, and of how many bits offsets are.
     """
-    kind = layout_type(len(sizes), len(operands), narrow=narrow)
+    narrow = is_narrow(sizes, operands)
     inner_first = tuple(reversed(sizes)) or (1,)
     strides = [each[-1 - d] if each else 0 for d in range(len(inner_first)) for each in operands]
     if narrow:
-        words = [word for size in inner_first for word in divider(size)]
+        words = [word for size in inner_first for word in divider(max(1, size))]
         content = bytes((ctypes.c_uint32 * len(words))(*words)) + bytes((ctypes.c_int32 * len(strides))(*strides))
     else:
         content = bytes((ctypes.c_uint64 * len(inner_first))(*inner_first))
         content += bytes((ctypes.c_int64 * len(strides))(*strides))
-    return Constant(content, kind)
+    return Constant(content, f"{'Narrow' if narrow else 'Wide'}<{len(operands)}, {len(inner_first)}>")
 
 
 def divider(divisor: int) -> tuple[int, int, int]:

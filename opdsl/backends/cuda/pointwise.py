@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from opdsl.backends.cuda.layouts import is_narrow, layout, layout_type
+from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.program import (
     Argument,
     Launch,
@@ -80,9 +80,7 @@ class _Kernels:
         self.operands = [*self.inputs, *self.outputs]
         self.arrays = [k for k, (spec, _) in enumerate(self.operands) if spec.strides is not None]
         strides = [self.operands[k][0].strides or () for k in self.arrays]
-        self.narrow = is_narrow(call.sizes, strides)
-        self.layout = layout(call.sizes, strides, narrow=self.narrow)
-        self.layout_type = layout_type(len(call.sizes), len(strides), narrow=self.narrow)
+        self.layout = layout(call.sizes, strides)
         self.letters = "".join(_letter(spec) for spec, _ in self.operands)
         self.is_flat = len(call.sizes) <= 1 and _STRIDED not in self.letters
         largest = max(self.operands[k][0].dtype.itemsize for k in self.arrays)
@@ -98,7 +96,7 @@ class _Kernels:
         """The translation unit."""
         stored = " ".join(f"{spec.dtype.name}:{kind}" for spec, kind in self.operands)
         letters = self.letters if self.is_flat else self.letters.replace(_SINGLE, _STRIDED)
-        fingerprint = f"pointwise {self.graph.fingerprint} {stored} {letters} {self.layout_type}"
+        fingerprint = f"pointwise {self.graph.fingerprint} {stored} {letters} {self.layout.c_type}"
         return Source(fingerprint, ("prelude",), self._print)
 
     def _print(self) -> str:
@@ -155,7 +153,7 @@ class _Kernels:
         return "\n".join(
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) strided(',
-                f"    {self._parameters()}, const {self.layout_type} layout, long long count) {{",
+                f"    {self._parameters()}, const {self.layout.c_type} layout, long long count) {{",
                 "    const long long position = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;",
                 "    if (position < count) {",
                 f"        long long offsets[{len(self.arrays)}] = {{}};",

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from opdsl.backends.cuda.storage import VALUE_TYPES
-from opdsl.scalar.graph import Node, TypedGraph
+from opdsl.scalar.graph import Node, Number, TypedGraph
 from opdsl.scalar.lowering import lower, split_rare
 from opdsl.scalar.operations import LIBM
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 
-__all__ = ["function_source"]
+__all__ = ["constant_text", "function_source"]
 
 
 def function_source(graph: TypedGraph, name: str) -> str:
@@ -89,7 +89,8 @@ def _body(lowered: TypedGraph, graph: TypedGraph) -> tuple[list[str], list[str]]
     lines: list[str] = []
     for node in lowered.nodes[len(names) :]:
         if node.op == "constant":
-            names.append(_constant(node))
+            assert not isinstance(node.value, str) and node.value is not None, "constants have numbers"
+            names.append(constant_text(node.value, node.type))
             continue
         names.append(f"v{len(lines)}")
         lines.append(f"    const {VALUE_TYPES[node.type]} {names[-1]} = {_expression(lowered, node, names)};")
@@ -106,17 +107,22 @@ def _outward(kind: ScalarType, positions: Iterator[int], names: list[str]) -> st
     return f"{{{first}, {names[next(positions)]}}}" if kind.category == COMPLEX else first
 
 
-def _constant(node: Node) -> str:
-    """A number, exactly."""
-    kind, value = node.type, node.value
+def constant_text(value: Number, kind: ScalarType) -> str:
+    """A number as C++, exactly."""
+    if kind.category == COMPLEX:
+        number = complex(value)
+        return f"{{{constant_text(number.real, kind.real)}, {constant_text(number.imag, kind.real)}}}"
+    assert not isinstance(value, complex), "only complex types have complex numbers"
     if kind.category == BOOL:
         return "true" if value else "false"
     if kind.category == INTEGER:
-        assert isinstance(value, int)
         # C++ has no negative literals, so the smallest long long cannot be written as one.
         text = f"{value}LL" if value > -(1 << 63) else "(-9223372036854775807LL - 1)"
         return f"static_cast<{VALUE_TYPES[kind]}>({text})"
-    assert isinstance(value, float)
+    return _float_text(float(value), kind)
+
+
+def _float_text(value: float, kind: ScalarType) -> str:
     if not math.isfinite(value):
         form, bits = ("<f", "<I") if kind is ScalarType.FLOAT32 else ("<d", "<Q")
         (word,) = struct.unpack(bits, struct.pack(form, value))
@@ -224,7 +230,7 @@ def _cast(node: Node, kind: ScalarType, arguments: list[str]) -> str:
     target = VALUE_TYPES[node.type]
     if kind.category != FLOAT or node.type.category != INTEGER:
         return f"static_cast<{target}>({arguments[0]})"
-    low, high = (_constant(Node("constant", (), node.type, bound)) for bound in node.type.bounds)
+    low, high = (constant_text(bound, node.type) for bound in node.type.bounds)
     return f"saturating<{target}>({arguments[0]}, {low}, {high})"
 
 

@@ -18,14 +18,13 @@ import opdsl.kernels
 from opdsl.backends.cpu import compiler
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
+from opdsl.backends.cuda.reduction import reduction
 from opdsl.errors import OpdslError
 from opdsl.kernels.structured import StructuredKernel
 from opdsl.runtime import DType
 from opdsl.testing.samples import samples_of
 
-PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
-    "pointwise": pointwise,
-}
+PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {"pointwise": pointwise, "reduction": reduction}
 """What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
 
 

@@ -1,0 +1,140 @@
+// Teams: the threads of a block that work on one row together. A block has several, as far as rows are short.
+//
+// A team has a power of two of lanes. Along a row, whose elements follow each other, the lanes of a team are threads that
+// follow each other. Across rows, whose neighbours' elements follow each other, so are the first lanes of all teams, then
+// the second ones: threads side by side always read side by side.
+//
+// A monoid has Accumulators, none() and combine(first, later), which is associative. What lanes have is combined in their
+// order. All threads of a block take part in every function here, since they wait for each other.
+
+constexpr int THREADS = 256;
+constexpr int WARP_SIZE = 32;
+constexpr unsigned ALL_LANES = 0xffffffffu;
+
+// Values of any size move between the lanes of a warp in words.
+template <typename T>
+struct Words {
+    static constexpr int count = (sizeof(T) + 3) / 4;
+    unsigned word[count];
+
+    __device__ explicit Words(const T& value) : word() { memcpy(word, &value, sizeof(T)); }
+    __device__ T value() const {
+        T result;
+        memcpy(&result, word, sizeof(T));
+        return result;
+    }
+};
+
+template <typename T>
+__device__ inline T shuffle_down(const T& value, int delta) {
+    Words<T> words(value);
+#pragma unroll
+    for (int at = 0; at < Words<T>::count; ++at) {
+        words.word[at] = __shfl_down_sync(ALL_LANES, words.word[at], delta);
+    }
+    return words.value();
+}
+
+template <typename T>
+__device__ inline T shuffle_up(const T& value, int delta) {
+    Words<T> words(value);
+#pragma unroll
+    for (int at = 0; at < Words<T>::count; ++at) {
+        words.word[at] = __shfl_up_sync(ALL_LANES, words.word[at], delta);
+    }
+    return words.value();
+}
+
+template <typename T>
+__device__ inline T shuffle_from(const T& value, int lane) {
+    Words<T> words(value);
+#pragma unroll
+    for (int at = 0; at < Words<T>::count; ++at) {
+        words.word[at] = __shfl_sync(ALL_LANES, words.word[at], lane);
+    }
+    return words.value();
+}
+
+// lanes: of a team, 2 to the power of log. teams: of a block. lane, team: of this thread.
+template <bool along>
+struct Team {
+    int log, lanes, teams, lane, team;
+
+    __device__ explicit Team(int log) : log(log), lanes(1 << log), teams(THREADS >> log) {
+        const int thread = threadIdx.x;
+        lane = along ? thread & (lanes - 1) : thread / teams;
+        team = along ? thread >> log : thread & (teams - 1);
+    }
+
+    // The row of this thread, where each team of the grid takes one.
+    __device__ long long row() const { return static_cast<long long>(blockIdx.x) * teams + team; }
+};
+
+// Where a value of a lane is kept for others: the lanes of a team follow each other.
+template <bool along>
+__device__ inline int slot(const Team<along>& team) {
+    return team.team * team.lanes + team.lane;
+}
+
+// What all lanes of a team have, in its first lane; others get something else.
+template <typename Monoid, bool along>
+__device__ inline typename Monoid::Accumulators combined(
+    const Team<along>& team, typename Monoid::Accumulators value) {
+    using Accumulators = typename Monoid::Accumulators;
+    if constexpr (along) {
+        for (int delta = 1; delta < team.lanes && delta < WARP_SIZE; delta *= 2) {
+            value = Monoid::combine(value, shuffle_down(value, delta));
+        }
+        if (team.lanes > WARP_SIZE) {
+            __shared__ Accumulators parts[THREADS / WARP_SIZE];
+            const int warp = threadIdx.x / WARP_SIZE;
+            __syncthreads(); // what an earlier call has left here has been read
+            if (threadIdx.x % WARP_SIZE == 0) {
+                parts[warp] = value;
+            }
+            __syncthreads();
+            if (team.lane == 0) {
+                for (int at = 1; at < team.lanes / WARP_SIZE; ++at) {
+                    value = Monoid::combine(value, parts[warp + at]);
+                }
+            }
+        }
+    } else {
+        __shared__ Accumulators slots[THREADS];
+        __syncthreads();
+        slots[threadIdx.x] = value;
+        for (int delta = 1; delta < team.lanes; delta *= 2) {
+            __syncthreads();
+            if (team.lane % (2 * delta) == 0) {
+                value = Monoid::combine(value, slots[threadIdx.x + delta * team.teams]);
+                slots[threadIdx.x] = value;
+            }
+        }
+    }
+    return value;
+}
+
+// What the first lane of a team has, in all of its lanes.
+template <bool along, typename T>
+__device__ inline T from_first_lane(const Team<along>& team, const T& value) {
+    if (along && team.lanes <= WARP_SIZE) {
+        return shuffle_from(value, threadIdx.x % WARP_SIZE & ~(team.lanes - 1));
+    }
+    __shared__ T first[THREADS];
+    __syncthreads();
+    if (team.lane == 0) {
+        first[team.team] = value;
+    }
+    __syncthreads();
+    return first[team.team];
+}
+
+// Places in memory.
+template <typename T>
+__device__ inline const T& element(const void* first, long long offset) {
+    return *reinterpret_cast<const T*>(static_cast<const char*>(first) + offset);
+}
+template <typename T>
+__device__ inline T& element(void* first, long long offset) {
+    return *reinterpret_cast<T*>(static_cast<char*>(first) + offset);
+}
