@@ -1,0 +1,84 @@
+// Row functions: a team computes each row in stages, between which its lanes exchange what they have folded.
+
+// rows: how many; length: of each; log: lanes of a team, as a power of two.
+struct Rows {
+    long long rows, length, log;
+};
+
+// How far apart the elements of a row lie in each array, in bytes.
+template <int arrays>
+struct Steps {
+    long long step[arrays];
+};
+
+// What stands for an argument that a function does not use.
+template <typename T>
+__device__ inline T nothing() {
+    return T();
+}
+
+// Which element of a row a lane holds in one of its registers: packs of neighbours, as many apart as the team has lanes.
+template <int vector, bool along>
+__device__ inline long long place(const Team<along>& team, int item) {
+    return (static_cast<long long>(item / vector) * team.lanes + team.lane) * vector + item % vector;
+}
+
+// Whether packs of elements of a row may be loaded and stored at once.
+template <typename Stored, int vector>
+__device__ inline bool in_packs(const void* first, long long step, long long count) {
+    return step == sizeof(Stored) && count % vector == 0 &&
+           reinterpret_cast<unsigned long long>(first) % (vector * sizeof(Stored)) == 0;
+}
+
+template <int items, int vector, bool along, typename Stored>
+__device__ inline void load_row(
+    const Team<along>& team, Stored (&found)[items], const void* first, long long step, long long count) {
+    const bool packs = vector > 1 && in_packs<Stored, vector>(first, step, count);
+#pragma unroll
+    for (int pack = 0; pack < items; pack += vector) {
+        const long long index = place<vector>(team, pack);
+        if (packs) {
+            if (index < count) {
+                const auto loaded = element<Pack<Stored, vector>>(first, index * step);
+#pragma unroll
+                for (int at = 0; at < vector; ++at) {
+                    found[pack + at] = loaded.element[at];
+                }
+            }
+        } else {
+#pragma unroll
+            for (int at = 0; at < vector; ++at) {
+                if (index + at < count) {
+                    found[pack + at] = element<Stored>(first, (index + at) * step);
+                }
+            }
+        }
+    }
+}
+
+template <int items, int vector, bool along, typename Stored>
+__device__ inline void store_row(
+    const Team<along>& team, const Stored (&made)[items], void* first, long long step, long long count) {
+    const bool packs = vector > 1 && in_packs<Stored, vector>(first, step, count);
+#pragma unroll
+    for (int pack = 0; pack < items; pack += vector) {
+        const long long index = place<vector>(team, pack);
+        if (packs) {
+            if (index < count) {
+                Pack<Stored, vector> stored;
+#pragma unroll
+                for (int at = 0; at < vector; ++at) {
+                    stored.element[at] = made[pack + at];
+                }
+                element<Pack<Stored, vector>>(first, index * step) = stored;
+            }
+        } else {
+#pragma unroll
+            for (int at = 0; at < vector; ++at) {
+                if (index + at < count) {
+                    element<Stored>(first, (index + at) * step) = made[pack + at];
+                }
+            }
+        }
+    }
+}
