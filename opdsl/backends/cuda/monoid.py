@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opdsl.scalar.graph import Number, TypedGraph
     from opdsl.scalar.types import ScalarType
 
-__all__ = ["fingerprint", "fold_structure", "monoid_members"]
+__all__ = ["finished", "fingerprint", "fold_structure", "monoid_members"]
 
 
 def fingerprint(folding: Folding | Scanning) -> str:
@@ -56,9 +56,10 @@ def fold_structure(
     folding: Folding | Scanning,
     source: OperandSpec,
     outputs: Sequence[OperandSpec],
+    numbers: Sequence[ScalarType],
+    finish: Sequence[str],
     *,
     with_index: bool,
-    with_count: bool,
     lifted_numbers: Sequence[int] = (),
 ) -> str:
     """The structure ``Fold`` and the functions that it calls.
@@ -67,47 +68,36 @@ def fold_structure(
         folding: the monoid.
         source: the input.
         outputs: in the order of the results.
+        numbers: the types in which numbers of the call are computed.
+        finish: members that make results of accumulators and store them.
         with_index: whether ``lift`` takes the index.
-        with_count: whether ``finish`` takes the number of elements, and numbers after it.
-        lifted_numbers: which of these ``lift`` takes too.
+        lifted_numbers: which numbers it takes.
     """
     from opdsl.backends.cuda.printer import function_source
 
-    lift, combine, finish = folding.lift, folding.combine, folding.finish
-    size = len(combine.result_types)
-    numbers = [kind for _, kind in finish.parameters[size + 1 :]] if with_count else []
+    graphs = {"lift": folding.lift, "combine": folding.combine, "finish": folding.finish}
     lines = [
-        *(function_source(each, f"{name}_function") for name, each in _named(folding)),
+        *(function_source(graph, f"{name}_function") for name, graph in graphs.items()),
         "struct Fold {",
-        *monoid_members(folding.init, combine, "combine_function"),
+        *monoid_members(folding.init, folding.combine, "combine_function"),
         *(f"    {number_type(kind)} number{at};" for at, kind in enumerate(numbers)),
         *(f"    {stored_type(spec.dtype)}* output{at};" for at, spec in enumerate(outputs)),
         f"    static constexpr int operands = {1 + len(outputs)};",
-        *_lift(lift, source, size, [numbers[at] for at in lifted_numbers], lifted_numbers, with_index=with_index),
-        *_finish(finish, outputs, size, numbers, with_count=with_count),
+        *_lift(folding, source, [(numbers[at], at) for at in lifted_numbers], with_index=with_index),
+        *finish,
         "};",
     ]
     return "\n".join(lines)
 
 
-def _named(folding: Folding | Scanning) -> tuple[tuple[str, TypedGraph], ...]:
-    return ("lift", folding.lift), ("combine", folding.combine), ("finish", folding.finish)
-
-
 def _lift(
-    lift: TypedGraph,
-    source: OperandSpec,
-    size: int,
-    kinds: Sequence[ScalarType],
-    numbers: Sequence[int],
-    *,
-    with_index: bool,
+    folding: Folding | Scanning, source: OperandSpec, numbers: Sequence[tuple[ScalarType, int]], *, with_index: bool
 ) -> list[str]:
     given = [
-        f"convert<{VALUE_TYPES[lift.parameters[0][1]]}>(element)",
+        f"convert<{VALUE_TYPES[folding.lift.parameters[0][1]]}>(element)",
         *(["index"] if with_index else []),
-        *(f"convert<{VALUE_TYPES[kind]}>(number{at})" for kind, at in zip(kinds, numbers, strict=True)),
-        *(f"made.a{at}" for at in range(size)),
+        *(f"convert<{VALUE_TYPES[kind]}>(number{at})" for kind, at in numbers),
+        *(f"made.a{at}" for at in range(len(folding.init))),
     ]
     return [
         f"    __device__ Accumulators lift({loaded_type(source.dtype)} element, long long index) const {{",
@@ -118,26 +108,24 @@ def _lift(
     ]
 
 
-def _finish(
-    finish: TypedGraph, outputs: Sequence[OperandSpec], size: int, numbers: Sequence[ScalarType], *, with_count: bool
+def finished(
+    folding: Folding | Scanning, found: str, further: Sequence[str], outputs: Sequence[OperandSpec], places: Sequence[str]
 ) -> list[str]:
+    """The statements that make results of accumulators and store them.
+
+    Args:
+        found: how the accumulators are spelled.
+        further: other arguments of ``finish``.
+        outputs: in the order of the results.
+        places: how each one's element is spelled.
+    """
     results = [f"result{at}" for at in range(len(outputs))]
-    given = [
-        *(f"found.a{at}" for at in range(size)),
-        *(["count"] if with_count else []),
-        *(f"convert<{VALUE_TYPES[kind]}>(number{at})" for at, kind in enumerate(numbers)),
-        *results,
-    ]
-    stores = [
-        f"        store(element<{stored_type(spec.dtype)}>(output{at}, offsets[{at + 1}]), "
-        f"convert<{loaded_type(spec.dtype)}>(result{at}));"
-        for at, spec in enumerate(outputs)
-    ]
-    count = "long long count, " if with_count else ""
+    given = [*(f"{found}.a{at}" for at in range(len(folding.init))), *further, *results]
     return [
-        f"    __device__ void finish(const Accumulators& found, {count}const long long* offsets) const {{",
-        *(f"        {VALUE_TYPES[kind]} result{at};" for at, kind in enumerate(finish.result_types)),
-        f"        finish_function({', '.join(given)});",
-        *stores,
-        "    }",
+        *(f"{VALUE_TYPES[kind]} result{at};" for at, kind in enumerate(folding.finish.result_types)),
+        f"finish_function({', '.join(given)});",
+        *(
+            f"store({place}, convert<{loaded_type(spec.dtype)}>({result}));"
+            for spec, place, result in zip(outputs, places, results, strict=True)
+        ),
     ]

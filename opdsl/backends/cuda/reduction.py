@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cuda.layouts import layout
-from opdsl.backends.cuda.monoid import fingerprint, fold_structure
+from opdsl.backends.cuda.monoid import fingerprint, finished, fold_structure
 from opdsl.backends.cuda.program import (
     Argument,
     Constant,
@@ -22,10 +22,12 @@ from opdsl.backends.cuda.program import (
     operand_arguments,
     packed,
 )
-from opdsl.backends.cuda.storage import number_type, stored_type
+from opdsl.backends.cuda.storage import VALUE_TYPES, number_type, stored_type
+
+from opdsl.kernels.calls import OperandSpec
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import Folding, OperandSpec, ReductionCall
+    from opdsl.kernels.calls import Folding, ReductionCall
     from opdsl.scalar.types import ScalarType
 
 __all__ = ["reduction"]
@@ -34,8 +36,8 @@ THREADS = 256
 WARP = 32
 
 # Threads that keep a large card busy, and the blocks that do.
-_ENOUGH_THREADS = 1 << 17
-_ENOUGH_BLOCKS = 1024
+ENOUGH_THREADS = 1 << 17
+ENOUGH_BLOCKS = 1024
 
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
@@ -45,7 +47,7 @@ _LOADS_OF_A_LANE = 4
 _LOADS_OF_A_PART = 16
 
 # Bytes of an accumulator in scratch memory, at most.
-_ACCUMULATOR = 16
+ACCUMULATOR = 16
 
 
 class Cut(NamedTuple):
@@ -103,7 +105,7 @@ def reduction(folding: Folding, call: ReductionCall) -> Program:
             Launch("parts", grid, block, (*reads, cut.constant(cut.log), *rest, scratch)),
             Launch("rest", (finish, 1, 1), block, (kernels.kept, cut.constant(log), *rest, scratch)),
         ]
-    size = len(folding.init) * _ACCUMULATOR * cut.rows * cut.parts if cut.parts > 1 else 0
+    size = len(folding.init) * ACCUMULATOR * cut.rows * cut.parts if cut.parts > 1 else 0
     return Program(kernels.source(), len(kernels.operands), (Variant(1, tuple(launches)),), size)
 
 
@@ -112,10 +114,10 @@ class _Kernels:
 
     def __init__(self, folding: Folding, call: ReductionCall) -> None:
         self.folding, self.call = folding, call
-        numbers = zip(call.numbers, folding.finish.parameters[len(folding.init) + 1 :], strict=True)
+        self.numbers = [kind for _, kind in folding.finish.parameters[len(folding.init) + 1 :]]
         self.operands: list[tuple[OperandSpec, ScalarType]] = [
             (call.input, folding.lift.parameters[0][1]),
-            *((_number(dtype), kind) for dtype, (_, kind) in numbers),
+            *((OperandSpec(dtype, None), kind) for dtype, kind in zip(call.numbers, self.numbers, strict=True)),
             *zip(call.outputs, folding.finish.result_types, strict=True),
         ]
         strides = call.input.strides or ()
@@ -145,8 +147,9 @@ class _Kernels:
             folding,
             call.input,
             call.outputs,
+            self.numbers,
+            self._finish(),
             with_index=folding.with_index,
-            with_count=True,
             lifted_numbers=folding.lifted_numbers,
         )
         along, ordered = (str(each).lower() for each in (form.along, folding.in_order))
@@ -175,15 +178,22 @@ class _Kernels:
             )
         return "\n".join([structure, *kernels])
 
+    def _finish(self) -> list[str]:
+        """The member that stores the results of a row."""
+        further = ["count", *(f"convert<{VALUE_TYPES[kind]}>(number{at})" for at, kind in enumerate(self.numbers))]
+        places = [
+            f"element<{stored_type(spec.dtype)}>(output{at}, offsets[{at + 1}])"
+            for at, spec in enumerate(self.call.outputs)
+        ]
+        return [
+            "    __device__ void finish(const Accumulators& found, long long count, const long long* offsets) const {",
+            *(f"        {each}" for each in finished(self.folding, "found", further, self.call.outputs, places)),
+            "    }",
+        ]
+
     def _type(self, k: int) -> str:
         spec, kind = self.operands[k]
         return number_type(kind) if spec.strides is None else f"{stored_type(spec.dtype)}*"
-
-
-def _number(dtype: object) -> OperandSpec:
-    from opdsl.kernels.calls import OperandSpec
-
-    return OperandSpec(dtype, None)  # type: ignore[arg-type]
 
 
 def cut(call: ReductionCall, *, in_order: bool) -> Cut:
@@ -196,23 +206,23 @@ def cut(call: ReductionCall, *, in_order: bool) -> Cut:
     contiguous = along and len(call.reduced) == 1 and strides[-1] == size
     vector = max(1, min(_LARGEST_VECTOR // size, _MOST_ELEMENTS)) if contiguous else 1
     loads = -(-count // vector)
-    log = _log(max(1, loads // _LOADS_OF_A_LANE))
-    widest = _log(THREADS) if along else _log(max(THREADS // WARP, THREADS // max(1, rows)))
+    log = floor_log(max(1, loads // _LOADS_OF_A_LANE))
+    widest = floor_log(THREADS) if along else floor_log(max(THREADS // WARP, THREADS // max(1, rows)))
     log = min(log, widest)
     if not along:
         log = 0
-    while log < widest and 2 << log <= loads and rows << log < _ENOUGH_THREADS:
+    while log < widest and 2 << log <= loads and rows << log < ENOUGH_THREADS:
         log += 1
     blocks = -(-rows // (THREADS >> log))
-    parts = max(1, min(-(-_ENOUGH_BLOCKS // max(1, blocks)), loads // (_LOADS_OF_A_PART << log)))
+    parts = max(1, min(-(-ENOUGH_BLOCKS // max(1, blocks)), loads // (_LOADS_OF_A_PART << log)))
     part = -(-loads // parts) * vector
     return Cut(along, vector, rows, count, log, max(1, -(-count // max(1, part))), part)
 
 
-def _log(value: int) -> int:
+def floor_log(value: int) -> int:
     """The largest power of two that a whole number has room for.
 
-    >>> _log(1), _log(7), _log(8)
+    >>> floor_log(1), floor_log(7), floor_log(8)
     (0, 2, 3)
     """
     return value.bit_length() - 1

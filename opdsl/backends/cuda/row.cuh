@@ -5,12 +5,6 @@ struct Rows {
     long long rows, length, log;
 };
 
-// How far apart the elements of a row lie in each array, in bytes.
-template <int arrays>
-struct Steps {
-    long long step[arrays];
-};
-
 // What stands for an argument that a function does not use.
 template <typename T>
 __device__ inline T nothing() {

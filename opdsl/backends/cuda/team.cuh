@@ -70,12 +70,6 @@ struct Team {
     __device__ long long row() const { return static_cast<long long>(blockIdx.x) * teams + team; }
 };
 
-// Where a value of a lane is kept for others: the lanes of a team follow each other.
-template <bool along>
-__device__ inline int slot(const Team<along>& team) {
-    return team.team * team.lanes + team.lane;
-}
-
 // What all lanes of a team have, in its first lane; others get something else.
 template <typename Monoid, bool along>
 __device__ inline typename Monoid::Accumulators combined(
@@ -114,6 +108,59 @@ __device__ inline typename Monoid::Accumulators combined(
     return value;
 }
 
+// What the lanes before one have, and what all lanes of its team have.
+template <typename Accumulators>
+struct Scanned {
+    Accumulators before, all;
+};
+
+template <typename Monoid, bool along>
+__device__ inline Scanned<typename Monoid::Accumulators> scanned(
+    const Team<along>& team, typename Monoid::Accumulators value) {
+    using Accumulators = typename Monoid::Accumulators;
+    __shared__ Accumulators slots[THREADS];
+    if constexpr (along) {
+        const int width = team.lanes < WARP_SIZE ? team.lanes : WARP_SIZE, lane = team.lane & (width - 1);
+        for (int delta = 1; delta < width; delta *= 2) {
+            const Accumulators other = shuffle_up(value, delta);
+            if (lane >= delta) {
+                value = Monoid::combine(other, value);
+            }
+        }
+        const Accumulators neighbour = shuffle_up(value, 1);
+        Accumulators before = lane == 0 ? Monoid::none() : neighbour;
+        const int warp = threadIdx.x / width;
+        __syncthreads(); // what an earlier call has left here has been read
+        if (lane == width - 1) {
+            slots[warp] = value;
+        }
+        __syncthreads();
+        const int first = team.team * (team.lanes / width);
+        Accumulators all = slots[first];
+        for (int at = first + 1; at < first + team.lanes / width; ++at) {
+            if (at == warp) {
+                before = Monoid::combine(all, before);
+            }
+            all = Monoid::combine(all, slots[at]);
+        }
+        return {before, all};
+    } else {
+        for (int delta = 1; delta < team.lanes; delta *= 2) {
+            __syncthreads();
+            slots[threadIdx.x] = value;
+            __syncthreads();
+            if (team.lane >= delta) {
+                value = Monoid::combine(slots[threadIdx.x - delta * team.teams], value);
+            }
+        }
+        __syncthreads();
+        slots[threadIdx.x] = value;
+        __syncthreads();
+        const Accumulators before = team.lane == 0 ? Monoid::none() : slots[threadIdx.x - team.teams];
+        return {before, slots[(team.lanes - 1) * team.teams + team.team]};
+    }
+}
+
 // What the first lane of a team has, in all of its lanes.
 template <bool along, typename T>
 __device__ inline T from_first_lane(const Team<along>& team, const T& value) {
@@ -138,3 +185,9 @@ template <typename T>
 __device__ inline T& element(void* first, long long offset) {
     return *reinterpret_cast<T*>(static_cast<char*>(first) + offset);
 }
+
+// How far apart the elements of a row lie in each array, in bytes.
+template <int arrays>
+struct Steps {
+    long long step[arrays];
+};

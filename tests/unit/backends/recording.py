@@ -20,12 +20,13 @@ from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
+from opdsl.backends.cuda.scan import scan
 from opdsl.errors import OpdslError
 from opdsl.kernels.structured import StructuredKernel
 from opdsl.runtime import DType
 from opdsl.testing.samples import samples_of
 
-PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {"pointwise": pointwise, "reduction": reduction, "row": row}
+PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {"pointwise": pointwise, "reduction": reduction, "row": row, "scan": scan}
 """What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
 
 

@@ -1,0 +1,109 @@
+// Scans: a team takes a row in tiles, of which each lane holds some neighbours. The accumulators of long rows' parts are
+// folded by a kernel of reduce.cuh first; a part begins with those of all parts before it.
+//
+// Fold, which is printed, is a monoid with
+//     lift(element, index): the accumulators of an element;
+//     finish(accumulators[items], offsets, steps, index, end): stores the results of elements from index on.
+
+template <typename Stored, int items>
+constexpr int neighbours = 16 / sizeof(Stored) < items ? 16 / sizeof(Stored) : items;
+
+// Whether all elements from index on are there, and packs of them begin at an even address.
+template <typename Stored, int items>
+__device__ inline bool in_neighbours(const void* first, long long step, long long index, long long end) {
+    constexpr unsigned long long size = neighbours<Stored, items> * sizeof(Stored);
+    const char* place = static_cast<const char*>(first) + index * step;
+    return step == sizeof(Stored) && index + items <= end && reinterpret_cast<unsigned long long>(place) % size == 0;
+}
+
+template <int items, typename Stored>
+__device__ inline void load_neighbours(
+    Stored (&found)[items], const void* first, long long step, long long index, long long end) {
+    constexpr int vector = neighbours<Stored, items>;
+    if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
+#pragma unroll
+        for (int pack = 0; pack < items; pack += vector) {
+            const auto loaded = element<Pack<Stored, vector>>(first, (index + pack) * step);
+#pragma unroll
+            for (int at = 0; at < vector; ++at) {
+                found[pack + at] = loaded.element[at];
+            }
+        }
+    } else {
+#pragma unroll
+        for (int item = 0; item < items; ++item) {
+            if (index + item < end) {
+                found[item] = element<Stored>(first, (index + item) * step);
+            }
+        }
+    }
+}
+
+template <int items, typename Stored>
+__device__ inline void store_neighbours(
+    const Stored (&made)[items], void* first, long long step, long long index, long long end) {
+    constexpr int vector = neighbours<Stored, items>;
+    if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
+#pragma unroll
+        for (int pack = 0; pack < items; pack += vector) {
+            Pack<Stored, vector> stored;
+#pragma unroll
+            for (int at = 0; at < vector; ++at) {
+                stored.element[at] = made[pack + at];
+            }
+            element<Pack<Stored, vector>>(first, (index + pack) * step) = stored;
+        }
+    } else {
+#pragma unroll
+        for (int item = 0; item < items; ++item) {
+            if (index + item < end) {
+                element<Stored>(first, (index + item) * step) = made[item];
+            }
+        }
+    }
+}
+
+// Scan a part of each row. partial: the accumulators of all parts, row by row; null where a row is one part.
+template <typename Fold, typename Stored, bool along, int items, typename Kept, typename Step>
+__device__ inline void scan(
+    const Fold& fold, const char* input, const typename Fold::Accumulators* partial, const Kept& kept,
+    const Step& steps, const Cut& cut) {
+    using Accumulators = typename Fold::Accumulators;
+    const Team<along> team(cut.log);
+    const long long row = team.row(), first = blockIdx.y * cut.part;
+    const bool is_row = row < cut.rows;
+    const long long end = first + cut.part < cut.count ? first + cut.part : cut.count;
+    long long offsets[Fold::operands] = {};
+    if (is_row) {
+        kept.offsets(row, offsets);
+    }
+    Accumulators carry = Fold::none();
+    if (partial != nullptr) {
+        const Partial<Fold> parts{partial + row * cut.parts};
+        const auto found = fold_lane<Fold, true>(team, parts, 0, is_row ? blockIdx.y : 0);
+        carry = from_first_lane(team, combined<Fold>(team, found));
+    }
+    // All threads of a block go through the same tiles, since they wait for each other.
+    for (long long tile = first; tile < end; tile += static_cast<long long>(team.lanes) * items) {
+        const long long index = tile + static_cast<long long>(team.lane) * items, last = is_row ? end : index;
+        Stored loaded[items] = {};
+        load_neighbours<items>(loaded, input + offsets[0], steps.step[0], index, last);
+        Accumulators found[items];
+        Accumulators all = Fold::none();
+#pragma unroll
+        for (int item = 0; item < items; ++item) {
+            if (index + item < last) {
+                all = Fold::combine(all, fold.lift(load(loaded[item]), index + item));
+            }
+            found[item] = all;
+        }
+        const auto others = scanned<Fold>(team, all);
+        const Accumulators before = Fold::combine(carry, others.before);
+#pragma unroll
+        for (int item = 0; item < items; ++item) {
+            found[item] = Fold::combine(before, found[item]);
+        }
+        fold.finish(found, offsets, steps, index, last);
+        carry = Fold::combine(carry, others.all);
+    }
+}
