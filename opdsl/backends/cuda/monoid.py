@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opdsl.scalar.graph import Number, TypedGraph
     from opdsl.scalar.types import ScalarType
 
-__all__ = ["finished", "fingerprint", "fold_structure", "monoid_members"]
+__all__ = ["fingerprint", "finished", "fold_structure", "monoid_members"]
 
 
 def fingerprint(folding: Folding | Scanning) -> str:
@@ -109,7 +109,11 @@ def _lift(
 
 
 def finished(
-    folding: Folding | Scanning, found: str, further: Sequence[str], outputs: Sequence[OperandSpec], places: Sequence[str]
+    folding: Folding | Scanning,
+    found: str,
+    further: Sequence[str],
+    outputs: Sequence[OperandSpec],
+    places: Sequence[str],
 ) -> list[str]:
     """The statements that make results of accumulators and store them.
 

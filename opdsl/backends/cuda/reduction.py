@@ -23,7 +23,6 @@ from opdsl.backends.cuda.program import (
     packed,
 )
 from opdsl.backends.cuda.storage import VALUE_TYPES, number_type, stored_type
-
 from opdsl.kernels.calls import OperandSpec
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Cut(NamedTuple):
 
     along: whether the lanes of a team take elements that follow each other; otherwise teams do.
     vector: elements that are loaded at once.
-    rows, count: kept elements, and elements that are folded into each.
+    rows, elements: kept elements, and elements that are folded into each.
     log: lanes of a team, as a power of two.
     parts: of a row.
     part: elements of one.
@@ -64,7 +63,7 @@ class Cut(NamedTuple):
     along: bool
     vector: int
     rows: int
-    count: int
+    elements: int
     log: int
     parts: int
     part: int
@@ -76,7 +75,7 @@ class Cut(NamedTuple):
 
     def constant(self, log: int) -> Constant:
         """The structure ``Cut`` of ``reduce.cuh``."""
-        words = [ctypes.c_longlong(each) for each in (self.rows, self.count, self.part)]
+        words = [ctypes.c_longlong(each) for each in (self.rows, self.elements, self.part)]
         return packed("Cut", *words, ctypes.c_int(self.parts), ctypes.c_int(log))
 
 
@@ -139,7 +138,7 @@ class _Kernels:
         form = (self.cut.along, self.cut.vector, self.cut.parts > 1, self.kept.c_type, self.reduced.c_type)
         options = (self.folding.with_index, self.folding.in_order, self.folding.lifted_numbers)
         text = f"reduction {fingerprint(self.folding)} {stored} {len(call.outputs)} {form} {options}"
-        return Source(text, ("prelude", "team", "reduce"), self._print)
+        return Source(text, ("prelude", "neighbours", "team", "reduce"), self._print)
 
     def _print(self) -> str:
         folding, call, form = self.folding, self.call, self.cut

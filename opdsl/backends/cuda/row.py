@@ -68,7 +68,7 @@ def row(graph: TypedGraph, call: RowCall) -> Program:
     stored = " ".join(f"{spec.dtype.name if spec.strides else 'number'}:{kind}" for spec, kind in operands)
     fingerprint = f"row {graph.fingerprint} {stored} {kept.c_type} {form.along} {form.items} {form.vector}"
     body = functools.partial(_print, graph, operands, len(inputs), kept.c_type, form)
-    source = Source(fingerprint, ("prelude", "team", "row"), body)
+    source = Source(fingerprint, ("prelude", "neighbours", "team", "row"), body)
     rows = math.prod(call.kept)
     if rows == 0:
         return Program(source, len(operands), (Variant(1, ()),))

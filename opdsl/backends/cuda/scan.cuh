@@ -5,64 +5,6 @@
 //     lift(element, index): the accumulators of an element;
 //     finish(accumulators[items], offsets, steps, index, end): stores the results of elements from index on.
 
-template <typename Stored, int items>
-constexpr int neighbours = 16 / sizeof(Stored) < items ? 16 / sizeof(Stored) : items;
-
-// Whether all elements from index on are there, and packs of them begin at an even address.
-template <typename Stored, int items>
-__device__ inline bool in_neighbours(const void* first, long long step, long long index, long long end) {
-    constexpr unsigned long long size = neighbours<Stored, items> * sizeof(Stored);
-    const char* place = static_cast<const char*>(first) + index * step;
-    return step == sizeof(Stored) && index + items <= end && reinterpret_cast<unsigned long long>(place) % size == 0;
-}
-
-template <int items, typename Stored>
-__device__ inline void load_neighbours(
-    Stored (&found)[items], const void* first, long long step, long long index, long long end) {
-    constexpr int vector = neighbours<Stored, items>;
-    if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
-#pragma unroll
-        for (int pack = 0; pack < items; pack += vector) {
-            const auto loaded = element<Pack<Stored, vector>>(first, (index + pack) * step);
-#pragma unroll
-            for (int at = 0; at < vector; ++at) {
-                found[pack + at] = loaded.element[at];
-            }
-        }
-    } else {
-#pragma unroll
-        for (int item = 0; item < items; ++item) {
-            if (index + item < end) {
-                found[item] = element<Stored>(first, (index + item) * step);
-            }
-        }
-    }
-}
-
-template <int items, typename Stored>
-__device__ inline void store_neighbours(
-    const Stored (&made)[items], void* first, long long step, long long index, long long end) {
-    constexpr int vector = neighbours<Stored, items>;
-    if (vector > 1 && in_neighbours<Stored, items>(first, step, index, end)) {
-#pragma unroll
-        for (int pack = 0; pack < items; pack += vector) {
-            Pack<Stored, vector> stored;
-#pragma unroll
-            for (int at = 0; at < vector; ++at) {
-                stored.element[at] = made[pack + at];
-            }
-            element<Pack<Stored, vector>>(first, (index + pack) * step) = stored;
-        }
-    } else {
-#pragma unroll
-        for (int item = 0; item < items; ++item) {
-            if (index + item < end) {
-                element<Stored>(first, (index + item) * step) = made[item];
-            }
-        }
-    }
-}
-
 // Scan a part of each row. partial: the accumulators of all parts, row by row; null where a row is one part.
 template <typename Fold, typename Stored, bool along, int items, typename Kept, typename Step>
 __device__ inline void scan(

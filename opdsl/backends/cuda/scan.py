@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cuda.layouts import layout
 from opdsl.backends.cuda.monoid import fingerprint, finished, fold_structure
-from opdsl.backends.cuda.program import Constant, Launch, Program, Scratch, Source, Variant, operand_arguments, packed
+from opdsl.backends.cuda.program import Launch, Program, Scratch, Source, Variant, operand_arguments, packed
 from opdsl.backends.cuda.reduction import ACCUMULATOR, ENOUGH_BLOCKS, ENOUGH_THREADS, Cut, floor_log
 from opdsl.backends.cuda.row import runs_along
 from opdsl.backends.cuda.storage import stored_type
@@ -40,23 +40,23 @@ def scan(scanning: Scanning, call: RowCall) -> Program:
     stored = " ".join(spec.dtype.name for spec in (*call.inputs, *call.outputs))
     text = f"scan {fingerprint(scanning)} {stored} {kept.c_type} {line.c_type} {form.along} {form.parts > 1}"
     body = functools.partial(_print, scanning, call, kept.c_type, line.c_type, form)
-    source = Source(text, ("prelude", "team", "reduce", "scan"), body)
+    source = Source(text, ("prelude", "neighbours", "team", "reduce", "scan"), body)
     operands = [
         (call.inputs[0], scanning.lift.parameters[0][1]),
         *zip(call.outputs, scanning.finish.result_types, strict=True),
     ]
-    if form.rows == 0 or form.count == 0:
+    if form.rows == 0 or form.elements == 0:
         return Program(source, len(operands), (Variant(1, ()),))
     first, *rest = operand_arguments(operands)
     steps = packed(f"Steps<{len(strides)}>", *(ctypes.c_longlong(each[-1]) for each in strides))
     grid, block, numbers = (form.blocks, form.parts, 1), (THREADS, 1, 1), form.constant(form.log)
-    given: tuple[Constant, ...] = (kept, steps, numbers)
+    shape = (kept, steps, numbers)
     if form.parts == 1:
-        launches = (Launch("scans", grid, block, (first, *given, *rest)),)
-        return Program(source, len(operands), (Variant(1, launches),))
+        launch = Launch("scans", grid, block, (first, *shape, *rest))
+        return Program(source, len(operands), (Variant(1, (launch,)),))
     launches = (
         Launch("parts", grid, block, (first, kept, line, numbers, *rest, Scratch(0))),
-        Launch("scans", grid, block, (first, *given, *rest, Scratch(0))),
+        Launch("scans", grid, block, (first, *shape, *rest, Scratch(0))),
     )
     size = len(scanning.init) * ACCUMULATOR * form.rows * form.parts
     return Program(source, len(operands), (Variant(1, launches),), size)

@@ -176,16 +176,6 @@ __device__ inline T from_first_lane(const Team<along>& team, const T& value) {
     return first[team.team];
 }
 
-// Places in memory.
-template <typename T>
-__device__ inline const T& element(const void* first, long long offset) {
-    return *reinterpret_cast<const T*>(static_cast<const char*>(first) + offset);
-}
-template <typename T>
-__device__ inline T& element(void* first, long long offset) {
-    return *reinterpret_cast<T*>(static_cast<char*>(first) + offset);
-}
-
 // How far apart the elements of a row lie in each array, in bytes.
 template <int arrays>
 struct Steps {

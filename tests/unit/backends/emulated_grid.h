@@ -199,3 +199,20 @@ template <typename T>
 static inline T __shfl_xor_sync(unsigned, T value, int mask) {
     return emulated::shuffle(value, (emulated::current % WARP) ^ static_cast<unsigned>(mask));
 }
+
+// Threads give way only where they wait, so that a plain change is an atomic one.
+template <typename T>
+static inline T atomicCAS(T* place, T expected, T value) {
+    const T found = *place;
+    *place = found == expected ? value : found;
+    return found;
+}
+template <typename T>
+static inline T atomicExch(T* place, T value) {
+    return std::exchange(*place, value);
+}
+template <typename T>
+static inline T atomicAdd(T* place, T value) {
+    return std::exchange(*place, *place + value);
+}
+static inline void __threadfence() {}

@@ -56,7 +56,7 @@ class Emulation:
         text = [
             *map(header, headers),
             *(_unit(place, source) for place, source in enumerate(sources.values())),
-            *(_launcher(self.places[each], name, together=len(sources[each].headers) > 1) for each, name in entries),
+            *(_launcher(self.places[each], name, together="team" in sources[each].headers) for each, name in entries),
         ]
         self.library = compiled("\n".join(text), folder)
 
@@ -96,7 +96,7 @@ def _unit(place: int, source: Source) -> str:
 def _launcher(place: int, entry: str, *, together: bool) -> str:
     """A function of C that starts a kernel.
 
-    together: whether its threads may wait for each other; those of the prelude alone never do.
+    together: whether its threads may wait for each other; those that are in no team never do.
     """
     called = f"emulated::launch(unit{place}::{entry}, grid, block, shared, {str(together).lower()}, given)"
     return (

@@ -16,6 +16,7 @@ import pytest
 import opdsl
 import opdsl.kernels
 from opdsl.backends.cpu import compiler
+from opdsl.backends.cuda.indirect import indirect
 from opdsl.backends.cuda.pointwise import pointwise
 from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
@@ -26,7 +27,13 @@ from opdsl.kernels.structured import StructuredKernel
 from opdsl.runtime import DType
 from opdsl.testing.samples import samples_of
 
-PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {"pointwise": pointwise, "reduction": reduction, "row": row, "scan": scan}
+PROGRAMS: dict[str, Callable[[Any, Any], Program]] = {
+    "pointwise": pointwise,
+    "reduction": reduction,
+    "row": row,
+    "scan": scan,
+    "indirect": indirect,
+}
 """What makes a CUDA program of a call, by the name that the compiler protocol has for its kind."""
 
 
