@@ -7,11 +7,20 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.derivative import DeclaredDerivative
-from opdsl.declare.annotated import tensor_at
 from opdsl.declare.bases import context_class, precomputed_names
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.forwarding import forwarding
-from opdsl.declare.implementations import Attached, require_function, wants_key_set, with_separate_options
+from opdsl.declare.implementations import (
+    Attached,
+    checked_kernel,
+    checked_meta,
+    checked_out_kernel,
+    checked_view_kernel,
+    dispatch_keys,
+    require_function,
+    wants_key_set,
+    with_separate_options,
+)
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
@@ -26,8 +35,6 @@ from opdsl.kernels import (
 from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
-from opdsl.runtime import Array, Tensor, View
-from opdsl.schema import BaseType, Type
 
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
@@ -159,22 +166,9 @@ class Declaration:
             DispatchKeyError: there is no such key.
             DuplicateOperatorError: a kernel is attached under that key already.
         """
-        decorator = f"{self.function.__name__}.kernel"
-        kernel = with_separate_options(require_function(function, decorator), self.main.schema)
-        parsed = [DispatchKey(each) for each in keys]
-        if not parsed:
-            raise KernelSignatureError(
-                f'{location(kernel)}: @{decorator} names no dispatch key. Write @{decorator}("CPU").'
-            )
-        wanted = [each.python_name for each in self.main.schema.arguments]
-        if wants_key_set(kernel):
-            wanted.insert(0, kernel.__code__.co_varnames[0])
-        attached = Attached(kernel, self.name, decorator, self.main.schema)
-        attached.require_names(wanted)
-        attached.require_result()
+        kernel, parsed = checked_kernel(function, keys, self.main, f"{self.function.__name__}.kernel")
         for key in parsed:
             self._require_free(f"kernel {key}", kernel)
-            attached.require_types(tensor_at(str(key)))
         for key in dict.fromkeys(parsed):
             self._claim(f"kernel {key}", kernel)
             self._register_plain(kernel, key)
@@ -201,19 +195,7 @@ class Declaration:
         Raises:
             KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
         """
-        decorator = f"{self.function.__name__}.view_kernel"
-        kernel = require_function(function, decorator)
-        schema = self.main.schema
-        wanted = [each.python_name for each in schema.arguments]
-        attached = Attached(kernel, self.name, decorator, schema)
-        attached.require_names(wanted, by_place=True)
-        attached.require_types(View)
-        if not schema.is_view or schema.is_mutable:
-            raise KernelSignatureError(
-                f"{location(kernel)}: {self.name}: @{decorator} makes views, but {schema} returns none. "
-                'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
-            )
-        parsed = [DispatchKey(each) for each in keys]
+        kernel, parsed = checked_view_kernel(function, keys, self.main, f"{self.function.__name__}.view_kernel")
         for key in parsed:
             self._require_free(f"kernel {key}", kernel)
         for key in parsed:
@@ -242,7 +224,9 @@ class Declaration:
                 f"{location(formula)}: {self.name}: output_differentiability has {len(results)} values, but "
                 f"{self.main.schema} returns {len(self.main.schema.returns)}. Give one for each."
             )
-        derivative.add(names, formula)
+        wanted = tuple(names)
+        derivative.add(wanted, formula)
+        Attached(formula, self.name, f"{self.function.__name__}.derivative", self.main.schema).require_gradients(wanted)
         derivative.results = derivative.results if results is None else results
 
     def exclude_from_derivative(self, names: Iterable[str]) -> None:
@@ -276,14 +260,7 @@ class Declaration:
         Raises:
             KernelSignatureError: its parameters are not ``ctx`` and the schema's.
         """
-        decorator = f"{self.function.__name__}.meta"
-        meta = require_function(function, decorator)
-        names = ["ctx", *(each.python_name for each in self.main.schema.arguments if each not in self.main.schema.out)]
-        given = meta.__code__.co_varnames[: meta.__code__.co_argcount]
-        names[0] = given[0] if given else "ctx"
-        attached = Attached(meta, self.name, decorator, self.main.schema)
-        attached.require_names(names, by_place=True)
-        attached.require_types(Tensor)
+        meta = checked_meta(function, self.main, f"{self.function.__name__}.meta")
         self._claim("meta", meta)
         self.meta_reads_numbers = reads_numbers
         if isinstance(self.definition, PointwiseDefinition | ReductionDefinition):
@@ -424,7 +401,7 @@ class Declaration:
         definition.define(function, **options)
         self._claim("scan", function)
         self.definition = definition
-        chosen = [DispatchKey(each) for each in keys]
+        chosen = dispatch_keys(keys, function, self.main)
         for key in chosen or COMPILED_KEYS:
             self._register_structured(key)
         if not chosen:
@@ -479,14 +456,10 @@ class Declaration:
                 f"Write @{self.function.__name__}.meta above it."
             )
         outs = self._out_names()
-        attached = Attached(kernel, self.name, decorator, self.main.schema)
-        attached.require_names(definition.kernel_parameters(outs), by_place=True)
-        attached.require_nothing()
-        parsed = [DispatchKey(each) for each in keys]
-        outputs: dict[str, Type] = dict.fromkeys(outs, BaseType.Tensor)
+        parameters = definition.kernel_parameters(outs)
+        parsed = checked_out_kernel(kernel, keys, self.main, decorator, parameters, outs, compiled=compiled)
         for key in parsed:
             self._require_free(f"out_kernel {key}", kernel)
-            attached.require_types(Array if compiled else tensor_at(str(key)), more=outputs, compiled=compiled)
         for key in dict.fromkeys(parsed):
             self._claim(f"out_kernel {key}", kernel)
             definition.add_kernel(str(key), kernel, compiled=compiled)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 
 from opdsl.declare.annotated import (
@@ -16,11 +16,21 @@ from opdsl.declare.annotated import (
 from opdsl.declare.signature import location
 from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
 from opdsl.dispatch.table import Fallthrough
-from opdsl.errors import KernelSignatureError
+from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.kernels.plain import PlainKernel
-from opdsl.schema import FunctionSchema, Type
+from opdsl.runtime import Array, Tensor, View
+from opdsl.schema import BaseType, FunctionSchema, ListType, Return, Type
 from opdsl.schema.defaults import default_of
-from opdsl.schema.implementation import keyword_only_fault, names_fault, returned_fault, returned_lengths
+from opdsl.schema.implementation import (
+    GRADIENTS,
+    OUTPUT_MASK,
+    keyword_only_fault,
+    meta_parameters,
+    names_fault,
+    result_names,
+    returned_fault,
+    returned_lengths,
+)
 from opdsl.schema.vocabulary import TensorOptions
 
 _VARIABLE = 0x04 | 0x08  # CO_VARARGS | CO_VARKEYWORDS
@@ -144,6 +154,24 @@ class Attached:
             writes = bool(returns) and all(each.is_written for each in returns)
             self.require(result_fault(annotations_of(self.function), returns, writes=writes))
 
+    def require_gradients(self, names: Sequence[str]) -> None:
+        """Hold the annotations of a derivative against gradients, arguments and results.
+
+        Args:
+            names: the arguments whose gradients it returns.
+
+        Raises:
+            KernelSignatureError: one does not hold.
+        """
+        if not self.function.__annotations__:
+            return
+        kinds = {each.python_name: each.type for each in self.schema.arguments}
+        results = zip(result_names(self.schema), (each.type for each in self.schema.returns), strict=True)
+        grad, grads = GRADIENTS
+        given: dict[str, Type] = {grad: BaseType.Tensor, grads: ListType(BaseType.Tensor)}
+        self.require_types(Tensor, more={**dict(results), **given, OUTPUT_MASK: ListType(BaseType.bool)})
+        self.require(result_fault(annotations_of(self.function), [Return(None, kinds[each]) for each in names]))
+
     def require_nothing(self) -> None:
         """Hold a function that fills its outputs against that it returns nothing.
 
@@ -159,6 +187,121 @@ class Attached:
             KernelSignatureError: one is of something else.
         """
         self.require(number_fault(annotations_of(self.function)))
+
+
+# ------------------------------------------------------------------------------------------------- what is attached
+
+
+def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operator) -> list[DispatchKey]:
+    """The dispatch keys of a kernel.
+
+    Raises:
+        DispatchKeyError: there is no such key.
+    """
+    try:
+        return [DispatchKey(each) for each in keys]
+    except DispatchKeyError as error:
+        raise DispatchKeyError(f"{location(function)}: {operator.name}: {error}") from error
+
+
+def checked_kernel(
+    function: object, keys: Iterable[str], operator: Operator, decorator: str
+) -> tuple[FunctionType, list[DispatchKey]]:
+    """A function as a kernel: tensors in, results out.
+
+    Raises:
+        KernelSignatureError: it does not fit the schema, or there is no key.
+        DispatchKeyError: there is no such key.
+    """
+    schema = operator.schema
+    kernel = with_separate_options(require_function(function, decorator), schema)
+    parsed = dispatch_keys(keys, kernel, operator)
+    if not parsed:
+        raise KernelSignatureError(
+            f'{location(kernel)}: {operator.name}: @{decorator} names no dispatch key. Write @{decorator}("CPU").'
+        )
+    wanted = [each.python_name for each in schema.arguments]
+    if wants_key_set(kernel):
+        wanted.insert(0, parameter_names(kernel)[0])
+    attached = Attached(kernel, operator.name, decorator, schema)
+    attached.require_names(wanted)
+    attached.require_result()
+    for key in parsed:
+        attached.require_types(tensor_at(str(key)))
+    return kernel, parsed
+
+
+def checked_view_kernel(
+    function: object, keys: Iterable[str], operator: Operator, decorator: str
+) -> tuple[FunctionType, list[DispatchKey]]:
+    """A function as a view kernel: from where a tensor's elements lie to where a view's do.
+
+    Raises:
+        KernelSignatureError: it does not fit the schema, or the operator returns no view.
+        DispatchKeyError: there is no such key.
+    """
+    kernel = require_function(function, decorator)
+    schema = operator.schema
+    attached = Attached(kernel, operator.name, decorator, schema)
+    attached.require_names([each.python_name for each in schema.arguments], by_place=True)
+    attached.require_types(View)
+    if not schema.is_view or schema.is_mutable:
+        raise KernelSignatureError(
+            f"{location(kernel)}: {operator.name}: @{decorator} makes views, but {schema} returns none. "
+            'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
+        )
+    return kernel, dispatch_keys(keys, kernel, operator)
+
+
+def checked_meta(function: object, operator: Operator, decorator: str) -> FunctionType:
+    """A function as a shape function: a context and the arguments in.
+
+    Raises:
+        KernelSignatureError: it does not fit the schema.
+    """
+    meta = require_function(function, decorator)
+    attached = Attached(meta, operator.name, decorator, operator.schema)
+    attached.require_names(meta_parameters(operator.schema, parameter_names(meta)), by_place=True)
+    attached.require_types(Tensor)
+    return meta
+
+
+def checked_out_kernel(
+    kernel: FunctionType,
+    keys: Iterable[str],
+    operator: Operator,
+    decorator: str,
+    parameters: Iterable[str],
+    outs: Iterable[str],
+    *,
+    compiled: bool,
+) -> list[DispatchKey]:
+    """Hold an out-kernel against its parameters, outputs last.
+
+    Args:
+        kernel: the function.
+        keys: the dispatch keys.
+        operator: what it is for.
+        decorator: what attaches it.
+        parameters: what it has to have.
+        outs: those of them that are outputs.
+        compiled: whether the backend compiles it for arrays and numbers.
+
+    Returns:
+        The parsed keys.
+
+    Raises:
+        KernelSignatureError: it does not fit the schema.
+        DispatchKeyError: there is no such key.
+    """
+    attached = Attached(kernel, operator.name, decorator, operator.schema)
+    attached.require_names(parameters, by_place=True)
+    attached.require_nothing()
+    parsed = dispatch_keys(keys, kernel, operator)
+    outputs: dict[str, Type] = dict.fromkeys(outs, BaseType.Tensor)
+    for key in parsed:
+        attached.require_types(Array if compiled else tensor_at(str(key)), more=outputs, compiled=compiled)
+    return parsed
 
 
 def defaults_of(function: FunctionType) -> dict[str, object]:

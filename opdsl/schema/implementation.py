@@ -47,6 +47,17 @@ def names_fault(given: Sequence[str], expected: Sequence[str]) -> str:
     return "" if tuple(given) == tuple(expected) else "the parameters stand in another order"
 
 
+def meta_parameters(schema: FunctionSchema, given: Sequence[str]) -> list[str]:
+    """The parameters of a shape function: a context, under any name, and the arguments that are no outputs.
+
+    Args:
+        schema: the operator's.
+        given: the parameters that the function has.
+    """
+    names = [each.python_name for each in (*schema.positional, *schema.keyword_only)]
+    return [given[0] if given and given[0] not in names else "ctx", *names]
+
+
 def keyword_only_fault(schema: FunctionSchema, keyword_only: Iterable[str], *, by_place: bool) -> str:
     """Whether a parameter is keyword-only that is handed over by its place.
 

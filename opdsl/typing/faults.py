@@ -11,7 +11,9 @@ from opdsl.schema.implementation import (
     derivative_fault,
     gradients_fault,
     keyword_only_fault,
+    meta_parameters,
     names_fault,
+    returned_fault,
     row_fault,
     scalar_fault,
 )
@@ -61,7 +63,10 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
     for each in place.defaulted:
         if each not in with_default and not problem:
             problem = f"'{each}' has a default, but the schema gives it none"
-    return Fault(problem, f"Write: def {place.function}({', '.join(expected)})") if problem else None
+    if problem:
+        return Fault(problem, f"Write: def {place.function}({', '.join(expected)})")
+    wrong = returned_fault(schema, place.returned) if place.decorator == "kernel" else ""
+    return Fault(wrong, "Return what the schema says") if wrong else None
 
 
 def _arguments(place: Place, declared: Declared) -> Sequence[str]:
@@ -75,8 +80,7 @@ def _arguments(place: Place, declared: Declared) -> Sequence[str]:
 
 
 def _with_context(place: Place, declared: Declared) -> Sequence[str]:
-    first = place.parameters[0] if place.parameters else "ctx"
-    return [first, *(each.python_name for each in declared.schema.arguments)]
+    return meta_parameters(declared.schema, place.parameters)
 
 
 def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:

@@ -1,0 +1,442 @@
+"""Wrong declarations and implementations, with what mypy with the plugin and what the decorators say of each.
+
+Each stands beneath ``PRELUDE``, in a module of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PRELUDE = """
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+from opdsl import Alias, Array, CPUTensor, CUDATensor, Ints, Library, Out, Scalar, Tensor, TensorOptions
+
+lib = Library("faults")
+
+
+class Extremes(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+
+@lib.op(inplace=True, out=True)
+def scaled(self: Tensor, other: Tensor, factor: float = 1.0, *, power: Scalar = 1) -> Tensor: ...
+
+
+@lib.op(out=Out(args=("values", "indices"), precomputed=("dim -> int size, int step", "bool ascending")))
+def extremes(self: Tensor, dim: int, label: str | None = None) -> Extremes: ...
+
+
+@lib.op
+def joined(tensors: list[Tensor], size: Ints[2], *, weight: Tensor | None = None) -> list[Tensor]: ...
+
+
+@lib.op
+def made(size: list[int], *, options: TensorOptions) -> Tensor: ...
+
+
+@lib.op
+def viewed(self: Tensor[Alias("a")], dim: int) -> Tensor[Alias("a")]: ...
+
+
+@lib.op
+def total(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Tensor: ...
+
+
+@lib.op
+def turned(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+
+@turned.meta
+def turned_meta(ctx, self, beta):
+    ctx.set_output(0, self.shape, like=self)
+    return (0,)
+
+
+@extremes.meta
+def extremes_meta(ctx, self, dim, label):
+    return {"size": 1, "step": 1, "ascending": True}
+
+
+@lib.op(out=True)
+def filled(self: Tensor, size: int, dtype: str = "x") -> Tensor: ...
+
+
+@filled.meta
+def filled_meta(ctx, self, size, dtype):
+    ctx.set_output(0, (size,), like=self)
+"""
+
+
+class Fault(NamedTuple):
+    """One mistake.
+
+    about: the operator that every message names.
+    source: what is written beneath the prelude.
+    mypy: a part of what mypy reports; None where it cannot know.
+    decorated: a part of the error that the decorator raises; None where it raises none.
+    """
+
+    about: str
+    source: str
+    mypy: str | None
+    decorated: str | None
+
+
+def _kernel(parameters: str, body: str = "return self", keys: str = '"CPU"', result: str = "") -> str:
+    return f"@scaled.kernel({keys})\ndef scaled_kernel({parameters}){result}:\n    {body}\n"
+
+
+def _derivative(names: str, parameters: str, body: str) -> str:
+    return f"@scaled.derivative({names})\ndef scaled_derivative({parameters}):\n    {body}\n"
+
+
+def _pointwise(parameters: str, body: str) -> str:
+    return f"@scaled.pointwise\ndef scaled_scalar_function({parameters}):\n    {body}\n"
+
+
+def _filled(parameters: str, body: str = "pass", options: str = "", result: str = "") -> str:
+    return f'@filled.out_kernel("CPU"{options})\ndef filled_cpu({parameters}){result}:\n    {body}\n'
+
+
+def _extremes(parameters: str) -> str:
+    return f'@extremes.out_kernel("CPU", compiled=False)\ndef extremes_cpu({parameters}):\n    pass\n'
+
+
+def _view(parameters: str) -> str:
+    return f'@viewed.view_kernel("CPU")\ndef viewed_kernel({parameters}):\n    return self\n'
+
+
+def _sum(combine: str, options: str) -> str:
+    return f"@total.reduction(init=0{options})\n{combine}\n"
+
+
+def _op(text: str) -> str:
+    return f"@lib.op\ndef {text}: ...\n"
+
+
+KERNELS = {
+    "renamed": Fault("scaled", _kernel("self, other, scale, power"), "'factor' is missing", "'factor' is missing"),
+    "reordered": Fault("scaled", _kernel("self, factor, other, power"), "another order", "another order"),
+    "dropped": Fault("scaled", _kernel("self, other, factor"), "'power' is missing", "'power' is missing"),
+    "added": Fault("scaled", _kernel("self, other, factor, power, out"), "'out' is no param", "'out' is no param"),
+    "without_self": Fault("scaled", _kernel("other, factor, power", "return other"), "'self' is missing", "'self' is"),
+    "variable": Fault("scaled", _kernel("*given: Any", "return given[0]"), "'self' is missing", "*args or **kwargs"),
+    "by_name": Fault("scaled", _kernel("self, other, *, factor, power"), "'factor' is keyword-only", "'factor' is key"),
+    "default_of_none": Fault(
+        "scaled", _kernel("self, other=None, factor=1.0, power=1"), "gives it none", "gives it none"
+    ),
+    "other_default": Fault("scaled", _kernel("self, other, factor=2.0, power=1"), None, "the schema's is 1.0"),
+    "annotated_text": Fault(
+        "scaled",
+        _kernel("self: Tensor, other: Tensor, factor: str, power: Any"),
+        "'factor' is annotated str, but is handed float",
+        "'factor' is annotated str, but is handed float",
+    ),
+    "annotated_int": Fault(
+        "scaled", _kernel("self, other, factor: int, power"), "'factor' is annotated int", "'factor' is annotated int"
+    ),
+    "annotated_optional": Fault(
+        "joined",
+        '@joined.kernel("CPU")\ndef joined_kernel(tensors, size, weight: Tensor):\n    return tensors\n',
+        "'weight' is annotated Tensor",
+        "'weight' is annotated Tensor, but is handed CPUTensor?",
+    ),
+    "annotated_list": Fault(
+        "joined",
+        '@joined.kernel("CPU")\ndef joined_kernel(tensors: Tensor, size, weight):\n    return [tensors]\n',
+        "'tensors' is annotated Tensor",
+        "'tensors' is annotated Tensor, but is handed CPUTensor[]",
+    ),
+    "annotated_elements": Fault(
+        "joined",
+        '@joined.kernel("CPU")\ndef joined_kernel(tensors, size: list[str], weight):\n    return tensors\n',
+        "'size' is annotated",
+        "'size' is annotated list[str], but is handed int[2]",
+    ),
+    "cuda_on_the_cpu": Fault(
+        "scaled", _kernel("self: CUDATensor, other, factor, power"), "handed CPUTensor", "handed CPUTensor"
+    ),
+    "cpu_everywhere": Fault(
+        "scaled",
+        _kernel("self: CPUTensor, other, factor, power", keys='"CompositeExplicitAutograd"'),
+        "'self' is annotated CPUTensor",
+        "'self' is annotated CPUTensor",
+    ),
+    "cpu_on_two": Fault(
+        "scaled",
+        _kernel("self: CPUTensor, other, factor, power", keys='"CPU", "CUDA"'),
+        "'self' is annotated CPUTensor",
+        "'self' is annotated CPUTensor",
+    ),
+    "array_in_a_kernel": Fault(
+        "scaled",
+        _kernel("self: Array, other, factor, power", "return other"),
+        "'self' is annotated",
+        "'self' is annotated ndarray",
+    ),
+    "returns_a_pair": Fault(
+        "scaled", _kernel("self, other, factor, power", "return self, other"), "tuple of 2", "tuple of 2"
+    ),
+    "returns_a_number": Fault(
+        "scaled", _kernel("self, other, factor, power", "return factor"), "Incompatible return", None
+    ),
+    "says_a_number": Fault(
+        "scaled",
+        _kernel("self, other, factor, power", "return factor", result=" -> float"),
+        "it returns float",
+        "it returns float, but the schema returns Tensor",
+    ),
+    "returns_one_of_two": Fault(
+        "extremes",
+        '@extremes.kernel("CPU")\ndef extremes_kernel(self, dim, label):\n    return self, self, self\n',
+        "it returns a tuple of 3, but the schema has 2 results",
+        "it returns a tuple of 3, but the schema has 2 results",
+    ),
+    "some_options": Fault(
+        "made",
+        '@made.kernel("CPU")\ndef made_kernel(size, dtype, layout, device):\n    return dtype\n',
+        "'pin_memory' is missing",
+        "'pin_memory' is missing",
+    ),
+    "a_view_of_two": Fault("viewed", _view("self, start"), "'dim' is missing", "'dim' is missing"),
+    "a_view_by_name": Fault("viewed", _view("self, *, dim"), "'dim' is keyword-only", "'dim' is keyword-only"),
+    "a_view_that_is_none": Fault(
+        "scaled",
+        '@scaled.view_kernel("CPU")\ndef scaled_view(self, other, factor, power):\n    return self\n',
+        None,
+        "returns none",
+    ),
+    "no_key": Fault("scaled", _kernel("self, other, factor, power", keys=""), None, "names no dispatch key"),
+    "unknown_key": Fault("scaled", _kernel("self, other, factor, power", keys='"CPV"'), None, "CPV"),
+    "twice": Fault("scaled", 2 * _kernel("self, other, factor, power"), "already defined", "a second kernel CPU"),
+}
+
+STRUCTURED = {
+    "meta_without_context": Fault(
+        "scaled",
+        "@scaled.meta\ndef scaled_meta(self, other, factor, power):\n    pass\n",
+        "'ctx' is missing",
+        "'ctx' is missing",
+    ),
+    "meta_renamed": Fault(
+        "scaled",
+        "@scaled.meta\ndef scaled_meta(ctx, self, other, scale, power):\n    pass\n",
+        "'factor' is missing",
+        "'factor' is missing",
+    ),
+    "meta_by_name": Fault(
+        "scaled",
+        "@scaled.meta\ndef scaled_meta(ctx, self, other, factor, *, power):\n    pass\n",
+        "'power' is keyword-only",
+        "'power' is keyword-only",
+    ),
+    "meta_annotated": Fault(
+        "scaled",
+        "@scaled.meta\ndef scaled_meta(ctx, self, other: float, factor, power):\n    pass\n",
+        "'other' is annotated float",
+        "'other' is annotated float, but is handed Tensor",
+    ),
+    "out_dropped": Fault("filled", _filled("self, size, dtype"), "'out' is missing", "'out' is missing"),
+    "out_first": Fault("filled", _filled("out, self, size, dtype"), "another order", "another order"),
+    "out_renamed": Fault("filled", _filled("self, size, dtype, result"), None, "'out' is missing"),
+    "out_with_a_default": Fault("filled", _filled("self, size, dtype, out=None"), "gives it none", "gives it none"),
+    "out_by_name": Fault("filled", _filled("self, size, dtype, *, out"), "'out' is keyword-only", "'out' is keyword"),
+    "argument_dropped": Fault("filled", _filled("self, dtype, out"), "'size' is missing", "'size' is missing"),
+    "tensor_where_compiled": Fault(
+        "filled", _filled("self: Tensor, size, dtype, out"), "'self' is annotated Tensor", "handed Array"
+    ),
+    "array_where_not_compiled": Fault(
+        "filled", _filled("self: Array, size, dtype, out", options=", compiled=False"), "'self' is annotated", "ndarray"
+    ),
+    "out_annotated": Fault(
+        "filled", _filled("self, size, dtype, out: int"), "'out' is annotated int", "'out' is annot"
+    ),
+    "fills_and_returns": Fault(
+        "filled", _filled("self, size, dtype, out", "return self", ", compiled=False"), "[return-value]", None
+    ),
+    "says_that_it_returns": Fault(
+        "filled",
+        _filled("self, size, dtype, out", "return self", ", compiled=False", " -> Tensor"),
+        "it returns Tensor",
+        "it returns Tensor, but the schema returns",
+    ),
+    "replaced_argument": Fault(
+        "extremes", _extremes("self, dim, label, values, indices"), "'size' is missing", "'size' is missing"
+    ),
+    "added_value_dropped": Fault(
+        "extremes", _extremes("self, size, step, label, values, indices"), "'ascending' is missing", "'ascending' is"
+    ),
+    "one_output_of_two": Fault(
+        "extremes", _extremes("self, size, step, label, ascending, values"), "is missing", "'indices' is missing"
+    ),
+    "without_meta": Fault(
+        "scaled",
+        '@scaled.out_kernel("CPU")\ndef scaled_cpu(self, other, factor, power, out):\n    pass\n',
+        None,
+        "Write @scaled.meta above it",
+    ),
+}
+
+SCALAR = {
+    "operand_dropped": Fault("scaled", _pointwise("x, y", "return x * y"), "it takes (x, y)", "it takes (x, y)"),
+    "operands_reordered": Fault(
+        "scaled",
+        _pointwise("other, self, factor, power", "return other"),
+        "'other' stands where",
+        "'other' stands where",
+    ),
+    "two_results": Fault("scaled", _pointwise("x, y, f, p", "return x, y"), "returns 2 values", "returns 2 values"),
+    "annotated_tensor": Fault(
+        "scaled", _pointwise("x: Tensor, y, f, p", "return y"), "computes with numbers", "computes with numbers"
+    ),
+    "unknown_promotion": Fault(
+        "scaled",
+        '@scaled.pointwise(promote="none")\ndef scaled_scalar_function(x, y, f, p):\n    return x\n',
+        None,
+        "promote='none' is unknown",
+    ),
+    "no_number": Fault(
+        "filled",
+        "@filled.pointwise\ndef filled_scalar_function(x, n, t):\n    return x\n",
+        "'dtype' is no number",
+        "'dtype' is no number",
+    ),
+    "row_of_no_argument": Fault(
+        "turned",
+        "@turned.row\ndef turned_row(self, gamma):\n    return self\n",
+        "'gamma' is no argument",
+        "'gamma' is no argument",
+    ),
+    "combine_of_one": Fault("total", _sum("def add(a):\n    return a", ""), None, "combine takes 2 accumulators"),
+    "combine_annotated": Fault(
+        "total", _sum("def add(a: str, b):\n    return b", ""), "computes with numbers", "computes with numbers"
+    ),
+    "two_accumulators": Fault(
+        "total",
+        _sum("def add(a, b):\n    return a + b", ', accumulators=("value", "value")'),
+        None,
+        "init has 1 values",
+    ),
+}
+
+DERIVATIVES = {
+    "of_no_argument": Fault(
+        "scaled", _derivative('"slf"', "grad", "return grad"), "'slf' is no tensor", "'slf' is no tensor"
+    ),
+    "of_a_number": Fault(
+        "scaled", _derivative('"factor"', "grad", "return grad"), "'factor' is no tensor", "'factor' is no tensor"
+    ),
+    "one_of_two": Fault(
+        "scaled",
+        _derivative('"self", "other"', "grad, self, other", "return (grad * other,)"),
+        "it returns 1 gradients for self, other",
+        "it returns 1 gradients for self, other",
+    ),
+    "three_of_two": Fault(
+        "scaled",
+        _derivative('"self", "other"', "grad", "return grad, grad, None"),
+        "it returns 3 gradients",
+        "it returns 3 gradients",
+    ),
+    "two_of_one": Fault(
+        "scaled", _derivative('"self"', "grad", "return grad, grad"), "it returns 2 gradients", "it returns 2 gradients"
+    ),
+    "no_tuple": Fault("scaled", _derivative('"self", "other"', "grad", "return grad"), "Incompatible return", None),
+    "unknown_value": Fault(
+        "scaled", _derivative('"self"', "grad, weight", "return grad"), "'weight' is no argument", "'weight' is no arg"
+    ),
+    "without_grad": Fault(
+        "scaled", _derivative('"self"', "self, other", "return other"), "neither grad nor", "neither grad nor"
+    ),
+    "both_grads": Fault(
+        "scaled", _derivative('"self"', "grad, grads", "return grad"), "both grad and grads", "both grad and grads"
+    ),
+    "mask_of_one": Fault(
+        "scaled", _derivative('"self"', "grad, output_mask", "return grad"), "output_mask is for", "output_mask is for"
+    ),
+    "named_twice": Fault(
+        "scaled", _derivative('"self", "self"', "grad", "return grad, grad"), "is named twice", "is named twice"
+    ),
+    "grad_annotated": Fault(
+        "scaled",
+        _derivative('"self"', "grad: int", "return None"),
+        "'grad' is annotated int",
+        "'grad' is annotated int",
+    ),
+}
+
+DECLARATIONS = {
+    "in_place_without_write": Fault("zeroed_", _op("zeroed_(self: Tensor) -> Tensor"), "INV-14", "INV-14"),
+    "written_and_not_returned": Fault(
+        "zeroed_", _op('zeroed_(self: Tensor[Alias("a", write=True)]) -> Tensor'), "returns self and nothing", "INV-14"
+    ),
+    "two_writes_of_one_set": Fault(
+        "swapped",
+        _op('swapped(self: Tensor[Alias("a", write=True)], other: Tensor[Alias("a", write=True)]) -> None'),
+        "both write the alias set a",
+        "both write the alias set a",
+    ),
+    "view_of_nothing": Fault(
+        "half",
+        _op('half(self: Tensor) -> Tensor[Alias("a")]'),
+        "no argument belongs to the",
+        "no argument belongs to the",
+    ),
+    "written_and_new": Fault(
+        "split",
+        _op('split(self: Tensor[Alias("a", write=True)]) -> tuple[Tensor[Alias("a", write=True)], Tensor]'),
+        "cannot be returned together",
+        "cannot be returned together",
+    ),
+    "written_argument_returned": Fault(
+        "moved",
+        _op('moved(self: Tensor, to: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]'),
+        "positional and written",
+        "positional and written",
+    ),
+    "out_before_option": Fault(
+        "late",
+        _op('late(self: Tensor, *, out: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]'),
+        "stands before",
+        "stands before",
+    ),
+    "out_not_returned": Fault(
+        "kept",
+        _op('kept(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor'),
+        "has to be the out argument",
+        "has to be the out argument",
+    ),
+    "a_name_for_out": Fault("sum_out", _op("sum_out(self: Tensor) -> Tensor"), "INV-3", "INV-3"),
+    "options_by_place": Fault("fresh", _op("fresh(options: TensorOptions) -> Tensor"), "keyword-only", "keyword-only"),
+    "wrong_default": Fault(
+        "shifted", _op("shifted(self: Tensor, by: int = 1.5) -> Tensor"), "no value of int", "no value"
+    ),
+    "a_mapping": Fault(
+        "named", _op("named(self: Tensor, by: dict[str, int]) -> Tensor"), "no schema type", "no schema"
+    ),
+    "an_aliased_number": Fault(
+        "sized", _op('sized(self: Tensor, n: Annotated[int, Alias("a")]) -> Tensor'), "take an Alias", "take an Alias"
+    ),
+    "variant_of_others": Fault(
+        "scaled",
+        "@scaled.overload('more')\ndef scaled_more(self: Tensor) -> Tensor: ...\n\n"
+        "@scaled_more.inplace_variant()\n"
+        'def scaled_more_(self: Tensor[Alias("a", write=True)], n: int) -> Tensor[Alias("a", write=True)]: ...\n',
+        None,
+        "is no inplace variant",
+    ),
+    "derived_twice": Fault(
+        "scaled",
+        "@scaled.inplace_variant()\ndef scaled_(self: Tensor[Alias('a', write=True)], other: Tensor, "
+        "factor: float = 1.0, *, power: Scalar = 1) -> Tensor[Alias('a', write=True)]: ...\n",
+        None,
+        "has an inplace variant already",
+    ),
+}
+
+FAULTS = {**KERNELS, **STRUCTURED, **SCALAR, **DERIVATIVES, **DECLARATIONS}
