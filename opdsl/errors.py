@@ -167,6 +167,14 @@ class BoundsError(KernelError, IndexError):
     """An author's kernel reads or writes outside of an array; found where bounds are checked."""
 
 
+class DriverError(OpdslError, RuntimeError):
+    """A call of a device's driver failed; a kernel that was started before it may be the cause."""
+
+
+class OutOfMemoryError(OpdslError, MemoryError, RuntimeError):
+    """A device has not as much memory as was asked for."""
+
+
 class LawError(OpdslError, AssertionError):
     """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
 

@@ -28,6 +28,7 @@ TOPICS = (
     "filling",
     "copying",
     "conversions",
+    "pinning",
     "arithmetic",
     "mathematics",
     "trigonometry",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import Device, DType, Tensor, cpu, from_numpy, interchange
+from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_numpy, interchange
 
 
 def tensor(
@@ -48,11 +48,14 @@ def as_tensor(data: object, dtype: DType | None = None, device: Device | str | N
     >>> opdsl.as_tensor(array).add_(1), array.tolist()
     (tensor([1., 1.], dtype=opdsl.float64), [1.0, 1.0])
     """
-    place = cpu if device is None else Device(device) if isinstance(device, str) else device
+    place = cpu if device is None else backends.concrete(Device(device))
     if isinstance(data, Tensor) and (device is None or data.device is place):
         made = data
     elif isinstance(data, numpy.ndarray) and place is cpu:
         made = from_numpy(data)
+    elif hasattr(data, "__cuda_array_interface__") and place.type == "cuda":
+        made = interchange.from_cuda_array(data)
+        made = made if made.device is place else made.to(place)
     else:
         return tensor(data, dtype=dtype, device=device)
     return made if dtype in (None, made.dtype) else tensor(data, dtype=dtype)

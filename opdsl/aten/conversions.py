@@ -53,7 +53,9 @@ def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory
     keeps_order = order is MemoryFormat.preserve_format
     strides = dense_strides(self.geometry) if keeps_order else strides_for(self.shape, order)
     form = geometry(dtype or self.dtype, device or self.device, self.shape, strides)
-    return copied(self, form)
+    # As in PyTorch: the host's memory has to be page-locked for a copy that goes on after this returns.
+    waits = not (non_blocking and self.is_cuda and form.device.type == "cpu")
+    return copied(self, form, non_blocking=non_blocking, pinned=bool(pin_memory) or not waits)
 
 
 # The dtype is brought back where every gradient's is.

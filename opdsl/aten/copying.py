@@ -19,7 +19,7 @@ def copy_tensor_(
 
 @copy_tensor_.kernel("CompositeExplicitAutograd")
 def copy_tensor_kernel(self, src, non_blocking):
-    return copy_(self, src)
+    return copy_(self, src, non_blocking=non_blocking)
 
 
 @copy_tensor_.derivative("self", "src")

@@ -50,7 +50,8 @@ def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
     require_strided(layout)
     strides = strides_for(size, memory_format or MemoryFormat.contiguous_format)
-    return new_tensor(geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides))
+    form = geometry(dtype or get_default_dtype(), device or Device("cpu"), size, strides)
+    return new_tensor(form, pinned=bool(pin_memory))
 
 
 def check_size(size: Sequence[int]) -> None:

@@ -35,8 +35,9 @@ def empty_strided_kernel(size, stride, dtype, layout, device, pin_memory):
     check_size(size)
     negative = [each for each in stride if each < 0]
     check(not negative, "as_strided: Negative strides are not supported at the moment, got strides", got=list(stride))
-    made = empty(0, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return new_tensor(geometry(made.dtype, made.device, tuple(size), tuple(stride)))
+    made = empty(0, dtype=dtype, layout=layout, device=device)
+    form = geometry(made.dtype, made.device, tuple(size), tuple(stride))
+    return new_tensor(form, pinned=bool(pin_memory))
 
 
 @op("aten::empty_permuted", autogen="empty_permuted.out")
@@ -91,7 +92,8 @@ def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
         strides = dense_strides(self.geometry)
     else:
         strides = strides_for(self.shape, memory_format)
-    return new_tensor(geometry(dtype or self.dtype, device or self.device, self.shape, strides))
+    form = geometry(dtype or self.dtype, device or self.device, self.shape, strides)
+    return new_tensor(form, pinned=bool(pin_memory))
 
 
 empty_like.non_differentiable("self")

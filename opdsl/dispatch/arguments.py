@@ -15,7 +15,7 @@ from typing import Final
 import numpy
 
 from opdsl.errors import ConversionError
-from opdsl.runtime import Device, Tensor, bool_, to_dtype
+from opdsl.runtime import Device, Tensor, backends, bool_, to_dtype
 from opdsl.runtime.geometry import to_size
 from opdsl.schema import Argument, ListType, OptionalType, Type
 
@@ -159,10 +159,8 @@ def to_scalar_type(value: object) -> object:
 
 def to_device(value: object) -> object:
     """A device: a Device, its text (``"cuda:0"``), or the index of a CUDA device."""
-    if isinstance(value, Device):
-        return value
-    if isinstance(value, str):
-        return Device(value)
+    if isinstance(value, Device | str):
+        return backends.concrete(Device(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return Device("cuda", value)
     return NO_MATCH

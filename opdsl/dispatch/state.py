@@ -1,4 +1,4 @@
-"""What a call depends on besides its arguments: guards, grad mode, modes, recorders, the default dtype.
+"""What a call depends on besides its arguments: guards, grad mode, modes, recorders, the default dtype, the devices.
 
 All of it is one interned ``State`` in one context variable, so that a caller finds its plans by the identity of a
 single object, and threads and async tasks each have their own. A new thread starts from the default state, whatever
@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from opdsl.dispatch.keys import AUTOCAST_KEYS, KeySet
+from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType, float32
 from opdsl.runtime.forking import STATES, held_across_fork
 
@@ -39,6 +40,7 @@ class State:
     recording: whether every call is reported to the recorders.
     tracing: whether every call is noted for the plan of the kernel that makes it.
     default_dtype: of floating-point results that no argument decides.
+    devices: those that are meant by their type alone, where that is not the first of the type.
     plans: whether calls may be answered from a plan; a mode wants to see each of them.
     known: what the guards without arguments make of this state, so that ``no_grad`` costs no look-up by value.
     """
@@ -46,6 +48,7 @@ class State:
     __slots__ = (
         "__weakref__",
         "default_dtype",
+        "devices",
         "exclude",
         "grad_mode",
         "include",
@@ -65,6 +68,7 @@ class State:
     recording: bool
     tracing: bool
     default_dtype: DType
+    devices: tuple[Device, ...]
     plans: bool
     known: dict[Callable[[State], State], State]
 
@@ -79,6 +83,7 @@ class State:
         recording: bool | None = None,
         tracing: bool | None = None,
         default_dtype: DType | None = None,
+        devices: tuple[Device, ...] | None = None,
     ) -> State:
         """The state that differs from this one in what is given."""
         return state_of(
@@ -90,11 +95,12 @@ class State:
             self.recording if recording is None else recording,
             self.tracing if tracing is None else tracing,
             self.default_dtype if default_dtype is None else default_dtype,
+            self.devices if devices is None else devices,
         )
 
     def __repr__(self) -> str:
         names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "tracing", "default_dtype")
-        parts = [f"{name}={getattr(self, name)!r}" for name in names]
+        parts = [f"{name}={getattr(self, name)!r}" for name in (*names, "devices")]
         return f"State({', '.join(parts)})"
 
 
@@ -112,10 +118,11 @@ def state_of(
     recording: bool,
     tracing: bool,
     default_dtype: DType,
+    devices: tuple[Device, ...] = (),
 ) -> State:
     """The one state of this combination. Modes are told apart by identity."""
     flags = (grad_mode, inference_mode, recording, tracing)
-    key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype)
+    key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype, devices)
     with _states_lock:
         state = _states.get(key)
         if state is None:
@@ -128,6 +135,7 @@ def state_of(
             state.recording = recording
             state.tracing = tracing
             state.default_dtype = default_dtype
+            state.devices = devices
             state.plans = not modes and not tracing
             state.known = {}
         return state

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
-from opdsl.runtime.device import Device, backends
+from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.names import Names, set_names
@@ -63,9 +63,25 @@ def tensor_over(array: Any, form: Geometry) -> Tensor:
     return made
 
 
-def new_tensor(form: Geometry) -> Tensor:
-    """A tensor of a geometry that is no view, its elements undefined."""
+def new_tensor(form: Geometry, *, pinned: bool = False) -> Tensor:
+    """A tensor of a geometry that is no view, its elements undefined.
+
+    Args:
+        form: the geometry.
+        pinned: whether it lies in page-locked memory of the host.
+
+    Raises:
+        DeviceError: pinned memory is asked for where there is no CUDA device, or of another device than the CPU.
+    """
+    if pinned:
+        return tensor_over(_pinned_array(form), form)
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
+
+
+def _pinned_array(form: Geometry) -> Any:
+    if form.device is not cpu:
+        raise DeviceError(f"Only dense CPU tensors can be pinned (got one on {form.device}).")
+    return backends.memory(Device("cuda")).empty_pinned(form.shape, form.strides, form.dtype)
 
 
 def maker_for(form: Geometry) -> Callable[[], Any]:

@@ -71,7 +71,7 @@ def planner_of(function: object) -> Planner | None:
 def allocates(call: Planned) -> Plan | None:
     """The planner of a kernel that makes a tensor whose elements are not set."""
     maker = getattr(backends.memory(call.made.device), "maker", None)
-    if maker is None:
+    if maker is None or _is_pinned(call):
         return None
     return call.plan((), maker(call.made.shape, call.made.strides, call.made.dtype, call.made.device))
 
@@ -80,7 +80,7 @@ def fills_with(value: Number) -> Planner:
     """The planner of a kernel that makes a tensor with every element the same."""
 
     def planner(call: Planned) -> Plan | None:
-        if not _is_looped(call.made) or call.made.dtype.is_complex:
+        if not _is_looped(call.made) or call.made.dtype.is_complex or _is_pinned(call):
             return None
         number = to_element(value, call.made.dtype, call.made.numel)
         return call.plan(("plan_constants[0]",), fill_loop(call.made, allocate=True), number)
@@ -91,7 +91,7 @@ def fills_with(value: Number) -> Planner:
 def fills(call: Planned) -> Plan | None:
     """The planner of a kernel that makes a tensor with every element the number ``fill_value``, of the dtype of it."""
     kind = type(call.arguments[call.names.index("fill_value")])
-    if not _is_looped(call.made) or (kind, call.made.dtype) not in _KEPT:
+    if not _is_looped(call.made) or _is_pinned(call) or (kind, call.made.dtype) not in _KEPT:
         return None
     guards = () if call.made.dtype is not float32 else (f"not {-_LARGEST} <= fill_value <= {_LARGEST}",)
     source = PlanSource(call.name, call.parameters, ("fill_value",), guards, converts=True)
@@ -101,7 +101,7 @@ def fills(call: Planned) -> Plan | None:
 def copies(call: Planned) -> Plan | None:
     """The planner of a kernel that makes a tensor with the elements of the one that it is given, maybe cast."""
     source = next((each for each in call.arguments if isinstance(each, Tensor)), None)
-    if source is None or source.device is not call.made.device or not _is_looped(call.made):
+    if source is None or source.device is not call.made.device or not _is_looped(call.made) or _is_pinned(call):
         return None
     dtypes = (source.dtype, call.made.dtype)
     # A loop over complex numbers, or over those that it computes in another precision, does not move bits.
@@ -115,6 +115,11 @@ def copies(call: Planned) -> Plan | None:
 # The kinds of numbers that a compiled loop takes for a dtype as they are, or refuses.
 _KEPT = {(bool, bool_), (int, int64), (float, float32), (float, float64)}
 _LARGEST = float(numpy.finfo(numpy.float32).max)
+
+
+def _is_pinned(call: Planned) -> bool:
+    """Whether page-locked memory is asked for, which plans do not make."""
+    return any(name == "pin_memory" and value for name, value in zip(call.names, call.arguments, strict=True))
 
 
 def _is_looped(form: Geometry) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from opdsl.kernels.numbers import Number, to_element
 from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
 from opdsl.kernels.strides import dense_strides
 from opdsl.kernels.tensor_iterator import pointwise_call
-from opdsl.runtime.device import MemoryFormat, backends, cpu, meta
+from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
 from opdsl.runtime.tensor import Tensor, bump_version
@@ -29,12 +30,13 @@ _PAIRS = {8: float32, 16: float64}
 # -------------------------------------------------------------------------------------------------- what others call
 
 
-def copy_(target: Tensor, source: Tensor) -> Tensor:
+def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tensor:
     """Writes the elements of ``source`` into ``target``, cast to its dtype and broadcast to its shape.
 
     Args:
         target: of any strides and dtype, on any device.
         source: of any strides and dtype, on any device.
+        non_blocking: whether a copy between page-locked memory of the host and a device may go on after this returns.
 
     Returns:
         ``target``.
@@ -47,7 +49,7 @@ def copy_(target: Tensor, source: Tensor) -> Tensor:
     if shape != target.shape:
         raise ShapeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
     check_written(target, [source], [])
-    copy_elements(target, source)
+    copy_elements(target, source, non_blocking=non_blocking)
     bump_version(target)
     return target
 
@@ -72,10 +74,13 @@ def cast(source: Tensor, dtype: DType) -> Tensor:
     return copied(source, geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
 
 
-def copied(source: Tensor, form: Geometry) -> Tensor:
-    """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device."""
-    made = new_tensor(form)
-    copy_elements(made, source)
+def copied(source: Tensor, form: Geometry, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
+    """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device.
+
+    ``non_blocking``: see ``copy_``. ``pinned``: a CPU tensor lies in page-locked memory.
+    """
+    made = new_tensor(form, pinned=pinned)
+    copy_elements(made, source, non_blocking=non_blocking)
     return made
 
 
@@ -139,7 +144,7 @@ def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:
 # ---------------------------------------------------------------------------------------------------- how they do it
 
 
-def copy_elements(target: Tensor, source: Tensor) -> None:
+def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> None:
     """``copy_`` without checks and without counting a version."""
     if target.device is meta or target.geometry.numel == 0:
         return
@@ -147,6 +152,8 @@ def copy_elements(target: Tensor, source: Tensor) -> None:
         _copy_without_compiler(target, source)
         return
     if source.device is not target.device:
+        if _transferred(target, source, non_blocking=non_blocking):
+            return
         source = _on_device_of(target, source)
     if target.dtype is source.dtype:
         _run_copy(_bits(target), _bits(source))
@@ -159,8 +166,33 @@ def copy_elements(target: Tensor, source: Tensor) -> None:
         _run_copy(target, _part(source, 0) if source.dtype.is_complex else source)
 
 
+def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
+    """Whether a backend has copied the memory as it is: it can where both tensors lie alike and without gaps."""
+    form, other = target.geometry, source.geometry
+    transfer = _transfer_between(form.device, other.device)
+    alike = (form.dtype, form.shape, form.strides) == (other.dtype, other.shape, other.strides)
+    if transfer is None or not alike or not form.is_non_overlapping_and_dense():
+        return False
+    transfer(array_of(source), array_of(target), non_blocking=non_blocking)
+    return True
+
+
+def _transfer_between(first: Device, second: Device) -> Callable[..., None] | None:
+    """What copies memory between two devices; None where that goes through the host."""
+    types = {first.type, second.type} - {cpu.type}
+    if len(types) != 1:
+        return None
+    found: Callable[..., None] | None = getattr(backends.memory(second if first is cpu else first), "transfer", None)
+    return found
+
+
 def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
-    """The elements of a tensor on the device of another, through the host."""
+    """The elements of a tensor on the device of another."""
+    if _transfer_between(target.device, source.device) is not None:
+        dense = source if source.geometry.is_non_overlapping_and_dense() else clone(source, contiguous_format)
+        moved = new_tensor(geometry(source.dtype, target.device, dense.shape, dense.strides))
+        copy_elements(moved, dense)
+        return moved
     host = _on_host(source)
     if target.device is cpu:
         return host

@@ -215,6 +215,17 @@ class BackendTable:
                 return f"{found.dist.name} {found.dist.version}"
         return ""
 
+    def concrete(self, device: Device) -> Device:
+        """The device that is meant: of a type of which several may be there, one without an index is the current one.
+
+        Raises:
+            DeviceError: its backend is not there.
+        """
+        if device.index is not None or device.type in _SINGLE:
+            return device
+        current = getattr(self.memory(device), "current_index", None)
+        return device if current is None else Device(device.type, current())
+
     def memory(self, device: Device) -> Memory:
         """The memory of a device, importing its backend when it is the first use."""
         return self.load(device.type, "memory")  # type: ignore[return-value]
@@ -273,6 +284,9 @@ class BackendTable:
             return self._entries.setdefault(device_type, entry)
         return None
 
+
+# Device types of which there is one.
+_SINGLE = frozenset(("cpu", "meta"))
 
 _HOW = "opdsl.runtime.device.backends.register(name, module)"
 

@@ -70,8 +70,20 @@ def from_dlpack(source: object) -> Tensor:
         InterchangeError: the memory cannot be shared.
     """
     array, dtype, device = dlpack.take(source)
-    if device is cpu:
-        return wrap(array, dtype)
+    return wrap(array, dtype) if device is cpu else _over_device_array(array, dtype, device)
+
+
+def from_cuda_array(source: object) -> Tensor:
+    """A tensor that shares the memory of any object with ``__cuda_array_interface__``, a numba or cupy array.
+
+    Raises:
+        InterchangeError: the memory cannot be shared.
+    """
+    array, dtype = backends.memory(Device("cuda")).take_array(source)
+    return _over_device_array(array, dtype, Device("cuda", array.index))
+
+
+def _over_device_array(array: Any, dtype: DType, device: Device) -> Tensor:
     prepare()
     made = Tensor()
     made.array = array
@@ -107,7 +119,7 @@ def tensor(
             [3.0000, 4.0000]])
     """
     array, found = _copied(data, None if dtype is None else to_dtype(dtype), default_dtype)
-    place = cpu if device is None else Device(device)
+    place = cpu if device is None else backends.concrete(Device(device))
     if place is cpu:
         return wrap(array, found)
     prepare()
@@ -131,6 +143,9 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
     if number is not None:
         target = dtype or number
         return array_of_numbers([data], (), target), target
+    if hasattr(data, "__cuda_array_interface__"):
+        taken = from_cuda_array(data)
+        return _copied_array(host_array(taken), taken.geometry.dtype, dtype)
     if hasattr(data, "__dlpack__"):
         taken = from_dlpack(data)
         return _copied_array(host_array(taken), taken.geometry.dtype, dtype)

@@ -19,7 +19,7 @@ class Memory(Protocol):
     """Implemented by the module ``memory`` of a backend's package. Strides and offsets are in elements.
 
     ``empty``, ``view``, ``address``, ``copy``, ``to_host`` and ``from_host`` are enough for a backend; the others serve
-    plans, backends of several devices, streams and DLPack. What an "array" is belongs to the backend: ``numpy.ndarray``
+    plans, backends of several devices, streams, page-locked memory and DLPack. What an "array" is belongs to the backend: ``numpy.ndarray``
     in the storage dtype for the CPU.
     """
 
@@ -49,6 +49,22 @@ class Memory(Protocol):
     def from_host(self, array: numpy.ndarray[Any, Any], device: Device) -> Any:
         """A new array on ``device`` with the elements of ``array``."""
 
+    def transfer(self, source: Any, target: Any, *, non_blocking: bool) -> None:
+        """Copies between two devices of the backend, or one and the host, whose arrays are ``numpy.ndarray``.
+
+        Shapes, strides and dtypes are the same, and there are no gaps. With ``non_blocking`` it may return before the
+        copy is done where the host's memory is page-locked; what is queued later on the device comes after it.
+        """
+
+    def empty_pinned(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Any:
+        """A new ``numpy.ndarray`` in page-locked memory, which devices read and write on their own."""
+
+    def is_pinned(self, array: Any) -> bool:
+        """Whether a ``numpy.ndarray`` lies in such memory."""
+
+    def current_index(self) -> int:
+        """The index that a device without one stands for."""
+
     def current_stream(self, device: Device) -> int:
         """The native handle of the stream that kernels of the calling thread are queued on; 0 where there are none."""
 
@@ -57,6 +73,15 @@ class Memory(Protocol):
 
     def synchronize(self, device: Device) -> None:
         """Waits until everything queued on ``device`` is done."""
+
+    def array_interface(self, array: Any) -> dict[str, object]:
+        """What ``__cuda_array_interface__`` says of an array; asked of CUDA's memory only."""
+
+    def take_array(self, source: Any) -> tuple[Any, DType]:
+        """The array of an object with ``__cuda_array_interface__``; asked of CUDA's memory only."""
+
+    def record_use(self, array: Any, stream: Any) -> None:
+        """Keeps an array's memory until a stream has done what is queued on it when the memory is freed."""
 
     def export_dlpack(
         self,

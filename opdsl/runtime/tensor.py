@@ -325,6 +325,19 @@ class Tensor(Differentiable):
             return shared.astype(dtype)
         return shared.copy() if copy else shared
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
+
+        Raises:
+            AttributeError: it is on another device.
+            InterchangeError: it is bfloat16, or requires gradients.
+        """
+        if not self.is_cuda:
+            raise AttributeError(f"a tensor on {self.geometry.device} has no __cuda_array_interface__. Move it: x.cuda().")
+        values.refuse_gradient(self, "__cuda_array_interface__", InterchangeError)
+        return backends.memory(self.geometry.device).array_interface(self.array)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where a DLPack consumer finds it, as ``(device type, index)``."""
         return dlpack.device_of(self.geometry.device)

@@ -1,0 +1,198 @@
+"""DLPack capsules of memory that NumPy cannot describe, made and read with ctypes; ``dlpack.h`` has the structures."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, ClassVar, NamedTuple
+
+from opdsl.errors import InterchangeError
+from opdsl.runtime.dtype import ALL_DTYPES, DType
+from opdsl.runtime.geometry import contiguous_strides
+
+__all__ = ["Contents", "Received", "capsule_of", "contents_of"]
+
+_PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
+_USED = {_PLAIN: b"used_dltensor", _VERSIONED: b"used_dltensor_versioned"}
+_READ_ONLY = 1
+
+
+class _Tensor(ctypes.Structure):
+    """``DLTensor``."""
+
+    _fields_: ClassVar[Any] = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    """``DLManagedTensor``."""
+
+    _fields_: ClassVar[Any] = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _ManagedVersioned(ctypes.Structure):
+    """``DLManagedTensorVersioned``."""
+
+    _fields_: ClassVar[Any] = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+_STRUCTURES: dict[bytes, Any] = {_PLAIN: _Managed, _VERSIONED: _ManagedVersioned}
+
+
+class Contents(NamedTuple):
+    """What a capsule says.
+
+    address: of the first element.
+    device: DLPack's type and index of it.
+    dtype: of the elements.
+    shape: sizes.
+    strides: in bytes.
+    """
+
+    address: int
+    device: tuple[int, int]
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+# DLDataTypeCode, by the kind of NumPy's dtype.
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_BFLOAT = 4
+_BITS = 8
+
+
+def _code(dtype: DType) -> tuple[int, int]:
+    """DLPack's code and bits of a dtype."""
+    code = _BFLOAT if dtype.name == "bfloat16" else _CODES[dtype.numpy.kind]
+    return code, dtype.itemsize * _BITS
+
+
+_DTYPES = {_code(each): each for each in ALL_DTYPES}
+
+
+# -------------------------------------------------------------------------------------------------------------- making
+
+# What live capsules hold, by the address of their structure.
+_held: dict[int, object] = {}
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_api = ctypes.pythonapi
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DELETER)(("PyCapsule_New", _api))
+# By address: a capsule that is being destroyed must not be referenced.
+_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_GetName", _api))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _api))
+
+
+@_DELETER
+def _delete(structure: int) -> None:
+    _held.pop(structure, None)
+
+
+@_DELETER
+def _destroy(capsule: int) -> None:
+    """A capsule dies: what nobody has taken out of it goes with it."""
+    name = _name(capsule)
+    if name in _STRUCTURES:
+        _held.pop(_pointer(capsule, name), None)
+
+
+def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] | None) -> object:
+    """A capsule.
+
+    Args:
+        contents: what it says.
+        owner: holds the memory as long as the capsule, or who takes it, lives.
+        max_version: the newest version that the consumer knows; None for one before 1.0.
+    """
+    name = _VERSIONED if max_version is not None and max_version[0] >= 1 else _PLAIN
+    made = _STRUCTURES[name]()
+    ndim = len(contents.shape)
+    numbers = ctypes.c_int64 * max(1, ndim)
+    shape = numbers(*contents.shape)
+    strides = numbers(*(step // contents.dtype.itemsize for step in contents.strides))
+    tensor = made.tensor
+    tensor.data = contents.address
+    tensor.device_type, tensor.device_id = contents.device
+    tensor.ndim = ndim
+    tensor.code, tensor.bits = _code(contents.dtype)
+    tensor.lanes = 1
+    tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
+    tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
+    made.deleter = ctypes.cast(_delete, ctypes.c_void_p).value
+    if name == _VERSIONED:
+        made.major, made.minor = 1, 0
+    address = ctypes.addressof(made)
+    _held[address] = (made, shape, strides, owner)
+    return _new(address, name, _destroy)
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+class _Owner:
+    """Holds what was taken out of a capsule; tells its producer when it dies."""
+
+    def __init__(self, structure: int, deleter: int | None) -> None:
+        self._structure = structure
+        self._deleter = deleter
+
+    def __del__(self) -> None:
+        if self._deleter:
+            _DELETER(self._deleter)(self._structure)
+
+
+class Received(NamedTuple):
+    """What was in a capsule.
+
+    contents: what it says.
+    owner: to be held as long as the memory is used.
+    """
+
+    contents: Contents
+    owner: object
+
+
+def contents_of(capsule: object) -> Received:
+    """Take over what is in a capsule; it is used up.
+
+    Raises:
+        InterchangeError: it has been used, may not be written, or its dtype is not known here.
+    """
+    name = _name(id(capsule))
+    if name not in _STRUCTURES:
+        raise InterchangeError(f"the capsule is no unused DLPack capsule (its name is {name!r})")
+    structure = _pointer(id(capsule), name)
+    found = _STRUCTURES[name].from_address(structure)
+    tensor = found.tensor
+    dtype = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if dtype is None:
+        kind = f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes"
+        raise InterchangeError(f"from_dlpack cannot take this array: no dtype is stored like that ({kind})")
+    if getattr(found, "flags", 0) & _READ_ONLY:
+        raise InterchangeError("from_dlpack cannot take a read-only array on a device. Copy it first.")
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else contiguous_strides(shape)
+    address = (tensor.data or 0) + tensor.byte_offset
+    steps = tuple(step * dtype.itemsize for step in strides)
+    contents = Contents(address, (tensor.device_type, tensor.device_id), dtype, shape, steps)
+    owner = _Owner(structure, found.deleter)
+    _rename(id(capsule), _USED[name])
+    return Received(contents, owner)

@@ -1,0 +1,347 @@
+"""The CUDA driver: the only module that calls it. Streams, events, modules and memory are numbers here.
+
+``driver()`` loads it on first use; that is where a machine without a driver, a GPU or cuda-python is told of. The other
+modules of this package call nothing but the methods of ``Driver``, so a test can put a driver that records in its place
+(``use``).
+
+What is started here is asynchronous: a fault of a kernel is reported by whatever call comes next.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import threading
+from typing import Any, NamedTuple, NoReturn
+
+from opdsl.errors import DeviceError, DriverError, MissingDependencyError, OutOfMemoryError
+
+__all__ = ["Driver", "Properties", "driver", "installed", "use"]
+
+# What the driver's library is called: on Linux and in WSL, on Windows.
+_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
+_NEWEST_STATIC_SHARED_MEMORY = 48 << 10
+
+
+class Properties(NamedTuple):
+    """What a device is.
+
+    name: the product's.
+    capability: compute capability, ``(9, 0)``.
+    total_memory: bytes.
+    multiprocessors: how many there are.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    total_memory: int
+    multiprocessors: int
+
+    @property
+    def architecture(self) -> str:
+        """What kernels are compiled for, ``"sm_90"``."""
+        return "sm_{}{}".format(*self.capability)
+
+
+class Driver:
+    """The functions of the driver, for all devices. Made by ``driver()``.
+
+    Every method that concerns a device expects it to be current on the thread: ``activate``.
+    """
+
+    def __init__(self) -> None:
+        self._api: Any = _bindings()
+        self._thread = threading.local()
+        result = self._api.cuInit(0)[0]
+        if result != self._api.CUresult.CUDA_SUCCESS:
+            raise DeviceError(
+                f"device 'cuda': the driver found no GPU that can be used ({self._text(result)}). Look at nvidia-smi and "
+                "CUDA_VISIBLE_DEVICES, or use device='cpu'."
+            )
+        self.device_count: int = self._call("cuDeviceGetCount")
+        self._devices = [self._call("cuDeviceGet", index) for index in range(self.device_count)]
+        self._contexts: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------------------------------------------------- devices
+
+    def activate(self, index: int) -> None:
+        """Make a device's primary context, which torch and cupy use too, the current one of this thread."""
+        # With one device nobody makes another context current, so that once for each thread is enough.
+        if self.device_count == 1 and getattr(self._thread, "is_active", False):
+            return
+        context = self._contexts.get(index)
+        if context is None:
+            with self._lock:
+                context = self._contexts.get(index)
+                if context is None:
+                    context = self._call("cuDevicePrimaryCtxRetain", self._devices[index])
+                    self._contexts[index] = context
+        self._call("cuCtxSetCurrent", context)
+        self._thread.is_active = True
+
+    def properties(self, index: int) -> Properties:
+        """What a device is."""
+        device, names = self._devices[index], self._api.CUdevice_attribute
+        prefix = "CU_DEVICE_ATTRIBUTE_"
+        major, minor, multiprocessors = (
+            self._call("cuDeviceGetAttribute", getattr(names, prefix + each), device)
+            for each in ("COMPUTE_CAPABILITY_MAJOR", "COMPUTE_CAPABILITY_MINOR", "MULTIPROCESSOR_COUNT")
+        )
+        name = self._call("cuDeviceGetName", 256, device).split(b"\0")[0].decode()
+        return Properties(name, (major, minor), self._call("cuDeviceTotalMem", device), multiprocessors)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes that are free on the current device, and all that it has."""
+        free, total = self._call("cuMemGetInfo")
+        return free, total
+
+    # -------------------------------------------------------------------------------------------------------- memory
+
+    def allocate(self, size: int, stream: int) -> int:
+        """The address of new memory, which may be used on a stream at once.
+
+        Raises:
+            OutOfMemoryError: there is not so much.
+        """
+        return int(self._call("cuMemAllocAsync", size, stream))
+
+    def free(self, address: int, stream: int) -> None:
+        """Give memory back once a stream has done what is queued on it."""
+        self._call("cuMemFreeAsync", address, stream)
+
+    def allocate_host(self, size: int) -> int:
+        """The address of new page-locked memory of the host, which every device can read and write."""
+        return int(self._call("cuMemHostAlloc", size, self._api.CU_MEMHOSTALLOC_PORTABLE))
+
+    def free_host(self, address: int) -> None:
+        """Give page-locked memory back, at once."""
+        self._call("cuMemFreeHost", address)
+
+    def copy(self, target: int, source: int, size: int, stream: int) -> None:
+        """Queue a copy within a device, or between it and the host."""
+        self._call("cuMemcpyAsync", target, source, size, stream)
+
+    def copy_peer(self, target: int, target_device: int, source: int, source_device: int, size: int, stream: int) -> None:
+        """Queue a copy from one device to another on a stream of the current one."""
+        contexts = self._contexts
+        self._call("cuMemcpyPeerAsync", target, contexts[target_device], source, contexts[source_device], size, stream)
+
+    def device_of(self, address: int) -> int:
+        """The index of the device that an address belongs to."""
+        attribute = self._api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(self._call("cuPointerGetAttribute", attribute, address))
+
+    # -------------------------------------------------------------------------------------------- streams and events
+
+    def create_stream(self, priority: int = 0) -> int:
+        """A stream that does not wait for the default one."""
+        flag = self._api.CUstream_flags.CU_STREAM_NON_BLOCKING
+        return int(self._call("cuStreamCreateWithPriority", int(flag), priority))
+
+    def destroy_stream(self, stream: int) -> None:
+        """Give a stream back once it is done."""
+        self._call("cuStreamDestroy", stream)
+
+    def synchronize_stream(self, stream: int) -> None:
+        """Wait until a stream is done."""
+        self._call("cuStreamSynchronize", stream)
+
+    def is_stream_done(self, stream: int) -> bool:
+        """Whether everything queued on a stream is done."""
+        return self._is_ready("cuStreamQuery", stream)
+
+    def synchronize(self) -> None:
+        """Wait until everything queued on the current device is done."""
+        self._call("cuCtxSynchronize")
+
+    def create_event(self, *, timing: bool) -> int:
+        """A mark that can be put into streams."""
+        flags = self._api.CUevent_flags
+        return int(self._call("cuEventCreate", int(flags.CU_EVENT_DEFAULT if timing else flags.CU_EVENT_DISABLE_TIMING)))
+
+    def destroy_event(self, event: int) -> None:
+        """Give an event back."""
+        self._call("cuEventDestroy", event)
+
+    def record_event(self, event: int, stream: int) -> None:
+        """Put an event behind what is queued on a stream."""
+        self._call("cuEventRecord", event, stream)
+
+    def wait_event(self, stream: int, event: int) -> None:
+        """Let what comes next on a stream wait for where an event is now."""
+        self._call("cuStreamWaitEvent", stream, event, 0)
+
+    def synchronize_event(self, event: int) -> None:
+        """Wait until the stream has come to an event."""
+        self._call("cuEventSynchronize", event)
+
+    def is_event_done(self, event: int) -> bool:
+        """Whether the stream has come to an event."""
+        return self._is_ready("cuEventQuery", event)
+
+    def elapsed(self, start: int, end: int) -> float:
+        """Milliseconds between two events."""
+        return float(self._call("cuEventElapsedTime", start, end))
+
+    # ------------------------------------------------------------------------------------------------------- kernels
+
+    def load(self, code: bytes) -> int:
+        """A CUBIN in the memory of the current device."""
+        return int(self._call("cuModuleLoadData", code))
+
+    def function(self, module: int, entry: str, shared: int) -> int:
+        """A kernel of a module that is started with so many bytes of dynamic shared memory."""
+        found = self._call("cuModuleGetFunction", module, entry.encode())
+        if shared > _NEWEST_STATIC_SHARED_MEMORY:
+            attribute = self._api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._call("cuFuncSetAttribute", found, attribute, shared)
+        return int(found)
+
+    def launch(
+        self,
+        function: int,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared: int,
+        stream: int,
+        parameters: int,
+    ) -> None:
+        """Queue a kernel.
+
+        Args:
+            function: of ``function``.
+            grid, block: blocks, and threads of a block.
+            shared: bytes of dynamic shared memory.
+            stream: to queue it on.
+            parameters: the address of an array of the addresses of its parameters, which have been read on return.
+        """
+        result = self._api.cuLaunchKernel(function, *grid, *block, shared, stream, parameters, 0)[0]
+        if result:
+            self._fail("cuLaunchKernel", result)
+
+    # -------------------------------------------------------------------------------------------------------- graphs
+
+    def begin_capture(self, stream: int) -> None:
+        """Note what this thread queues on a stream instead of running it."""
+        mode = self._api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        self._call("cuStreamBeginCapture", stream, mode)
+
+    def end_capture(self, stream: int) -> int:
+        """What has been noted, as a graph that can be started; 0 where the capture has failed."""
+        result, graph = self._api.cuStreamEndCapture(stream)
+        if result or not int(graph):
+            return 0
+        made = self._call("cuGraphInstantiate", graph, 0)
+        self._call("cuGraphDestroy", graph)
+        return int(made)
+
+    def launch_graph(self, graph: int, stream: int) -> None:
+        """Queue everything in a graph."""
+        self._call("cuGraphLaunch", graph, stream)
+
+    def destroy_graph(self, graph: int) -> None:
+        """Give a graph back."""
+        self._call("cuGraphExecDestroy", graph)
+
+    # --------------------------------------------------------------------------------------------------------- calls
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """A function of the driver: its result, several as a tuple.
+
+        Raises:
+            DriverError, OutOfMemoryError: it failed.
+        """
+        result, *values = getattr(self._api, name)(*arguments)
+        if result:
+            self._fail(name, result)
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def _is_ready(self, name: str, handle: int) -> bool:
+        result = getattr(self._api, name)(handle)[0]
+        if result == self._api.CUresult.CUDA_ERROR_NOT_READY:
+            return False
+        if result:
+            self._fail(name, result)
+        return True
+
+    def _fail(self, name: str, result: Any) -> NoReturn:
+        text = self._text(result)
+        if result == self._api.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            raise OutOfMemoryError(f"{name}: {text}")
+        raise DriverError(
+            f"{name} failed: {text}. A kernel that was started before may be the cause: CUDA_LAUNCH_BLOCKING=1 makes "
+            "each call wait for its kernel."
+        )
+
+    def _text(self, result: Any) -> str:
+        texts = [self._api.cuGetErrorName(result)[1], self._api.cuGetErrorString(result)[1]]
+        name, what = ((each or b"unknown").decode() for each in texts)
+        return f"{what} ({name})"
+
+
+def _bindings() -> Any:
+    """The functions of the driver as cuda-python has them."""
+    if not _has_library():
+        raise DeviceError(
+            "device 'cuda': this machine has no NVIDIA driver (libcuda is not there). Install it, or use device='cpu'."
+        )
+    try:
+        return importlib.import_module("cuda.bindings.driver")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "device 'cuda' needs NVIDIA's cuda-python, which is not installed: pip install 'opdsl[cuda]'"
+        ) from error
+
+
+def _has_library() -> bool:
+    """Whether the driver's library can be loaded. Asked first: parts of cuda.core never return where it cannot."""
+    for name in _LIBRARIES:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return False
+
+
+_lock = threading.Lock()
+_driver: Driver | None = None
+_process = 0
+
+
+def driver() -> Driver:
+    """The driver, loaded by the first call.
+
+    Raises:
+        DeviceError: there is no driver or no GPU, or the process was forked from one that used them.
+        MissingDependencyError: cuda-python is not installed.
+    """
+    if _driver is None:
+        return _load()
+    if _process != os.getpid():
+        raise DeviceError(
+            "device 'cuda' cannot be used in a process that was forked after CUDA was started. Start such processes "
+            "with multiprocessing's 'spawn' method."
+        )
+    return _driver
+
+
+def _load() -> Driver:
+    global _driver, _process
+    with _lock:
+        if _driver is None:
+            _driver, _process = Driver(), os.getpid()
+        return _driver
+
+
+def installed() -> Driver | None:
+    """The driver if anything has used it yet."""
+    return _driver
+
+
+def use(other: Driver | None) -> None:
+    """Put another driver in the place of this one, for tests; None begins anew. What has been made is not moved."""
+    global _driver, _process
+    _driver, _process = other, os.getpid()

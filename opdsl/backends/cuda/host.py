@@ -1,0 +1,111 @@
+"""Page-locked memory of the host: what a device reads and writes while the program goes on.
+
+Blocks are kept when their last array dies, and handed out again once the streams that read or wrote them without being
+waited for have come so far.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy
+
+from opdsl.backends.cuda.allocator import rounded
+from opdsl.backends.cuda.driver import driver, installed
+from opdsl.backends.cuda.streams import Event, Stream, is_ending
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.views import required_storage
+
+__all__ = ["empty", "is_pinned", "note_use"]
+
+NDArray: TypeAlias = numpy.ndarray[Any, Any]
+
+
+class _Owner(ctypes.Array[ctypes.c_char]):
+    """Holds a block for the arrays that lie in it, and returns it when the last one is gone."""
+
+    _length_ = 0
+    _type_ = ctypes.c_char
+    _streams: set[Stream] | None = None
+    _return: Callable[[int, int, set[Stream]], None] | None = None
+
+    def __del__(self) -> None:
+        if self._return is not None and not is_ending():
+            self._return(ctypes.addressof(self), len(self), self._streams or set())
+
+
+@functools.cache
+def _owner_type(size: int) -> type[_Owner]:
+    return type("Owner", (_Owner,), {"_length_": size, "_type_": ctypes.c_char})
+
+
+class _Waiting(NamedTuple):
+    """A free block, and the events that have to be reached before it is used again."""
+
+    address: int
+    events: list[Event]
+
+
+_lock = threading.RLock()
+_free: dict[int, list[_Waiting]] = {}
+
+
+def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> NDArray:
+    """A new array in page-locked memory; strides in elements.
+
+    Raises:
+        DeviceError: there is no CUDA device.
+    """
+    size = required_storage(shape, strides) * dtype.itemsize
+    whole = rounded(size)
+    api = driver()
+    api.activate(0)
+    with _lock:
+        waiting = _free.get(whole, [])
+        done = next((each for each in waiting if all(event.query() for event in each.events)), None)
+        if done is not None:
+            waiting.remove(done)
+    address = api.allocate_host(whole) if done is None else done.address
+    owner = _owner_type(whole).from_address(address)
+    owner._return = _put_back
+    steps = tuple(stride * dtype.itemsize for stride in strides)
+    return numpy.ndarray(shape, dtype.numpy, owner, 0, steps)  # type: ignore[arg-type]
+
+
+def _put_back(address: int, size: int, streams: set[Stream]) -> None:
+    if installed() is not None:
+        with _lock:
+            _free.setdefault(size, []).append(_Waiting(address, [each.record_event() for each in streams]))
+
+
+def _owner_of(array: NDArray) -> _Owner | None:
+    base: object = array
+    while isinstance(base, numpy.ndarray):
+        base = getattr(base.base, "_owner", base.base)
+    if isinstance(base, memoryview):
+        base = base.obj
+    return base if isinstance(base, _Owner) else None
+
+
+def is_pinned(array: NDArray) -> bool:
+    """Whether an array lies in page-locked memory of ours."""
+    return _owner_of(array) is not None
+
+
+def note_use(array: NDArray, stream: Stream) -> None:
+    """Keep a page-locked array's memory until a stream has done what is queued on it now."""
+    owner = _owner_of(array)
+    if owner is not None:
+        if owner._streams is None:
+            owner._streams = set()
+        owner._streams.add(stream)
+
+
+def forget() -> None:
+    """Drop what waits: another driver takes over, in tests."""
+    with _lock:
+        _free.clear()

@@ -1,0 +1,393 @@
+"""Streams, events, and which device and stream are current.
+
+The current device is a part of the dispatcher's state, so that a plan made for ``device="cuda"`` holds for one device
+only; the current stream of each device is read whenever something is queued. Both belong to a thread or task.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Mapping
+from contextvars import ContextVar
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, ClassVar, Self
+from weakref import WeakValueDictionary
+
+from opdsl.backends.cuda.driver import driver, installed
+from opdsl.dispatch.state import Scope, State, change_for_good, current
+from opdsl.errors import DeviceError, InterchangeError, OptionError
+from opdsl.runtime.device import Device
+
+if TYPE_CHECKING:
+    from opdsl.backends.cuda.allocator import Block
+
+__all__ = [
+    "Event",
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "index_of",
+    "is_available",
+    "set_device",
+    "stream_of",
+    "synchronize",
+]
+
+_KIND = "cuda"
+
+
+# ------------------------------------------------------------------------------------------------------------- devices
+
+
+def device_count() -> int:
+    """How many CUDA devices there are; 0 where there is no driver."""
+    try:
+        return driver().device_count
+    except (DeviceError, ImportError):
+        return 0
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device that can be used."""
+    return device_count() > 0
+
+
+def current_device() -> int:
+    """The index of the device that ``device="cuda"`` means."""
+    for each in current.get().devices:
+        if each.type == _KIND:
+            return each.index or 0
+    return 0
+
+
+def index_of(place: Device | str | int | None) -> int:
+    """The index of a device; that of the current one for None, and for a device without an index.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    if place is None or isinstance(place, int):
+        index = current_device() if place is None else place
+    else:
+        found = Device(place)
+        if found.type != _KIND:
+            raise DeviceError(f"a CUDA device is needed (got {found}). Write 'cuda:0', or its index.")
+        index = current_device() if found.index is None else found.index
+    count = driver().device_count
+    if not 0 <= index < count:
+        have = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+        raise DeviceError(f"device 'cuda:{index}' is not there: this machine has {count} (have {have}).")
+    return index
+
+
+class device(Scope):
+    """Makes a device the current one while it is entered, or during each call of what it decorates.
+
+    Args:
+        place: its index, ``"cuda:1"`` or a ``Device``.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self, place: Device | str | int | None) -> None:
+        self.index = index_of(place)
+
+    def state_within(self, before: State) -> State:
+        """See ``Scope``."""
+        return before.change(devices=_with_device(before, self.index))
+
+
+def set_device(place: Device | str | int) -> None:
+    """Make a device the current one of this thread.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    index = index_of(place)
+    change_for_good(devices=_with_device(current.get(), index))
+
+
+def _with_device(state: State, index: int) -> tuple[Device, ...]:
+    others = tuple(each for each in state.devices if each.type != _KIND)
+    return (*others, Device(_KIND, index)) if index else others
+
+
+# ------------------------------------------------------------------------------------------------------------- streams
+
+
+class Stream:
+    """A queue of work on one device. ``with stream:`` makes it the current one, and its device too.
+
+    Args:
+        device: where; None for the current one.
+        priority: lower numbers run first.
+
+    index: of the device.
+    handle: the driver's number of it, 0 for the default stream.
+    free: blocks of memory by size that this stream may use at once, see ``allocator``.
+    held: while it is captured, the blocks that the capture uses; None otherwise.
+    """
+
+    __slots__ = ("__weakref__", "_is_own", "_keep", "_marker", "free", "handle", "held", "index")
+    __schema_type__: ClassVar[str] = "Stream"
+
+    def __init__(self, device: Device | str | int | None = None, priority: int = 0) -> None:
+        index = index_of(device)
+        driver().activate(index)
+        self._set(index, driver().create_stream(priority), is_own=True)
+
+    def _set(self, index: int, handle: int, *, is_own: bool, keep: object = None) -> None:
+        self.index = index
+        self.handle = handle
+        self.free: dict[int, list[int]] = {}
+        self.held: dict[int, Block] | None = None
+        self._is_own = is_own
+        self._keep = keep
+        self._marker = 0
+
+    @classmethod
+    def of(cls, source: object, device: Device | str | int | None = None) -> Stream:
+        """A stream that another library has made.
+
+        Args:
+            source: has ``__cuda_stream__`` (of cuda.core, torch and others), or is the driver's number of it.
+            device: where it is; None for the current one.
+
+        Raises:
+            InterchangeError: it is no stream.
+        """
+        protocol = getattr(source, "__cuda_stream__", None)
+        handle = protocol()[1] if callable(protocol) else getattr(source, "cuda_stream", source)
+        if isinstance(handle, bool) or not isinstance(handle, int):
+            raise InterchangeError(f"a stream has __cuda_stream__, or is a number (got {type(source).__name__})")
+        index = index_of(device)
+        if handle == 0:
+            return default_stream(index)
+        known = _foreign.get((index, handle))
+        if known is None:
+            known = _foreign[index, handle] = _made(index, handle, keep=source)
+        return known
+
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return Device(_KIND, self.index)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The driver's number of it, under PyTorch's name."""
+        return self.handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The protocol of cuda.core: its version, and the driver's number of the stream."""
+        return 0, self.handle
+
+    def synchronize(self) -> None:
+        """Wait until everything queued on it is done."""
+        api = driver()
+        api.activate(self.index)
+        api.synchronize_stream(self.handle)
+
+    def query(self) -> bool:
+        """Whether everything queued on it is done."""
+        api = driver()
+        api.activate(self.index)
+        return api.is_stream_done(self.handle)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Put an event behind what is queued on it, a new one by default."""
+        made = Event() if event is None else event
+        made.record(self)
+        return made
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is queued from here on wait for an event."""
+        event.wait(self)
+
+    def wait_stream(self, other: Stream) -> None:
+        """Let what is queued from here on wait for what is queued on another stream now."""
+        if other is self:
+            return
+        api = driver()
+        api.activate(other.index)
+        if not other._marker:
+            other._marker = api.create_event(timing=False)
+        api.record_event(other._marker, other.handle)
+        api.activate(self.index)
+        api.wait_event(self.handle, other._marker)
+
+    def __enter__(self) -> Self:
+        scope, before = device(self.index), _streams.get()
+        _entered.set((*_entered.get(), (scope, before)))
+        _streams.set({**before, self.index: self})
+        scope.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        *outer, (scope, before) = _entered.get()
+        _entered.set(tuple(outer))
+        _streams.set(before)
+        scope.__exit__(kind, error, traceback)
+
+    def __repr__(self) -> str:
+        return f"<opdsl.cuda.Stream device=cuda:{self.index} handle={self.handle:#x}>"
+
+    def __del__(self) -> None:
+        api = installed()
+        if api is None or is_ending() or not hasattr(self, "_marker"):
+            return
+        api.activate(self.index)
+        for waiting in self.free.values():
+            for address in waiting:
+                api.free(address, self.handle)
+        if self._marker:
+            api.destroy_event(self._marker)
+        if self._is_own:
+            api.destroy_stream(self.handle)
+
+
+def _made(index: int, handle: int, *, keep: object = None) -> Stream:
+    """A stream that is not ours to destroy."""
+    stream = object.__new__(Stream)
+    stream._set(index, handle, is_own=False, keep=keep)
+    return stream
+
+
+# The current streams by device; default streams have no entry.
+_NONE: Mapping[int, Stream] = MappingProxyType({})
+_streams: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", default=_NONE)
+# What was current before each of the streams that are entered. Kept here, because threads may enter the same one.
+_entered: ContextVar[tuple[tuple[device, Mapping[int, Stream]], ...]] = ContextVar("opdsl_cuda_entered", default=())
+
+_defaults: dict[int, Stream] = {}
+_foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
+
+_ended: list[bool] = []
+atexit.register(_ended.append, True)
+
+
+def is_ending() -> bool:
+    """Whether the interpreter ends: what is left then is left to the driver."""
+    return bool(_ended)
+
+
+def stream_of(index: int) -> Stream:
+    """The current stream of the device of an index, which is there."""
+    found = _streams.get().get(index)
+    return found if found is not None else default_stream(index)
+
+
+def current_stream(device: Device | str | int | None = None) -> Stream:
+    """The stream that work on a device is queued on, by this thread or task.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    return stream_of(index_of(device))
+
+
+def default_stream(device: Device | str | int | None = None) -> Stream:
+    """The stream of a device that is current until another one is: the legacy default stream, PyTorch's too.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    index = device if isinstance(device, int) else index_of(device)
+    found = _defaults.get(index)
+    if found is None:
+        found = _defaults.setdefault(index_of(index), _made(index, 0))
+    return found
+
+
+def forget() -> None:
+    """Drop the default streams: another driver takes over, in tests."""
+    _defaults.clear()
+
+
+def synchronize(device: Device | str | int | None = None) -> None:
+    """Wait until everything queued on a device, on any stream, is done.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+        DriverError: something that was queued has failed.
+    """
+    index = index_of(device)
+    api = driver()
+    api.activate(index)
+    api.synchronize()
+
+
+# -------------------------------------------------------------------------------------------------------------- events
+
+
+class Event:
+    """A mark in a stream, to wait for and to measure time between.
+
+    Args:
+        enable_timing: whether ``elapsed_time`` is wanted.
+    """
+
+    __slots__ = ("_index", "enable_timing", "handle")
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        self.enable_timing = enable_timing
+        self.handle = 0
+        self._index = 0
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Put it behind what is queued on a stream, the current one by default."""
+        place = stream_of(index_of(None)) if stream is None else stream
+        api = driver()
+        api.activate(place.index)
+        if self.handle and self._index != place.index:
+            self._destroy()
+        if not self.handle:
+            self.handle, self._index = api.create_event(timing=self.enable_timing), place.index
+        api.record_event(self.handle, place.handle)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what is queued from here on, on a stream, wait for it. An event that was never recorded holds up nothing."""
+        place = stream_of(index_of(None)) if stream is None else stream
+        if self.handle:
+            api = driver()
+            api.activate(place.index)
+            api.wait_event(place.handle, self.handle)
+
+    def synchronize(self) -> None:
+        """Wait until its stream has come to it."""
+        if self.handle:
+            api = driver()
+            api.activate(self._index)
+            api.synchronize_event(self.handle)
+
+    def query(self) -> bool:
+        """Whether its stream has come to it."""
+        return not self.handle or driver().is_event_done(self.handle)
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to a later one; both have been reached.
+
+        Raises:
+            OptionError: one of them was made without ``enable_timing=True``, or has not been recorded.
+        """
+        if not (self.enable_timing and end.enable_timing and self.handle and end.handle):
+            raise OptionError(
+                "elapsed_time: both events have to be made with Event(enable_timing=True), and recorded before"
+            )
+        return driver().elapsed(self.handle, end.handle)
+
+    def _destroy(self) -> None:
+        driver().destroy_event(self.handle)
+        self.handle = 0
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", 0) and installed() is not None and not is_ending():
+            self._destroy()
