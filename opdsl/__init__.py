@@ -99,6 +99,7 @@ from opdsl.schema.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from opdsl import cuda as cuda
     from opdsl import native as native
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import tensor as tensor
@@ -149,7 +150,7 @@ autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
 # The operators are a tensor's methods.
 before_first_tensor(_prepare_tensor)
 
-_SUBMODULES = frozenset(("autograd", "native", "testing"))
+_SUBMODULES = frozenset(("autograd", "cuda", "native", "testing"))
 
 # Names of modules that few programs need, by module.
 _LAZY = {

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
 from opdsl.kernels.described import Described
-from opdsl.kernels.planners import Planned, planner_of
+from opdsl.kernels.planners import Planned, geometry_made, planner_of
 from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema
 
@@ -115,11 +115,13 @@ class PlainKernel(Described):
         plan = self._own_plan(arguments)
         # Recorders are told of what the function calls, planned or not.
         planner = None if current.get().recording or self.bumps_version else planner_of(self.function)
-        made = None if planner is None or plan is None else self(*arguments)
-        if planner is not None and plan is not None and isinstance(made, Tensor):
-            names = [each.python_name for each in self.schema.arguments]
-            return planner(Planned(self.operator, tuple(names), self.dynamic, arguments, made.geometry, plan)) or plan
-        return plan
+        if planner is None or plan is None:
+            return plan
+        names = tuple(each.python_name for each in self.schema.arguments)
+        made = geometry_made(self, names, arguments)
+        if made is None:
+            return plan
+        return planner(Planned(self.operator, names, self.dynamic, arguments, made, plan)) or plan
 
     @property
     def fixes_geometries(self) -> bool:

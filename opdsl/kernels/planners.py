@@ -1,12 +1,12 @@
 """Plans of Python kernels that make one tensor in a way that is known: unset, filled with a number, copied.
 
 Such a kernel names its planner with ``planned``. Its plan needs the geometry of its result alone, which the kernel
-tells by making one.
+tells by making one on meta.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy
@@ -14,9 +14,10 @@ import numpy
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.numbers import Number, to_element
+from opdsl.kernels.outputs import tensor_over
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.primitives import copy_loop, fill_loop
-from opdsl.runtime.device import backends, cpu
+from opdsl.runtime.device import Device, backends, cpu, meta
 from opdsl.runtime.dtype import bool_, float32, float64, int64
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.tensor import Tensor
@@ -50,6 +51,36 @@ class Planned(NamedTuple):
 
 
 Planner = Callable[[Planned], Plan | None]
+
+
+# What arguments of these names are while a kernel is asked what it makes.
+_ON_META: dict[str, object] = {"device": meta, "pin_memory": None}
+
+
+def geometry_made(
+    kernel: Callable[..., object], names: Sequence[str], arguments: Sequence[object]
+) -> Geometry | None:
+    """The geometry of the tensor that a kernel makes, found on meta: a second one would take memory, and time.
+
+    Args:
+        kernel: takes the arguments by place.
+        names: of the arguments.
+        arguments: of a call that has been made.
+
+    Returns:
+        None where it makes something else.
+    """
+    named = dict(zip(names, arguments, strict=True))
+    first = next((each.device for each in arguments if isinstance(each, Tensor)), cpu)
+    made = kernel(*(_ON_META.get(name, _without_memory(value)) for name, value in named.items()))
+    device = named.get("device") or first
+    return made.geometry.replace(device=device) if isinstance(made, Tensor) and isinstance(device, Device) else None
+
+
+def _without_memory(value: object) -> object:
+    if not isinstance(value, Tensor):
+        return value
+    return tensor_over(None, value.geometry.replace(device=meta, is_view=False))
 
 
 def planned(planner: Planner) -> Callable[[F], F]:

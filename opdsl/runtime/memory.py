@@ -19,8 +19,8 @@ class Memory(Protocol):
     """Implemented by the module ``memory`` of a backend's package. Strides and offsets are in elements.
 
     ``empty``, ``view``, ``address``, ``copy``, ``to_host`` and ``from_host`` are enough for a backend; the others serve
-    plans, backends of several devices, streams, page-locked memory and DLPack. What an "array" is belongs to the backend: ``numpy.ndarray``
-    in the storage dtype for the CPU.
+    plans, backends of several devices, streams, page-locked memory and DLPack. What an "array" is belongs to the
+    backend: ``numpy.ndarray`` in the storage dtype for the CPU.
     """
 
     def empty(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Any:

@@ -334,7 +334,9 @@ class Tensor(Differentiable):
             InterchangeError: it is bfloat16, or requires gradients.
         """
         if not self.is_cuda:
-            raise AttributeError(f"a tensor on {self.geometry.device} has no __cuda_array_interface__. Move it: x.cuda().")
+            raise AttributeError(
+                f"a tensor on {self.geometry.device} has no __cuda_array_interface__. Move it: x.cuda()."
+            )
         values.refuse_gradient(self, "__cuda_array_interface__", InterchangeError)
         return backends.memory(self.geometry.device).array_interface(self.array)
 

@@ -25,6 +25,7 @@ LAYERS = (
     "autograd",
     "declare",
     "backends",
+    "cuda",
     "aten",
     "interop",
     "typing",

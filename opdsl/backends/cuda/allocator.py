@@ -118,7 +118,7 @@ def rounded(size: int) -> int:
     >>> rounded(1), rounded(513), rounded(1 << 20), rounded((1 << 20) + 1)
     (512, 1024, 1048576, 1179648)
     """
-    step = max(_SMALLEST_STEP, 1 << ((size - 1).bit_length() - 4)) if size > 1 else _SMALLEST_STEP
+    step = max(_SMALLEST_STEP, 1 << max(size.bit_length() - 4, 0))
     return -(-size // step) * step
 
 
@@ -216,9 +216,9 @@ class Cache:
         except OutOfMemoryError as error:
             free, total = api.memory_info()
             raise OutOfMemoryError(
-                f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of {_size(total)} "
-                f"are free, {_size(self._in_use)} are held by tensors of opdsl. Drop tensors, or compute in smaller "
-                "parts."
+                f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of "
+                f"{_size(total)} are free, {_size(self._in_use)} are held by tensors of opdsl. Drop tensors, or compute "
+                "in smaller parts."
             ) from error
 
 

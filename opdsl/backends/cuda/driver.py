@@ -56,8 +56,8 @@ class Driver:
         result = self._api.cuInit(0)[0]
         if result != self._api.CUresult.CUDA_SUCCESS:
             raise DeviceError(
-                f"device 'cuda': the driver found no GPU that can be used ({self._text(result)}). Look at nvidia-smi and "
-                "CUDA_VISIBLE_DEVICES, or use device='cpu'."
+                f"device 'cuda': the driver found no GPU that can be used ({self._text(result)}). Look at nvidia-smi "
+                "and CUDA_VISIBLE_DEVICES, or use device='cpu'."
             )
         self.device_count: int = self._call("cuDeviceGetCount")
         self._devices = [self._call("cuDeviceGet", index) for index in range(self.device_count)]
@@ -123,7 +123,9 @@ class Driver:
         """Queue a copy within a device, or between it and the host."""
         self._call("cuMemcpyAsync", target, source, size, stream)
 
-    def copy_peer(self, target: int, target_device: int, source: int, source_device: int, size: int, stream: int) -> None:
+    def copy_peer(
+        self, target: int, target_device: int, source: int, source_device: int, size: int, stream: int
+    ) -> None:
         """Queue a copy from one device to another on a stream of the current one."""
         contexts = self._contexts
         self._call("cuMemcpyPeerAsync", target, contexts[target_device], source, contexts[source_device], size, stream)
@@ -159,7 +161,9 @@ class Driver:
     def create_event(self, *, timing: bool) -> int:
         """A mark that can be put into streams."""
         flags = self._api.CUevent_flags
-        return int(self._call("cuEventCreate", int(flags.CU_EVENT_DEFAULT if timing else flags.CU_EVENT_DISABLE_TIMING)))
+        return int(
+            self._call("cuEventCreate", int(flags.CU_EVENT_DEFAULT if timing else flags.CU_EVENT_DISABLE_TIMING))
+        )
 
     def destroy_event(self, event: int) -> None:
         """Give an event back."""

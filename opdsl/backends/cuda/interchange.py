@@ -143,7 +143,9 @@ def export_dlpack(
     if stream != _NO_ORDER:
         consumer = Stream.of(0 if stream in (None, _LEGACY) else stream, array.index)
         used_by(array, consumer, writes=True)  # what the consumer does with it is not seen here
-    return capsule_of(Contents(array.address, (_CUDA, array.index), dtype, array.shape, array.strides), array, max_version)
+    return capsule_of(
+        Contents(array.address, (_CUDA, array.index), dtype, array.shape, array.strides), array, max_version
+    )
 
 
 def _elements(array: DeviceArray) -> tuple[int, ...]:
@@ -173,4 +175,3 @@ def _asked(producer: Any) -> object:
             return producer.__dlpack__(stream=stream)  # it is older than DLPack 1.0
     except (BufferError, RuntimeError, ValueError) as error:
         raise InterchangeError(f"{type(producer).__name__} does not share its memory: {error}") from error
-

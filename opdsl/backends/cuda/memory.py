@@ -59,9 +59,7 @@ def empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
     return arrays.maker(shape, strides, dtype)(index, stream_of(index))
 
 
-def maker(
-    shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device
-) -> Callable[[], DeviceArray]:
+def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device) -> Callable[[], DeviceArray]:
     """What ``empty`` does, as a function."""
     index = index_of(device)
     make = arrays.maker(shape, strides, dtype)

@@ -354,7 +354,7 @@ class Event:
         api.record_event(self.handle, place.handle)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is queued from here on, on a stream, wait for it. An event that was never recorded holds up nothing."""
+        """Let what is queued on a stream from here on wait for it; what was never recorded holds up nothing."""
         place = stream_of(index_of(None)) if stream is None else stream
         if self.handle:
             api = driver()

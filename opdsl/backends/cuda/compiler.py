@@ -1,0 +1,71 @@
+"""The compiler that ``opdsl.kernels`` finds here: programs, and the functions that launch them.
+
+A kind of kernel is a module that makes programs of calls, imported when it is first asked for. A kernel is compiled for
+a device, or loaded from the cache, when it is first launched there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opdsl.backends.cuda.launcher import Output, runner
+from opdsl.kernels.calls import IndirectCall, ReductionCall
+from opdsl.kernels.compiler import Compiled
+
+if TYPE_CHECKING:
+    from opdsl.backends.cuda.author import author
+
+    indirect: Callable[..., Compiled]
+    pointwise: Callable[..., Compiled]
+    reduction: Callable[..., Compiled]
+    row: Callable[..., Compiled]
+    scan: Callable[..., Compiled]
+
+__all__ = ["author", "indirect", "pointwise", "reduction", "row", "scan"]
+
+# Where the programs of each kind of kernel are made.
+_PROGRAMS = {
+    "indirect": "indirect",
+    "pointwise": "pointwise",
+    "reduction": "reduction",
+    "row": "row",
+    "scan": "scan",
+}
+
+
+def __getattr__(kind: str) -> Any:
+    if kind == "author":
+        found = importlib.import_module("opdsl.backends.cuda.author").author
+    elif kind in _PROGRAMS:
+        found = _compiling(kind)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
+    globals()[kind] = found
+    return found
+
+
+def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:
+    """What the protocol calls for a kind of kernel."""
+    program = getattr(importlib.import_module(f"opdsl.backends.cuda.{_PROGRAMS[kind]}"), kind)
+
+    def compile_call(what: Any, call: Any) -> Compiled:
+        specs = [call.output] if hasattr(call, "output") else call.outputs
+        made = getattr(call, "allocate", (None,) * len(specs))
+        outputs = [Output(spec.dtype, new) for spec, new in zip(specs, made, strict=True)]
+        return runner(f"{getattr(what, 'name', kind)}_cuda", program(what, call), _arrays(call), outputs)
+
+    return compile_call
+
+
+def _arrays(call: Any) -> list[bool]:
+    """For each input of a call whether it is an array, and no number."""
+    if isinstance(call, ReductionCall):
+        return [True, *(False for _ in call.numbers)]
+    inputs = [spec.strides is not None for spec in call.inputs]
+    if isinstance(call, IndirectCall):
+        # The arrays of positions, and two numbers for each.
+        count = len(call.positions)
+        return [*inputs, *(True,) * count, *(False,) * (2 * count)]
+    return inputs

@@ -1,0 +1,178 @@
+"""CUDA graphs: what a function queues is captured once, and started with a single call from then on.
+
+A captured function runs with a stream of its own. Memory that it takes comes from that stream's blocks and goes back to
+them, and nobody else has that stream: so the graph finds it as it was, each time that it is started. Memory from
+outside (weights, inputs) is held by the graph.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opdsl.backends.cuda.allocator import Block, order
+from opdsl.backends.cuda.driver import driver, installed
+from opdsl.backends.cuda.streams import Stream, is_ending, stream_of
+from opdsl.errors import ArgumentError, DriverError, RequiresGradError
+from opdsl.kernels.outputs import new_tensor
+from opdsl.kernels.primitives import copy_
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor, bump_version
+
+__all__ = ["Graph", "graph"]
+
+
+class Capture:
+    """One captured run of a function.
+
+    inputs: the tensors that it reads its arguments from.
+    result: what it has returned; each start of the graph writes into its tensors.
+    """
+
+    __slots__ = ("_blocks", "_handle", "_index", "_last", "_outputs", "_stream", "inputs", "result")
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+        index = next(each.geometry.device.index for each in arguments if isinstance(each, Tensor))
+        self._index: int = index
+        self._handle = 0
+        self._stream = Stream(index)
+        self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]
+        api = driver()
+        with self._stream:
+            for mine, theirs in zip(self.inputs, arguments, strict=True):
+                if isinstance(mine, Tensor):
+                    copy_(mine, theirs)
+            function(*self.inputs)  # compiles what it needs, and takes its memory for the first time
+            api.activate(index)
+            api.synchronize()
+            held = self._captured(function)
+        self._outputs = list(_tensors(self.result))
+        mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]
+        self._blocks = list({id(each): each for each in (*held.values(), *mine)}.values())
+        self._last = self._stream
+
+    def _captured(self, function: Callable[..., Any]) -> dict[int, Block]:
+        """Capture a run; returns the blocks from outside that it uses."""
+        api, stream = driver(), self._stream
+        held: dict[int, Block] = {}
+        stream.held = held
+        api.begin_capture(stream.handle)
+        failure: DriverError | None = None
+        try:
+            self.result = function(*self.inputs)
+        except DriverError as error:
+            failure = error
+        finally:
+            self._handle = api.end_capture(stream.handle)
+            stream.held = None
+        if failure is not None or not self._handle:
+            raise DriverError(
+                f"{_name(function)} cannot be captured as a graph: something in it waited for the device (item(), "
+                "cpu(), print), or used another stream. What is captured may only queue work."
+            ) from failure
+        return held
+
+    def start(self, arguments: Sequence[Any]) -> Any:
+        """Copy the arguments in, queue everything on the current stream, and return the result's tensors."""
+        for mine, theirs in zip(self.inputs, arguments, strict=True):
+            if isinstance(mine, Tensor) and mine is not theirs:
+                copy_(mine, theirs)
+        stream = stream_of(self._index)
+        stream.wait_stream(self._last)  # one run after another: they share memory
+        for block in self._blocks:
+            if block.stream is not stream:
+                order(block, stream, writes=True)  # which of them are written is not known here
+        api = driver()
+        api.activate(self._index)
+        api.launch_graph(self._handle, stream.handle)
+        self._last = stream
+        for each in self._outputs:
+            bump_version(each)
+        return self.result
+
+    def __del__(self) -> None:
+        api = installed()
+        if getattr(self, "_handle", 0) and api is not None and not is_ending():
+            self._stream.wait_stream(self._last)
+            api.destroy_graph(self._handle)
+
+
+class Graph:
+    """A function whose calls are graphs: captured at the first call with each form of arguments, started from then on.
+
+    Args:
+        function: queues work on the current device, and does not look at the values of tensors. What it does besides
+            is done when it is captured, and not again.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._captures: dict[tuple[object, ...], Capture] = {}
+        self._lock = threading.Lock()
+        self.__name__ = _name(function)
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The function's result, from a graph.
+
+        Args:
+            arguments: CUDA tensors, whose elements are copied into the graph's own; anything else that can be hashed
+                is a part of what is captured.
+
+        Returns:
+            What the function has returned when it was captured. Its tensors are the graph's: the next call with
+            arguments of the same form overwrites them, so ``clone`` what has to stay.
+
+        Raises:
+            ArgumentError: there is no CUDA tensor among the arguments.
+            RequiresGradError: one of them requires gradients.
+            DriverError: the function does what cannot be captured.
+        """
+        key = tuple(each.geometry if isinstance(each, Tensor) else (type(each), each) for each in arguments)
+        found = self._captures.get(key)
+        if found is None:
+            found = self._capture(key, arguments)
+        return found.start(arguments)
+
+    def _capture(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Capture:
+        forms = [each for each in key if isinstance(each, Geometry)]
+        if not any(each.device.type == "cuda" for each in forms):
+            raise ArgumentError(f"{self.__name__}: a graph needs a CUDA tensor among its arguments (got {arguments!r})")
+        if any(each.requires_grad for each in forms):
+            raise RequiresGradError(f"{self.__name__}: a graph records no gradients. Use tensor.detach() first.")
+        with self._lock:
+            found = self._captures.get(key)
+            if found is None:
+                found = self._captures[key] = Capture(self.function, arguments)
+            return found
+
+
+def graph(function: Callable[..., Any]) -> Graph:
+    """A function that runs as a CUDA graph: one call of the driver in place of one for each kernel.
+
+    Works as a decorator. See ``Graph`` for what the function may do, and ``Graph.__call__`` for its results.
+    """
+    return Graph(function)
+
+
+def _like(tensor: Tensor) -> Tensor:
+    """A tensor of the graph's own for an argument; one on the CPU is a constant of what is captured."""
+    return new_tensor(tensor.geometry.replace(is_view=False)) if tensor.is_cuda else tensor
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """All CUDA tensors in nested lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        if value.is_cuda:
+            yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _tensors(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,334 @@
+"""Runs programs: a Python function for each, as generated source, that makes outputs, packs parameters and launches.
+
+All parameters of a program lie in one frame of memory: the operands at its beginning, which each run packs with one
+call, and behind them the constants, which are there once and for all. The driver is handed arrays of addresses into the
+frame, so that no object is made for a parameter. A frame belongs to one run at a time, other threads take another one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import linecache
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from opdsl.backends.cuda.allocator import cache_of, order, rounded
+from opdsl.backends.cuda.arrays import maker
+from opdsl.backends.cuda.driver import Driver, driver
+from opdsl.backends.cuda.nvrtc import compile_cubin
+from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
+from opdsl.backends.cuda.storage import number_type
+from opdsl.backends.cuda.streams import current_device, stream_of
+from opdsl.kernels.calls import NewArray
+from opdsl.runtime.dtype import DType
+from opdsl.scalar.types import BOOL, ScalarType
+
+__all__ = ["Output", "module_of", "runner"]
+
+_ALIGNMENT = 16
+# Smaller buffers lie within ctypes' own objects, which are not aligned.
+_SMALLEST_FRAME = 64
+
+# The Python numbers that each type takes; as in PyTorch, a negative one may stand for its two's complement.
+_RANGES = {
+    ScalarType.UINT8: (-255, 255),
+    **{
+        kind: (-(1 << kind.bits - 1), (1 << kind.bits - 1) - 1)
+        for kind in (ScalarType.INT8, ScalarType.INT16, ScalarType.INT32, ScalarType.INT64)
+    },
+}
+
+# How a number is packed, by its type in C++.
+_FORMATS = {"double": "d", "long long": "q", "Complex<double>": "dd"}
+
+
+class Output(NamedTuple):
+    """An output of a program.
+
+    dtype: of its elements.
+    new: the array to make; None where it is given.
+    """
+
+    dtype: DType
+    new: NewArray | None
+
+
+def runner(name: str, program: Program, arrays: Sequence[bool], outputs: Sequence[Output]) -> Callable[..., Any]:
+    """A function that runs a program on the current stream of the device that its arrays are on.
+
+    Args:
+        name: for tracebacks.
+        program: what to run.
+        arrays: for each input whether it is an array, and no number.
+        outputs: its outputs, the last operands.
+
+    Returns:
+        A function of the inputs (arrays and Python numbers) and the given outputs. It returns the output that it makes,
+        or a tuple of several; it trusts what it is given.
+
+    Raises:
+        OverflowError: when it is called: a number does not fit its type.
+    """
+    numbers = _numbers(program)
+    # A number that no kernel takes is packed as whatever comes.
+    kinds = (None if is_array else numbers.get(k, ScalarType.BOOL) for k, is_array in enumerate(arrays))
+    shape = _Shape(
+        name,
+        tuple(kinds),
+        tuple(each.new is None for each in outputs),
+        bool(program.variants[-1].launches),
+        bool(program.scratch),
+    )
+    makers = [maker(each.new.shape, each.new.strides, each.dtype) for each in outputs if each.new is not None]
+    made: Callable[..., Any] = _factory(shape)(tuple(makers), _Start(program, shape), program.scratch)
+    return made
+
+
+def _numbers(program: Program) -> dict[int, ScalarType]:
+    """The operands that are numbers, and what they are computed in."""
+    launches = [launch for variant in program.variants for launch in variant.launches]
+    return {each.operand: each.kind for launch in launches for each in launch.arguments if isinstance(each, Number)}
+
+
+# -------------------------------------------------------------------------------------------------------------- frames
+
+
+class Frame:
+    """The parameters of one run.
+
+    buffer: all parameters.
+    pointers: for each launch the address of an array of the addresses of its parameters.
+    """
+
+    __slots__ = ("_arrays", "buffer", "pointers")
+
+    def __init__(self, size: int, constants: Sequence[tuple[int, bytes]], places: Sequence[Sequence[int]]) -> None:
+        self.buffer = ctypes.create_string_buffer(max(size, _SMALLEST_FRAME))
+        for offset, content in constants:
+            ctypes.memmove(ctypes.addressof(self.buffer) + offset, content, len(content))
+        begin = ctypes.addressof(self.buffer)
+        self._arrays = [(ctypes.c_void_p * max(1, len(each)))(*(begin + place for place in each)) for each in places]
+        self.pointers = [ctypes.addressof(each) for each in self._arrays]
+
+
+class _Ready(NamedTuple):
+    """A variant whose kernels are on a device.
+
+    alignment: of ``Variant``.
+    pack: packs operands and scratch addresses into the beginning of a frame.
+    frames: those that no run uses now; ``frame`` makes another one.
+    launches: function, grid, block and shared memory of each kernel.
+    scratch: where the scratch parameters lie in the scratch memory.
+    """
+
+    alignment: int
+    pack: Callable[..., None]
+    frames: list[Frame]
+    frame: Callable[[], Frame]
+    launches: tuple[tuple[int, tuple[int, int, int], tuple[int, int, int], int], ...]
+    scratch: tuple[int, ...]
+
+
+class _Start:
+    """Starts the kernels of a program; loads them onto a device when it is first met there."""
+
+    __slots__ = ("_lock", "_ready", "format", "program", "slots")
+
+    def __init__(self, program: Program, shape: _Shape) -> None:
+        self.program = program
+        formats = ["Q" if kind is None else _FORMATS[number_type(kind)] for _, kind in _operands(shape)]
+        self.format, self.slots = _slots(formats)
+        self._ready: dict[int, tuple[_Ready, ...]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, index: int, handle: int, joined: int, scratch: int, *values: Any) -> None:
+        """Queue the kernels.
+
+        Args:
+            index: of the device.
+            handle: of the stream.
+            joined: the addresses of all operands, combined by or.
+            scratch: the address of the scratch memory.
+            values: addresses and numbers as they are packed.
+        """
+        api = driver()
+        api.activate(index)
+        ready = self._ready.get(index)
+        if ready is None:
+            ready = self._load(api, index)
+        found = next(each for each in ready if joined % each.alignment == 0)
+        try:
+            frame = found.frames.pop()
+        except IndexError:
+            frame = found.frame()
+        found.pack(frame.buffer, 0, *values, *[scratch + each for each in found.scratch])
+        for (function, grid, block, shared), pointers in zip(found.launches, frame.pointers, strict=True):
+            api.launch(function, grid, block, shared, handle, pointers)
+        found.frames.append(frame)
+
+    def _load(self, api: Driver, index: int) -> tuple[_Ready, ...]:
+        with self._lock:
+            ready = self._ready.get(index)
+            if ready is None:
+                module = module_of(api, index, self.program.source)
+                ready = tuple(self._variant(api, module, each) for each in self.program.variants)
+                self._ready[index] = ready
+            return ready
+
+    def _variant(self, api: Driver, module: int, variant: Variant) -> _Ready:
+        """Where each parameter lies in a frame, and the kernels."""
+        arguments = [each for launch in variant.launches for each in launch.arguments]
+        scratch = tuple(dict.fromkeys(each.offset for each in arguments if isinstance(each, Scratch)))
+        packed = self.format + "Q" * len(scratch)
+        size = struct.calcsize(f"={packed}")
+        first = size - 8 * len(scratch)
+        constants: list[tuple[int, bytes]] = []
+        places = []
+        for launch in variant.launches:
+            here = []
+            for each in launch.arguments:
+                if isinstance(each, Address | Number):
+                    here.append(self.slots[each.operand])
+                elif isinstance(each, Scratch):
+                    here.append(first + 8 * scratch.index(each.offset))
+                else:
+                    size, offset = _appended(each, size)
+                    constants.append((offset, each.content))
+                    here.append(offset)
+            places.append(here)
+        launches = tuple(_started(api, module, each) for each in variant.launches)
+        pack: Callable[..., None] = struct.Struct(f"={packed}").pack_into
+        return _Ready(variant.alignment, pack, [], lambda: Frame(size, constants, places), launches, scratch)
+
+
+def _slots(formats: Sequence[str]) -> tuple[str, list[int]]:
+    """How operands are packed, and where each lies then: at a multiple of its size, which is eight bytes or sixteen.
+
+    >>> _slots(["Q", "dd", "q"])
+    ('Qxxxxxxxxddq', [0, 16, 32])
+    """
+    packed, slots = "", []
+    for each in formats:
+        size = 8 * len(each)
+        packed += "x" * (-struct.calcsize(f"={packed}") % size)
+        slots.append(struct.calcsize(f"={packed}"))
+        packed += each
+    return packed, slots
+
+
+def _appended(constant: Constant, size: int) -> tuple[int, int]:
+    """The size of a frame with one more constant, and where that lies."""
+    offset = -(-size // _ALIGNMENT) * _ALIGNMENT
+    return offset + len(constant.content), offset
+
+
+def _started(api: Driver, module: int, launch: Launch) -> tuple[int, tuple[int, int, int], tuple[int, int, int], int]:
+    return api.function(module, launch.entry, launch.shared), launch.grid, launch.block, launch.shared
+
+
+# ------------------------------------------------------------------------------------------------------------- modules
+
+
+_modules: dict[tuple[int, int, str, bool], int] = {}
+_modules_lock = threading.Lock()
+
+
+def module_of(api: Driver, index: int, source: Source) -> int:
+    """The module of a source on a device, compiled and loaded when it is first asked for."""
+    key = (id(api), index, source.fingerprint, source.contracts)
+    with _modules_lock:
+        found = _modules.get(key)
+        if found is None:
+            found = _modules[key] = api.load(compile_cubin(source, api.properties(index).architecture))
+        return found
+
+
+# -------------------------------------------------------------------------------------------------------------- source
+
+
+class _Shape(NamedTuple):
+    """What the source of a runner depends on.
+
+    name: for tracebacks.
+    inputs: for each input the type of a number, None for an array.
+    given: for each output whether it is given.
+    runs: whether there is anything to launch.
+    has_scratch: whether it needs scratch memory.
+    """
+
+    name: str
+    inputs: tuple[ScalarType | None, ...]
+    given: tuple[bool, ...]
+    runs: bool
+    has_scratch: bool
+
+
+@lru_cache(maxsize=1024)
+def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
+    """The compiled ``make`` function; equal shapes share it."""
+    text = _text(shape)
+    filename = f"<opdsl CUDA launch {shape.name} {abs(hash(shape)):x}>"
+    namespace: dict[str, Any] = {
+        "cache_of": cache_of,
+        "current_device": current_device,
+        "order": order,
+        "rounded": rounded,
+        "stream_of": stream_of,
+    }
+    exec(compile(text, filename, "exec"), namespace)
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    make: Callable[..., Callable[..., Any]] = namespace["make"]
+    return make
+
+
+def _text(shape: _Shape) -> str:
+    """The source of the factory of a runner; an operand is called ``operand`` and its place."""
+    count = len(shape.inputs)
+    arrays = [f"operand{k}" for k, kind in enumerate(shape.inputs) if kind is None]
+    outputs = [f"operand{count + k}" for k in range(len(shape.given))]
+    given = [name for name, is_given in zip(outputs, shape.given, strict=True) if is_given]
+    made = [name for name in outputs if name not in given]
+    handed = [*(f"operand{k}" for k in range(count)), *given]
+    where = next((f"{each}.index" for each in (*given, *arrays)), "current_device()")
+    lines = [f"index = {where}", "stream = stream_of(index)"]
+    lines += [line for k, kind in enumerate(shape.inputs) if kind for line in _checked(f"operand{k}", kind)]
+    lines += [f"{name} = makers[{k}](index, stream)" for k, name in enumerate(made)]
+    if shape.runs:
+        for name in (*arrays, *given):
+            lines += [
+                f"if {name}.block.stream is not stream:",
+                f"    order({name}.block, stream, {name in given})",
+            ]
+        if shape.has_scratch:
+            lines.append("memory = cache_of(index).take(rounded(scratch), stream)")
+        values = [f"{name}.address" if kind is None else _packed(name, kind) for name, kind in _operands(shape)]
+        joined = " | ".join(f"{name}.address" for name in (*arrays, *outputs)) or "0"
+        base = "memory.address" if shape.has_scratch else "0"
+        lines.append(f"start(index, stream.handle, {joined}, {base}, {', '.join(values)})")
+    if made:
+        lines.append(f"return {', '.join(made)}")
+    body = "\n".join(f"        {line}" for line in lines)
+    return f"def make(makers, start, scratch):\n    def run({', '.join(handed)}):\n{body}\n    return run\n"
+
+
+def _operands(shape: _Shape) -> list[tuple[str, ScalarType | None]]:
+    kinds = [*shape.inputs, *(None for _ in shape.given)]
+    return [(f"operand{k}", kind) for k, kind in enumerate(kinds)]
+
+
+def _packed(name: str, kind: ScalarType) -> str:
+    """The expressions that a number is packed as."""
+    if _FORMATS[number_type(kind)] == "dd":
+        return f"{name}.real, {name}.imag"
+    return f"1 if {name} else 0" if kind.category == BOOL else name
+
+
+def _checked(name: str, kind: ScalarType) -> list[str]:
+    """Holds an integer against what its type takes; a float that is too large is refused when it is packed."""
+    if kind not in _RANGES:
+        return []
+    low, high = _RANGES[kind]
+    return [f"if not {low} <= {name} <= {high}:", f"    raise OverflowError(f'{{{name}}} is no {kind}')"]

@@ -1,0 +1,135 @@
+"""CUDA devices, streams, events, memory and graphs: ``opdsl.cuda``, under the names of ``torch.cuda``.
+
+Importing it starts nothing: the driver is loaded by what needs it. Where there is none, ``is_available`` says so and
+everything else raises ``DeviceError``.
+May import: backends/cuda and what stands below it.
+"""
+
+from __future__ import annotations
+
+from opdsl.backends.cuda.allocator import cache_of
+from opdsl.backends.cuda.driver import Properties, driver
+from opdsl.backends.cuda.graphs import Graph, graph
+from opdsl.backends.cuda.streams import (
+    Event,
+    Stream,
+    current_device,
+    current_stream,
+    default_stream,
+    device,
+    device_count,
+    index_of,
+    is_available,
+    set_device,
+    synchronize,
+)
+from opdsl.runtime.device import Device
+from opdsl.runtime.interchange import from_cuda_array
+
+__all__ = [
+    "Event",
+    "Graph",
+    "Properties",
+    "Stream",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "empty_cache",
+    "from_cuda_array",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "graph",
+    "is_available",
+    "max_memory_allocated",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "set_device",
+    "stream",
+    "synchronize",
+]
+
+Place = Device | str | int | None
+
+
+def stream(stream: Stream) -> Stream:
+    """``with stream(s):`` makes a stream the current one, and its device too; the same as ``with s:``."""
+    return stream
+
+
+# ------------------------------------------------------------------------------------------------------------- devices
+
+
+def get_device_properties(device: Place = None) -> Properties:
+    """Name, compute capability, memory and multiprocessors of a device, the current one by default.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    return driver().properties(index_of(device))
+
+
+def get_device_name(device: Place = None) -> str:
+    """What the device is called, ``"NVIDIA H200"``."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Place = None) -> tuple[int, int]:
+    """Compute capability of a device, ``(9, 0)``."""
+    return get_device_properties(device).capability
+
+
+# -------------------------------------------------------------------------------------------------------------- memory
+
+
+def memory_stats(device: Place = None) -> dict[str, int]:
+    """What the memory of a device is used for by opdsl.
+
+    Returns:
+        ``in_use`` and ``cached``: bytes of blocks that tensors hold, and that wait for the next tensor; ``peak``: the
+        most that was in use; ``allocations``: blocks handed out; ``hits``: those of them that had been waiting.
+
+    Raises:
+        DeviceError: it is no CUDA device, or is not there.
+    """
+    return cache_of(index_of(device)).statistics()._asdict()
+
+
+def memory_allocated(device: Place = None) -> int:
+    """Bytes of memory that tensors hold on a device."""
+    return memory_stats(device)["in_use"]
+
+
+def max_memory_allocated(device: Place = None) -> int:
+    """The most bytes that tensors have held on a device, since ``reset_peak_memory_stats``."""
+    return memory_stats(device)["peak"]
+
+
+def memory_reserved(device: Place = None) -> int:
+    """Bytes of memory that opdsl has of the driver: what tensors hold, and what waits for the next one."""
+    found = memory_stats(device)
+    return found["in_use"] + found["cached"]
+
+
+def reset_peak_memory_stats(device: Place = None) -> None:
+    """Count ``max_memory_allocated`` from here on."""
+    cache_of(index_of(device)).reset_peak()
+
+
+def empty_cache() -> None:
+    """Give memory that waits for the next tensor back to the driver, on all devices."""
+    for index in range(device_count()):
+        cache_of(index).empty()
+
+
+def mem_get_info(device: Place = None) -> tuple[int, int]:
+    """Bytes that are free on a device, and all that it has."""
+    index = index_of(device)
+    api = driver()
+    api.activate(index)
+    return api.memory_info()

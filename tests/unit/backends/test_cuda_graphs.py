@@ -1,0 +1,118 @@
+"""CUDA graphs on a driver that records: what is captured is queued by one call, on the memory that the graph holds."""
+
+from __future__ import annotations
+
+import pytest
+
+import opdsl
+from opdsl import Tensor
+from opdsl.errors import ArgumentError, DriverError, RequiresGradError
+from tests.unit.backends.fake_driver import FakeDriver
+
+
+def formula(x: Tensor) -> Tensor:
+    y = x * 2
+    return (y + 1) * y - x
+
+
+def expected(numbers: list[float]) -> list[float]:
+    return [(2 * x + 1) * 2 * x - x for x in numbers]
+
+
+def test_a_graph_computes_what_the_function_does(cuda: FakeDriver) -> None:
+    run = opdsl.cuda.graph(formula)
+    for numbers in ([1.0, 2.0], [3.0, 4.0], [5.0, -6.0]):
+        assert run(opdsl.tensor(numbers, device="cuda")).tolist() == expected(numbers)
+
+
+def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: FakeDriver) -> None:
+    run, x = opdsl.cuda.graph(formula), opdsl.ones(4).cuda()
+    run(x)
+    run(x)
+    cuda.calls.clear()
+    run(x)
+    assert [each.name for each in cuda.calls] == ["launch", "launch_graph"]
+
+
+def test_other_geometries_are_captured_apart(cuda: FakeDriver) -> None:
+    run = opdsl.cuda.graph(formula)
+    for shape in ((2,), (3,), (2,)):
+        run(opdsl.ones(shape).cuda())
+    assert len(cuda.named("begin_capture")) == 2
+
+
+def test_tensors_from_outside_are_read_anew(cuda: FakeDriver) -> None:
+    weight = opdsl.ones(3).cuda() * 2
+    run = opdsl.cuda.graph(lambda x: x * weight)
+    x = opdsl.ones(3).cuda()
+    run(x)
+    weight.fill_(7)
+    assert run(x).tolist() == [7, 7, 7]
+
+
+def test_the_graph_keeps_the_memory_that_it_uses(cuda: FakeDriver) -> None:
+    def scaled() -> opdsl.cuda.Graph:
+        weight = opdsl.ones(3).cuda() * 2
+        return opdsl.cuda.graph(lambda x, weight=weight: x * weight)
+
+    run = scaled()
+    x = opdsl.ones(3).cuda()
+    run(x)
+    run.function = formula  # the only other reference to the weight
+    opdsl.empty(3, device="cuda").fill_(-1)
+    assert run(x).tolist() == [2, 2, 2]
+
+
+def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: FakeDriver) -> None:
+    run, x = opdsl.cuda.graph(formula), opdsl.tensor([3.0], device="cuda")
+    result = run(x)
+    others = [opdsl.zeros(1, device="cuda") for _ in range(20)]
+    assert result.tolist() == expected([3.0])
+    assert run(x).tolist() == expected([3.0]) and all(each.item() == 0 for each in others)
+
+
+def test_memory_comes_back_with_the_graph(cuda: FakeDriver) -> None:
+    x = opdsl.ones(100).cuda()
+    opdsl.cuda.empty_cache()
+    before = cuda.in_use
+    run = opdsl.cuda.graph(formula)
+    run(x)
+    del run
+    opdsl.cuda.empty_cache()
+    assert cuda.in_use == before
+
+
+def test_runs_on_two_streams_come_one_after_the_other(cuda: FakeDriver) -> None:
+    run, x, y = opdsl.cuda.graph(formula), opdsl.ones(2).cuda(), opdsl.zeros(2, device="cuda")
+    first = run(x).clone()
+    with opdsl.cuda.Stream():
+        second = run(y).clone()
+    assert (first.tolist(), second.tolist()) == (expected([1, 1]), expected([0, 0]))
+
+
+def test_nested_results_are_returned_as_they_are(cuda: FakeDriver) -> None:
+    run = opdsl.cuda.graph(lambda x: {"sum": x + 1, "parts": [x * 2, "text"]})
+    run(opdsl.ones(2).cuda())
+    result = run(opdsl.zeros(2, device="cuda"))
+    assert result["sum"].tolist() == [1, 1] and result["parts"][1] == "text"
+
+
+def test_numbers_are_a_part_of_what_is_captured(cuda: FakeDriver) -> None:
+    run, x = opdsl.cuda.graph(lambda x, factor: x * factor), opdsl.ones(2).cuda()
+    assert [run(x, 2).tolist(), run(x, 3).tolist(), run(x, 2).tolist()] == [[2, 2], [3, 3], [2, 2]]
+
+
+def test_looking_at_values_cannot_be_captured(cuda: FakeDriver) -> None:
+    run = opdsl.cuda.graph(lambda x: x * x[0].item())
+    with pytest.raises(DriverError, match="waited for the device"):
+        run(opdsl.ones(2).cuda())
+
+
+def test_gradients_are_not_captured(cuda: FakeDriver) -> None:
+    with pytest.raises(RequiresGradError, match="detach"):
+        opdsl.cuda.graph(formula)(opdsl.ones(2).cuda().requires_grad_())
+
+
+def test_without_a_cuda_tensor_there_is_nothing_to_capture(cuda: FakeDriver) -> None:
+    with pytest.raises(ArgumentError, match="needs a CUDA tensor"):
+        opdsl.cuda.graph(formula)(opdsl.ones(2))
