@@ -57,9 +57,7 @@ Planner = Callable[[Planned], Plan | None]
 _ON_META: dict[str, object] = {"device": meta, "pin_memory": None}
 
 
-def geometry_made(
-    kernel: Callable[..., object], names: Sequence[str], arguments: Sequence[object]
-) -> Geometry | None:
+def geometry_made(kernel: Callable[..., object], names: Sequence[str], arguments: Sequence[object]) -> Geometry | None:
     """The geometry of the tensor that a kernel makes, found on meta: a second one would take memory, and time.
 
     Args:

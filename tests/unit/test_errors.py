@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import numpy
 import pytest
 import torch
+from cuda.bindings import driver
 from torch.library import infer_schema
 
 import opdsl
 from opdsl import errors, native
+from opdsl.backends.cuda.driver import Driver
 from opdsl.errors import OpdslError
 
 PACKAGE = Path(errors.__file__).parent
@@ -221,6 +223,36 @@ def backward_without_derivative() -> None:
         twice(opdsl.ones(2, requires_grad=True)).sum().backward()
 
 
+class RefusingApi:
+    """What cuda-python calls the driver by, on a machine whose driver refuses everything with one error."""
+
+    def __init__(self, error: Any) -> None:
+        self.error = error
+        self.CUresult = driver.CUresult
+
+    def cuCtxSynchronize(self) -> tuple[Any]:
+        return (self.error,)
+
+    def cuGetErrorName(self, error: Any) -> tuple[int, bytes]:
+        return 0, error.name.encode()
+
+    cuGetErrorString = cuGetErrorName
+
+
+def ask_a_driver_that(error: Any) -> None:
+    made = object.__new__(Driver)
+    made._api = RefusingApi(error)
+    made.synchronize()
+
+
+def take_too_much() -> None:
+    ask_a_driver_that(driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY)
+
+
+def meet_a_failed_driver() -> None:
+    ask_a_driver_that(driver.CUresult.CUDA_ERROR_ILLEGAL_ADDRESS)
+
+
 MISTAKES = {
     "schema": Mistake(
         errors.SchemaError, lambda: opdsl.parse_schema("f(Tensor"), lambda: torch._C.parse_schema("f(Tensor")
@@ -313,6 +345,9 @@ MISTAKES = {
     "does not compile": Mistake(errors.KernelCompileError, call_what_does_not_compile, RuntimeError),
     # PyTorch's compiled kernels check no indices; Python's own sequences do.
     "outside of an array": Mistake(errors.BoundsError, call_what_leaves_its_array, lambda: [0][1]),
+    # There is a GPU in few of the places where this runs: the driver is one that refuses.
+    "out of memory": Mistake(errors.OutOfMemoryError, take_too_much, MemoryError),
+    "driver": Mistake(errors.DriverError, meet_a_failed_driver, RuntimeError),
     "wrong result": Mistake(errors.KernelError, call_a_wrong_kernel, RuntimeError),
     "array of texts": Mistake(
         errors.InterchangeError,

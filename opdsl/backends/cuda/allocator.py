@@ -91,7 +91,7 @@ def order(block: Block, stream: Stream, writes: bool) -> None:
         stream: where that is queued.
         writes: whether it is written.
     """
-    if block is NOTHING:
+    if not block.size:
         return
     if stream.held is not None:
         # A graph runs later, and again: it keeps what it uses, and waits for it each time that it is started.
@@ -217,8 +217,8 @@ class Cache:
             free, total = api.memory_info()
             raise OutOfMemoryError(
                 f"CUDA out of memory on cuda:{self.index}: {_size(size)} were asked for, {_size(free)} of "
-                f"{_size(total)} are free, {_size(self._in_use)} are held by tensors of opdsl. Drop tensors, or compute "
-                "in smaller parts."
+                f"{_size(total)} are free, {_size(self._in_use)} are held by tensors of opdsl. Drop tensors, or "
+                "compute in smaller parts."
             ) from error
 
 

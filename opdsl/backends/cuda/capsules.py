@@ -101,17 +101,19 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _api))
 
 
-@_DELETER
 def _delete(structure: int) -> None:
+    """Whoever has taken what is in a capsule has done with it."""
     _held.pop(structure, None)
 
 
-@_DELETER
 def _destroy(capsule: int) -> None:
     """A capsule dies: what nobody has taken out of it goes with it."""
     name = _name(capsule)
     if name in _STRUCTURES:
         _held.pop(_pointer(capsule, name), None)
+
+
+_deleter, _destructor = _DELETER(_delete), _DELETER(_destroy)
 
 
 def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] | None) -> object:
@@ -136,12 +138,12 @@ def capsule_of(contents: Contents, owner: object, max_version: tuple[int, int] |
     tensor.lanes = 1
     tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
     tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-    made.deleter = ctypes.cast(_delete, ctypes.c_void_p).value
+    made.deleter = ctypes.cast(_deleter, ctypes.c_void_p).value
     if name == _VERSIONED:
         made.major, made.minor = 1, 0
     address = ctypes.addressof(made)
     _held[address] = (made, shape, strides, owner)
-    return _new(address, name, _destroy)
+    return _new(address, name, _destructor)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -15,15 +15,13 @@ from opdsl.kernels.calls import IndirectCall, ReductionCall
 from opdsl.kernels.compiler import Compiled
 
 if TYPE_CHECKING:
-    from opdsl.backends.cuda.author import author
-
     indirect: Callable[..., Compiled]
     pointwise: Callable[..., Compiled]
     reduction: Callable[..., Compiled]
     row: Callable[..., Compiled]
     scan: Callable[..., Compiled]
 
-__all__ = ["author", "indirect", "pointwise", "reduction", "row", "scan"]
+__all__ = ["indirect", "pointwise", "reduction", "row", "scan"]
 
 # Where the programs of each kind of kernel are made.
 _PROGRAMS = {
@@ -36,13 +34,9 @@ _PROGRAMS = {
 
 
 def __getattr__(kind: str) -> Any:
-    if kind == "author":
-        found = importlib.import_module("opdsl.backends.cuda.author").author
-    elif kind in _PROGRAMS:
-        found = _compiling(kind)
-    else:
+    if kind not in _PROGRAMS:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    globals()[kind] = found
+    found = globals()[kind] = _compiling(kind)
     return found
 
 

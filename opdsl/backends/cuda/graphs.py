@@ -33,8 +33,7 @@ class Capture:
     __slots__ = ("_blocks", "_handle", "_index", "_last", "_outputs", "_stream", "inputs", "result")
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
-        index = next(each.geometry.device.index for each in arguments if isinstance(each, Tensor))
-        self._index: int = index
+        index = self._index = next(each.array.index for each in arguments if isinstance(each, Tensor) and each.is_cuda)
         self._handle = 0
         self._stream = Stream(index)
         self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from opdsl.backends.cuda import copies
 from opdsl.backends.cuda.allocator import NOTHING, Block
-from opdsl.backends.cuda.arrays import DeviceArray, over, stream_for, used_by
+from opdsl.backends.cuda.arrays import DeviceArray, maker, over, stream_for, used_by
 from opdsl.backends.cuda.capsules import Contents, capsule_of, contents_of
 from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.streams import Stream, stream_of
@@ -120,15 +121,13 @@ def export_dlpack(
     Raises:
         InterchangeError: the consumer wants it on another device without a copy, or names no stream.
     """
-    from opdsl.backends.cuda import memory
-
     if dl_device is not None and tuple(dl_device) != (_CUDA, array.index):
         if tuple(dl_device) != (_CPU, 0) or copy is False:
             raise InterchangeError(
                 f"a tensor on cuda:{array.index} is device {(_CUDA, array.index)} to DLPack, and goes to the CPU by a "
                 f"copy only (got dl_device={dl_device}, copy={copy})"
             )
-        there = memory.to_host(array)
+        there = copies.to_host(array)
         place = there.__array_interface__["data"][0]
         return capsule_of(Contents(place, (_CPU, 0), dtype, array.shape, array.strides), there, max_version)
     if stream == 0 or (stream is not None and stream < _NO_ORDER):
@@ -137,8 +136,8 @@ def export_dlpack(
             "asks for no order."
         )
     if copy:
-        made = memory.empty(array.shape, _elements(array), dtype, stream_for(array).device)
-        memory.copy(array, made)
+        made = maker(array.shape, _elements(array), dtype)(array.index, stream_for(array))
+        copies.copy(array, made)
         array = made
     if stream != _NO_ORDER:
         consumer = Stream.of(0 if stream in (None, _LEGACY) else stream, array.index)

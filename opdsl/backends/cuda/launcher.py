@@ -159,7 +159,9 @@ class _Start:
         ready = self._ready.get(index)
         if ready is None:
             ready = self._load(api, index)
-        found = next(each for each in ready if joined % each.alignment == 0)
+        for found in ready:
+            if joined % found.alignment == 0:
+                break
         try:
             frame = found.frames.pop()
         except IndexError:

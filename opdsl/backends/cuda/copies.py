@@ -1,0 +1,82 @@
+"""Copies between arrays of devices, and of the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from opdsl.backends.cuda import host
+from opdsl.backends.cuda.arrays import DeviceArray, extent, stream_for, used_by
+from opdsl.backends.cuda.driver import driver
+from opdsl.runtime.device import Device
+
+__all__ = ["copy", "to_host", "transfer"]
+
+NDArray = numpy.ndarray[Any, Any]
+
+
+def copy(source: DeviceArray, target: DeviceArray) -> None:
+    """Copies into an array of the same shape and dtype, of any strides."""
+    if source.index == target.index and source.strides != target.strides:
+        from opdsl.kernels.outputs import tensor_over
+        from opdsl.kernels.primitives import copy_elements
+        from opdsl.runtime.geometry import geometry
+
+        def tensor(array: DeviceArray) -> Any:
+            steps = tuple(step // array.dtype.itemsize for step in array.strides)
+            return tensor_over(array, geometry(array.dtype, Device("cuda", array.index), array.shape, steps))
+
+        copy_elements(tensor(target), tensor(source))
+        return
+    transfer(source, target, non_blocking=True)
+
+
+def to_host(array: DeviceArray) -> NDArray:
+    """The elements in the host's memory, with the same strides; it is there when this returns."""
+    steps = array.strides
+    size = extent(array)
+    made: NDArray = numpy.ndarray(array.shape, array.dtype.numpy, numpy.empty(size, numpy.uint8), 0, steps)
+    transfer(array, made, non_blocking=False)
+    return made
+
+
+def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, non_blocking: bool) -> None:
+    """Copies the memory from the first to the last element, between devices or a device and the host.
+
+    Args:
+        source, target: of the same shape, dtype and strides; one of them at least is on a device.
+        non_blocking: whether it may go on after this returns, on the current stream of the device. It does where the
+            host's memory is page-locked.
+    """
+    size = extent(source)
+    if size == 0:
+        return
+    api = driver()
+    if isinstance(source, DeviceArray) and isinstance(target, DeviceArray):
+        _between_devices(source, target, size)
+        return
+    leaves = isinstance(source, DeviceArray)
+    on_device, on_host = (source, target) if leaves else (target, source)
+    assert isinstance(on_device, DeviceArray) and isinstance(on_host, numpy.ndarray), "one of them is on a device"
+    stream = stream_for(on_device)
+    place, first = used_by(on_device, stream, writes=not leaves), on_host.__array_interface__["data"][0]
+    api.copy(first if leaves else place, place if leaves else first, size, stream.handle)
+    if non_blocking and host.is_pinned(on_host):
+        host.note_use(on_host, stream)
+    else:
+        stream.synchronize()
+
+
+def _between_devices(source: DeviceArray, target: DeviceArray, size: int) -> None:
+    """Queued on the current stream of the source's device; that of the target's waits for it when it is used."""
+    stream = stream_for(source)
+    api = driver()
+    if source.index == target.index:
+        used_by(target, stream, writes=True)
+        api.copy(target.address, used_by(source, stream, writes=False), size, stream.handle)
+        return
+    api.activate(target.index)
+    used_by(target, stream, writes=True)
+    first = used_by(source, stream, writes=False)
+    api.copy_peer(target.address, target.index, first, source.index, size, stream.handle)
