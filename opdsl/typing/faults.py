@@ -104,16 +104,18 @@ _EXPECTED: dict[str, Callable[[Place, Declared], Sequence[str]]] = {
 def _pointwise(place: Place, declared: Declared) -> Fault | None:
     """The arguments whose values choose the function may be among its parameters."""
     names = [each for each in place.parameters if each not in place.condition]
-    fault = scalar_fault(declared.schema, names, place.condition)
-    count = len(declared.schema.returns)
-    wrong = next((each for each in place.returned if each != count or count == 1), None)
-    if fault is None and wrong is not None:
-        return Fault(f"it returns {wrong} values for {count} results", "Return one for each")
-    return fault
+    return scalar_fault(declared.schema, names, place.condition) or _results_fault(place, declared)
 
 
 def _row(place: Place, declared: Declared) -> Fault | None:
-    return row_fault(declared.schema, place.parameters)
+    return row_fault(declared.schema, place.parameters) or _results_fault(place, declared)
+
+
+def _results_fault(place: Place, declared: Declared) -> Fault | None:
+    """Whether a scalar function returns another number of values than there are results."""
+    count = len(declared.schema.returns)
+    wrong = next((each for each in place.returned if each != count or count == 1), None)
+    return None if wrong is None else Fault(f"it returns {wrong} values for {count} results", "Return one for each")
 
 
 def _derivative(place: Place, declared: Declared) -> Fault | None:

@@ -1,0 +1,229 @@
+"""Mutants: the implementations of a module of declarations, each changed in one way that no longer fits its operator.
+
+A mutant is the decorated function once more, beneath the module's own text, under another name; so mypy reads all
+mutants of a module in one go.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+IMPLEMENTING = ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
+
+# What hands arguments over by their names and their places alike.
+_HANDED_OVER = ("kernel", "view_kernel", "meta", "out_kernel")
+
+
+class Mutant(NamedTuple):
+    """One changed implementation.
+
+    what: the change.
+    operator: the text of what stands before the decorator's name.
+    decorator: ``kernel``, ``meta``, ...
+    original: the name of the implementation.
+    node: the changed function, decorators included.
+    """
+
+    what: str
+    operator: str
+    decorator: str
+    original: str
+    node: ast.FunctionDef
+
+    def source(self, name: str) -> str:
+        """Its text, under a name."""
+        self.node.name = name
+        return ast.unparse(self.node)
+
+
+class Implementation(NamedTuple):
+    """A function beneath ``@f.kernel(...)`` and the like.
+
+    function: itself.
+    decorator: what attaches it.
+    operator: the text of ``f``.
+    """
+
+    function: ast.FunctionDef
+    decorator: ast.expr
+    operator: str
+
+    @property
+    def kind(self) -> str:
+        """``kernel``, ``meta``, ..."""
+        callee = _callee(self.decorator)
+        assert isinstance(callee, ast.Attribute)
+        return callee.attr
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that the decorator is given."""
+        given = self.decorator.args if isinstance(self.decorator, ast.Call) else []
+        return tuple(str(each.value) for each in given if isinstance(each, ast.Constant))
+
+    @property
+    def names(self) -> list[str]:
+        """Of the parameters."""
+        return [each.arg for each in self.function.args.args]
+
+    @property
+    def has_key_set(self) -> bool:
+        """Whether the key set of the call comes first."""
+        annotation = self.function.args.args[0].annotation if self.names else None
+        return isinstance(annotation, ast.Name) and annotation.id in ("KeySet", "DispatchKeySet")
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether numba reads it."""
+        options = self.decorator.keywords if isinstance(self.decorator, ast.Call) else []
+        given = {each.arg: ast.unparse(each.value) for each in options}
+        return self.kind == "out_kernel" and given.get("compiled", str(self.texts == ("CPU",))) == "True"
+
+
+def implementations(text: str) -> Iterator[Implementation]:
+    """The implementations of a module: decorated functions, and those handed over as ``f.kernel("CPU")(function)``."""
+    tree = ast.parse(text)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield from (Implementation(node, each, _operator(each)) for each in node.decorator_list if _attaches(each))
+        call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        if call is not None and _attaches(call.func) and isinstance(call.args[0], ast.Name):
+            function = copy.deepcopy(functions.get(call.args[0].id))
+            if function is not None:
+                function.decorator_list = [call.func]
+                yield Implementation(function, call.func, _operator(call.func))
+
+
+def _callee(decorator: ast.expr) -> ast.expr:
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _attaches(decorator: ast.expr) -> bool:
+    callee = _callee(decorator)
+    return isinstance(callee, ast.Attribute) and callee.attr in IMPLEMENTING
+
+
+def _operator(decorator: ast.expr) -> str:
+    callee = _callee(decorator)
+    assert isinstance(callee, ast.Attribute)
+    return ast.unparse(callee.value)
+
+
+def mutants_of(implementation: Implementation) -> Iterator[Mutant]:
+    """Every change of an implementation that makes it unfit."""
+    for what, change in CHANGES.items():
+        changed = copy.deepcopy(implementation)
+        if change(changed):
+            yield Mutant(what, changed.operator, changed.kind, changed.function.name, changed.function)
+
+
+# ------------------------------------------------------------------------------------------------------------- changes
+
+
+def _first(each: Implementation) -> int:
+    """The place of the first parameter that is an argument of the operator."""
+    return int(each.kind == "meta" or each.has_key_set)
+
+
+def _rename(each: Implementation) -> bool:
+    """Where names count: scalar functions of places have their own."""
+    if each.kind in ("pointwise", "reduction", "scan"):
+        return False
+    parameters = each.function.args.args
+    if each.kind == "derivative":
+        chosen = next(place for place, name in enumerate(each.names) if name in ("grad", "grads"))
+    else:
+        chosen = _first(each)
+    if chosen >= len(parameters):
+        return False
+    name = parameters[chosen].arg
+    parameters[chosen].arg = f"{name}_renamed"
+    for node in ast.walk(each.function):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = f"{name}_renamed"
+    return True
+
+
+def _reorder(each: Implementation) -> bool:
+    """Where places count; derivatives and row functions take names, and ``combine`` is symmetric."""
+    parameters = each.function.args.args
+    if each.kind not in (*_HANDED_OVER, "pointwise") or len(parameters) < _first(each) + 2:
+        return False
+    if each.kind == "pointwise" and "self" not in each.names:
+        return False  # its names are not those of the arguments
+    chosen = each.names.index("self") if each.kind == "pointwise" else _first(each)
+    other = chosen + 1 if chosen + 1 < len(parameters) else chosen - 1
+    parameters[chosen], parameters[other] = parameters[other], parameters[chosen]
+    return True
+
+
+def _drop(each: Implementation) -> bool:
+    """A parameter that has to be there: in derivatives and row functions others may be left out."""
+    parameters = each.function.args.args
+    if each.kind == "derivative":
+        place = next(place for place, name in enumerate(each.names) if name in ("grad", "grads"))
+    elif each.kind == "row" or len(parameters) <= _first(each):
+        return False
+    else:
+        place = len(parameters) - 1
+    if each.kind == "out_kernel":
+        place = _first(each)  # the output has a change of its own
+    del parameters[place]
+    return not each.function.args.defaults
+
+
+def _retype(each: Implementation) -> bool:
+    """A type that no argument, number or context is."""
+    parameters = each.function.args.args
+    if len(parameters) <= _first(each):
+        return False
+    parameters[_first(each)].annotation = ast.Name("frozenset")
+    return True
+
+
+def _drop_out(each: Implementation) -> bool:
+    if each.kind != "out_kernel":
+        return False
+    del each.function.args.args[-1]
+    return True
+
+
+def _wrong_backend(each: Implementation) -> bool:
+    """The tensors of another backend, or arrays where there are tensors and the other way round."""
+    if each.kind not in ("kernel", "out_kernel") or "self" not in each.names:
+        return False
+    own = "CPU" if set(each.texts) == {"CPU"} else "CUDA" if set(each.texts) == {"CUDA"} else ""
+    wrong = "CPUTensor" if own != "CPU" or each.is_compiled else "CUDATensor"
+    each.function.args.args[each.names.index("self")].annotation = ast.Name(wrong)
+    return True
+
+
+def _results(each: Implementation) -> bool:
+    """Another number of gradients, or of results of a scalar function: one more in every ``return``."""
+    if each.kind not in ("derivative", "pointwise", "row"):
+        return False
+    returns = [node for node in ast.walk(each.function) if isinstance(node, ast.Return) and node.value is not None]
+    for node in returns:
+        assert node.value is not None
+        several = isinstance(node.value, ast.Tuple)
+        items = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        if each.kind == "derivative" and len(each.texts) > 1 and not several:
+            return False  # a call that gives all of them
+        node.value = ast.Tuple([*items, copy.deepcopy(items[-1])], ast.Load())
+    return bool(returns)
+
+
+CHANGES: dict[str, Callable[[Implementation], bool]] = {
+    "rename": _rename,
+    "reorder": _reorder,
+    "drop": _drop,
+    "retype": _retype,
+    "drop_out": _drop_out,
+    "wrong_backend": _wrong_backend,
+    "results": _results,
+}
+"""The changes by name; each says whether there was anything to change."""

@@ -1,0 +1,160 @@
+"""Every implementation of ``opdsl.aten``, changed so that it no longer fits: mypy or the decorator finds each change.
+
+``OPDSL_TEST_FULL=1`` takes all modules, otherwise every fourth.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import opdsl
+from opdsl import Library, Out
+from opdsl.errors import DeclarationError, OpdslError
+from tests.typing.mutants import Implementation, Mutant, implementations, mutants_of
+
+Mypy = Callable[..., list[str]]
+FOLDER = Path(opdsl.__file__).parent / "aten"
+FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
+TOPICS = [path.stem for path in sorted(FOLDER.glob("*.py")) if any(implementations(path.read_text()))]
+CHOSEN = TOPICS if FULL else TOPICS[::4]
+
+# What mypy says of a body that names a dropped parameter, or uses one of another type, finds no change.
+_FINDS = ("does not fit", "is annotated", "[return-value]")
+
+
+class Written(NamedTuple):
+    """A mutant in a module for mypy: where it stands there, and what mypy says of it."""
+
+    topic: str
+    mutant: Mutant
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        mutant = self.mutant
+        return f"{self.topic}: {mutant.what} of @{mutant.operator}.{mutant.decorator} {mutant.original}"
+
+
+class Checked(NamedTuple):
+    """The mutants, those of them that mypy does not find, and what it says of the originals."""
+
+    written: list[Written]
+    missed: list[Written]
+    originals: list[str]
+
+
+@pytest.fixture(scope="module")
+def checked(mypy: Mypy, tmp_path_factory: pytest.TempPathFactory) -> Checked:
+    """All mutants, checked in one run; they stand beneath the module's own text."""
+    folder = tmp_path_factory.mktemp("mutants")
+    written: list[Written] = []
+    for topic in CHOSEN:
+        text = (FOLDER / f"{topic}.py").read_text()
+        lines = [*text.rstrip("\n").split("\n"), "from opdsl import CPUTensor, CUDATensor"]
+        for each in implementations(text):
+            for mutant in mutants_of(each):
+                source = mutant.source(f"mutant_{len(written)}").split("\n")
+                written.append(Written(topic, mutant, len(lines) + 1, len(lines) + len(source)))
+                lines += source
+        (folder / f"{topic}.py").write_text("\n".join(lines) + "\n")
+    said: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for line in mypy(*sorted(folder.glob("*.py"))):
+        path, number, message = line.split(":", 2)
+        if " error:" in message:
+            said[Path(path).stem].append((int(number), message))
+    missed = [each for each in written if not any(_finds(each, *one) for one in said[each.topic])]
+    ends = {topic: (FOLDER / f"{topic}.py").read_text().count("\n") for topic in CHOSEN}
+    originals = [f"{topic}:{n}:{text}" for topic, each in said.items() for n, text in each if n <= ends[topic]]
+    return Checked(written, missed, originals)
+
+
+def _finds(written: Written, line: int, message: str) -> bool:
+    if not written.first <= line <= written.last or not any(each in message for each in _FINDS):
+        return False
+    return "[return-value]" in message or f"@{written.mutant.operator}.{written.mutant.decorator}" in message
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("mutants") as made:
+        yield made
+
+
+def test_none_is_reported_on_the_originals(checked: Checked) -> None:
+    assert checked.originals == []
+
+
+def test_every_change_is_found(checked: Checked, library: Library, tmp_path: Path) -> None:
+    assert len(checked.written) > (2000 if FULL else 300)
+    unfound = [
+        str(each)
+        for number, each in enumerate(checked.missed)
+        if not _is_refused(each.topic, each.mutant, library, number, tmp_path)
+    ]
+    assert unfound == []
+
+
+def test_the_decorators_find_them_without_mypy(library: Library, tmp_path: Path) -> None:
+    """Of one module: all that is not a matter of types that only a checker knows."""
+    for number, (each, mutant) in enumerate(_of("normalization")):
+        assert _is_refused("normalization", mutant, library, number, tmp_path), (mutant.what, mutant.original)
+        assert each.kind == mutant.decorator
+
+
+def test_the_decorators_refuse_no_original(library: Library, tmp_path: Path) -> None:
+    for number, each in enumerate(implementations((FOLDER / "normalization.py").read_text())):
+        original = Mutant("nothing", each.operator, each.kind, each.function.name, each.function)
+        assert not _is_refused("normalization", original, library, number, tmp_path), each.function.name
+
+
+def _of(topic: str) -> Iterator[tuple[Implementation, Mutant]]:
+    for each in implementations((FOLDER / f"{topic}.py").read_text()):
+        for mutant in mutants_of(each):
+            yield each, mutant
+
+
+def _is_refused(topic: str, mutant: Mutant, library: Library, number: int, folder: Path) -> bool:
+    """Whether the decorator of a new operator of the same schema refuses a mutant."""
+    namespace = dict(vars(importlib.import_module(f"opdsl.aten.{topic}")))
+    namespace |= {"CPUTensor": opdsl.CPUTensor, "CUDATensor": opdsl.CUDATensor}
+    operator = eval(mutant.operator, namespace).operator
+    namespace["scratch"] = _declared_anew(library, operator, f"operator{number}", with_meta=mutant.decorator != "meta")
+    node = mutant.node
+    for place, decorator in enumerate(node.decorator_list):
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(callee, ast.Attribute) and callee.attr == mutant.decorator:
+            callee.value = ast.Name("scratch")
+            node.decorator_list[place] = decorator
+    path = folder / f"mutant{number}.py"  # scalar functions are read from their files
+    path.write_text(mutant.source(f"mutant_{number}"))
+    try:
+        exec(compile(path.read_text(), str(path), "exec", flags=0x1000000, dont_inherit=True), namespace)
+    except DeclarationError as error:
+        return "is attached" not in str(error)
+    except OpdslError:
+        return True
+    return False
+
+
+def _declared_anew(library: Library, operator: Any, name: str, *, with_meta: bool) -> Any:
+    """An operator of the same schema and structure in another namespace."""
+    declaration = operator.declaration
+    schema = declaration.main.schema
+    out = declaration.operators.get("out")
+    options: dict[str, Any] = {}
+    if out is not None and out is not declaration.main:
+        kept = {key: out.properties[key] for key in ("precomputed", "structured_inherits") if key in out.properties}
+        options["out"] = Out(args=tuple(each.name for each in out.schema.out), **kept)
+    text = str(schema).partition("(")
+    made = library.define(f"{name}({text[2]}", **options)
+    if with_meta and "meta" in declaration.attached:
+        made.meta(declaration.attached["meta"])
+    return made
