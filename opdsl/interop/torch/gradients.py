@@ -14,13 +14,14 @@ from torch._functorch.eager_transforms import enable_inplace_requires_grad
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
-from opdsl.autograd.derivative import Formula, differentiable_names, is_differentiable, result_names
+from opdsl.autograd.derivative import Formula
 from opdsl.autograd.kernel import derivative_of
 from opdsl.autograd.pointwise import PointwiseDerivative
 from opdsl.dispatch import Operator
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
 from opdsl.interop.torch.decomposition import Define, on_torch
 from opdsl.schema import ListType
+from opdsl.schema.implementation import differentiable_names, is_differentiable, result_names
 
 __all__ = ["Gradients"]
 
