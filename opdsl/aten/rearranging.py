@@ -8,12 +8,12 @@ from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
 from opdsl.aten.positions import BOTH
 from opdsl.aten.slicing import narrow
-from opdsl.declare import op
-from opdsl.kernels import check, copy_, gather, new_tensor
+from opdsl.declare import op, traceable
+from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
 from opdsl.kernels.outputs import tensor_over
 from opdsl.kernels.strides import dense_strides
-from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides, from_numpy, wrap_dimension
+from opdsl.runtime import MemoryFormat, Tensor, from_numpy, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
@@ -67,6 +67,7 @@ def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
 
 
 @roll.kernel("CPU", "Meta")
+@traceable
 def roll_kernel(self, shifts, dims):
     check(len(shifts) > 0, "`shifts` required")
     if not dims and len(shifts) == 1:
@@ -105,6 +106,7 @@ def rot90(self: Tensor, k: int = 1, dims: list[int] = (0, 1)) -> Tensor:
 
 
 @rot90.kernel("CompositeExplicitAutograd")
+@traceable
 def rot90_kernel(self, k, dims):
     check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check(self.ndim >= 2, f"expected total dims >= 2, but got total dims = {self.ndim}")
@@ -136,19 +138,17 @@ def repeat(self: Tensor, repeats: list[SymInt]) -> Tensor:
 
 
 @repeat.kernel("CompositeExplicitAutograd")
+@traceable
 def repeat_kernel(self, repeats):
     fresh = len(repeats) - self.ndim
     check(fresh >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     sizes = (*(1,) * fresh, *self.shape)
     shape = tuple(size * times for size, times in zip(sizes, repeats, strict=True))
     check(min(shape, default=0) >= 0, f"Trying to create tensor with negative dimension {min(shape, default=0)}")
-    made = new_tensor(geometry(self.dtype, self.device, shape, contiguous_strides(shape)))
     # Beside each dimension stands one that counts its repetitions.
+    once = tuple(each for size in sizes for each in (1, size))
     tiles = tuple(each for pair in zip(repeats, sizes, strict=True) for each in pair)
-    if made.numel():
-        once = tuple(each for size in sizes for each in (1, size))
-        copy_(made.view(tiles), self.reshape(once))
-    return made
+    return self.reshape(once).expand(tiles).clone(memory_format=MemoryFormat.contiguous_format).view(shape)
 
 
 @repeat.derivative("self")

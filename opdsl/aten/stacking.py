@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
 from opdsl.aten.splitting import unbind
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor, result_type, wrap_dimension
@@ -41,6 +41,7 @@ def stack(tensors: list[Tensor], dim: int = 0) -> Tensor:
 
 
 @stack.kernel("CompositeExplicitAutograd")
+@traceable
 def stack_kernel(tensors, dim):
     return cat(*unsqueezed(tensors, dim))
 

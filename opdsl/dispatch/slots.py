@@ -56,7 +56,7 @@ class Slot:
             )
             return f"{name}.geometry" if plain else f"({name}.geometry if §type({name}) is §Tensor else §type({name}))"
         if self.kinds == {Kind.TENSORS}:
-            return f"§tuple([§each.geometry for §each in {name}])"
+            return f"(§type({name}), *[§each.geometry for §each in {name}])"
         if self.kinds == {Kind.VALUE}:
             # An int is its own key: no other key is an int, so nothing that equals it is taken for it.
             return f"({name} if §type({name}) is §int else §value_key({name}))"

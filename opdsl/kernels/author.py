@@ -12,6 +12,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
+from opdsl.kernels.planners import Planned, Planner, planner_of
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
@@ -194,11 +195,35 @@ class StructuredDefinition(Definition):
 
     # ------------------------------------------------------------------------------------------------------ a plan
 
+    @property
+    def fixes_geometries(self) -> bool:
+        """See ``Definition.fixes_geometries``: not where the shape function makes values of tensors' elements."""
+        return not any(each.is_dynamic and each.name in self.precomputed.replaced for each in self.parameters)
+
+    def may_plan(self, key: str) -> bool:
+        """See ``Definition.may_plan``."""
+        return self._takes_plain_arguments() or self._planner(key) is not None
+
+    def _takes_plain_arguments(self) -> bool:
+        """Whether a plan knows by itself what the kernel gets: no lists of tensors, no values made of tensors."""
+        return self.fixes_geometries and not any(each.role is Role.TENSORS for each in self.parameters)
+
+    def _planner(self, key: str) -> Planner | None:
+        kernel = self.kernels.get(key)
+        return None if kernel is None else planner_of(kernel.function)
+
     def plan(
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
         """See ``Definition.plan``."""
-        if any(each.role is Role.TENSORS for each in self.parameters) or not self._can_plan(prepared, arguments):
+        planner = self._planner(call.key)
+        if planner is not None and not outputs and self.results == 1:
+            names = tuple(each.name for each in self.parameters)
+            made = prepared.promises[0].geometry
+            found = planner(Planned(call.name, names, call.parameters, arguments, made, call.slow))
+            if found is not None:
+                return found
+        if not self._takes_plain_arguments() or not self._can_plan(prepared, arguments):
             return None
         geometries = [each.geometry for each in outputs or prepared.promises]
         runs = geometries[0].device.type != "meta"
@@ -226,10 +251,7 @@ class StructuredDefinition(Definition):
         state = prepared.state
         if not isinstance(state, Handed):
             return True
-        is_prepared = any(one is not other for one, other in zip(state.operands, arguments, strict=True))
-        return not is_prepared and not any(
-            each.is_dynamic and each.name in self.precomputed.replaced for each in self.parameters
-        )
+        return all(one is other for one, other in zip(state.operands, arguments, strict=True))
 
     def _expressions(
         self, kernel: OutKernel, values: Arguments, constants: list[object]

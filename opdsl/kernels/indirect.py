@@ -7,7 +7,7 @@ positions move it along dimensions of the tensor; everything that indexes by ten
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,7 +61,7 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     """The smallest and the largest element of an int64 tensor; None where there is none."""
     if positions.geometry.numel == 0:
         return None
-    least, greatest = _range_kernel(positions.geometry)(array_of(positions))
+    least, greatest = range_loop(positions.geometry)(array_of(positions))
     return int(least), int(greatest)
 
 
@@ -76,9 +76,25 @@ def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Po
     """
     if out.geometry.numel == 0 or out.geometry.device is meta:
         return
-    taken = (_bits(out.dtype, source.dtype), _scaled(strides, source.dtype))
-    loop = _copy_loop(out.shape, (taken[0], steps(out.geometry, out.shape)), taken, _geometries(positions), False)
-    loop(array_of(source), *_arguments(positions, source.dtype), array_of(out))
+    arrays = [array_of(each.tensor) for each in positions]
+    gather_loop(out.geometry, source.dtype, strides, positions)(array_of(source), *arrays, array_of(out))
+
+
+def gather_loop(out: Geometry, dtype: DType, strides: Strides, positions: Sequence[Positions]) -> Compiled:
+    """The loop of ``gather``: the arrays of the source and of the positions, and that of ``out``, which it fills.
+
+    Args:
+        out: of at least one element.
+        dtype: of the source.
+        strides, positions: as for ``gather``.
+    """
+    taken = (_bits(out.dtype, dtype), _scaled(strides, dtype))
+    loop = _copy_loop(out.shape, (taken[0], steps(out, out.shape)), taken, _geometries(positions), False)
+    return partial(_with_steps, loop, _steps(positions, dtype)) if positions else loop
+
+
+def _with_steps(loop: Compiled, moved: tuple[int, ...], source: Any, *arrays: Any) -> None:
+    loop(source, *arrays[:-1], *moved, arrays[-1])
 
 
 def scatter(
@@ -136,8 +152,12 @@ def _geometries(positions: Sequence[Positions]) -> tuple[Geometry, ...]:
 
 def _arguments(positions: Sequence[Positions], dtype: DType) -> tuple[Any, ...]:
     """What a compiled loop takes of positions."""
-    arrays = [array_of(each.tensor) for each in positions]
-    return (*arrays, *(each.stride * dtype.itemsize for each in positions), *(each.size for each in positions))
+    return (*(array_of(each.tensor) for each in positions), *_steps(positions, dtype))
+
+
+def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:
+    """How many bytes lie between neighbours of the positions' dimensions, and how many there are."""
+    return (*(each.stride * dtype.itemsize for each in positions), *(each.size for each in positions))
 
 
 # ---------------------------------------------------------------------------------------------------------- the loops
@@ -213,7 +233,8 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
 
 
 @lru_cache(maxsize=512)
-def _range_kernel(form: Geometry) -> Compiled:
+def range_loop(form: Geometry) -> Compiled:
+    """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
     call = reduction_call(form, tuple(range(form.ndim)), results, allocate=True)
     lift, combine, finish = (_integers(each) for each in (_twice, _wider, _both))

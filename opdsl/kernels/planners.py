@@ -41,7 +41,7 @@ class Planned(NamedTuple):
     name: str
     names: tuple[str, ...]
     parameters: tuple[str, ...]
-    arguments: tuple[object, ...]
+    arguments: tuple[Any, ...]
     made: Geometry
     slow: Plan
 

@@ -155,15 +155,16 @@ def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False)
         if _transferred(target, source, non_blocking=non_blocking):
             return
         source = _on_device_of(target, source)
-    if target.dtype is source.dtype:
-        _run_copy(_bits(target), _bits(source))
+    loop = elements_loop(target.geometry, source.geometry)
+    if loop is not None:
+        loop(array_of(source), array_of(target))
     elif target.dtype.is_complex and source.dtype.is_complex:
         _run_copy(real_and_imaginary(target), real_and_imaginary(source))
     elif target.dtype.is_complex:
         _run_copy(_part(target, 0), source)
         _fill(_part(target, 1), 0.0)
     else:
-        _run_copy(target, _part(source, 0) if source.dtype.is_complex else source)
+        _run_copy(target, _part(source, 0))
 
 
 def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
@@ -224,13 +225,6 @@ def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[i
     return make_view(tensor, shape, strides, before + offset, dtype)
 
 
-def _bits(tensor: Tensor) -> Tensor:
-    size = tensor.dtype.itemsize
-    if size in _BITS:
-        return _view(tensor, _BITS[size], tensor.shape, tensor.strides)
-    return _view(tensor, int64, (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
-
-
 def real_and_imaginary(tensor: Tensor) -> Tensor:
     """A view of a complex tensor's parts, in a last dimension of its own."""
     return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
@@ -242,6 +236,26 @@ def _part(tensor: Tensor, part: int) -> Tensor:
 
 def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(2 * stride for stride in strides)
+
+
+@lru_cache(maxsize=512)
+def elements_loop(target: Geometry, source: Geometry) -> Compiled | None:
+    """What casts and copies the elements of the source's array into the target's, in one loop; None if that takes two.
+
+    Args:
+        target, source: on one device that compiles; the source's shape broadcasts to the target's.
+    """
+    if target.dtype is source.dtype:
+        return copy_loop(_bits(target), _bits(source))
+    return None if target.dtype.is_complex or source.dtype.is_complex else copy_loop(target, source)
+
+
+def _bits(form: Geometry) -> Geometry:
+    """The geometry of the same memory as integers."""
+    size = form.dtype.itemsize
+    if size in _BITS:
+        return geometry(_BITS[size], form.device, form.shape, form.strides)
+    return geometry(int64, form.device, (*form.shape, 2), (*_doubled(form.strides), 1))
 
 
 def _run_copy(target: Tensor, source: Tensor) -> None:

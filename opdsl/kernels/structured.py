@@ -140,6 +140,15 @@ class Definition:
         """
         raise NotImplementedError
 
+    @property
+    def fixes_geometries(self) -> bool:
+        """Whether the geometries of the arguments decide those of the outputs."""
+        return True
+
+    def may_plan(self, key: str) -> bool:
+        """Whether any call of a backend's kernel has a plan."""
+        return True
+
     def plan(
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
@@ -169,9 +178,6 @@ class StructuredKernel(Described):
 
     __slots__ = ("definition", "key", "name", "names", "schema", "variant", "written")
 
-    # What a plan gives always has the same geometry: that which the shape function has set.
-    fixes_geometries = True
-
     def __init__(self, definition: Definition, variant: str, operator: OperatorLike, key: str) -> None:
         self.definition = definition
         self.variant = variant
@@ -196,6 +202,11 @@ class StructuredKernel(Described):
     def is_inplace(self) -> bool:
         """Whether the output is one of the inputs."""
         return self.variant == "inplace"
+
+    @property
+    def fixes_geometries(self) -> bool:
+        """Whether what a plan gives always has the same geometry."""
+        return self.definition.fixes_geometries
 
     def __call__(self, *arguments: Any) -> object:
         """Run the operator.
@@ -263,23 +274,27 @@ class StructuredKernel(Described):
             arguments: of such a call, which has been made.
 
         Returns:
-            A function of the dynamic arguments, or None where there is no shorter way.
+            A function of the dynamic arguments, in the worst case the kernel itself, without what leads to it; None
+            where a call changes the geometry of what it is given.
         """
         definition = self.definition
+        dynamic = dynamic_names(self.schema)
+        slow = self._slow(dynamic, arguments)
+        if not definition.may_plan(self.key):
+            return slow
         given = tuple(arguments[place] for place in self.written)
         inputs = arguments[: len(definition.parameters)]
         prepared = definition.prepare(inputs, given)
         targets = self._targets(prepared, inputs, given) if given else []
         if any(each.resizes or each.uses_proxy for each in targets) or any(each.names for each in prepared.promises):
             return None
-        dynamic = dynamic_names(self.schema)
         written = tuple(self.names[place] for place in self.written)
-        call = PlannedCall(self.name, dynamic, written, self._slow(dynamic, arguments), self.key)
-        return definition.plan(prepared, inputs, given, call)
+        call = PlannedCall(self.name, dynamic, written, slow, self.key)
+        return definition.plan(prepared, inputs, given, call) or slow
 
     def _slow(self, dynamic: tuple[str, ...], arguments: Arguments) -> Plan:
         """This kernel as a function of the dynamic arguments, the others as in ``arguments``."""
-        if dynamic == self.names:
+        if dynamic == self.names and not any(isinstance(each, tuple) for each in arguments):
             return self
         places = [self.names.index(name) for name in dynamic]
         constants = [None if name in dynamic else value for name, value in zip(self.names, arguments, strict=True)]
@@ -287,7 +302,7 @@ class StructuredKernel(Described):
         def slow(*values: object) -> object:
             complete = list(constants)
             for place, value in zip(places, values, strict=True):
-                complete[place] = value
+                complete[place] = tuple(value) if isinstance(value, list) else value
             return self(*complete)
 
         return slow

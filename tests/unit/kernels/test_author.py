@@ -289,7 +289,7 @@ def test_lists_are_tuples():
     cat = structured("cat(Tensor[] tensors) -> Tensor", cat_meta, cat_kernel, None, out_schema)
     x = ours(torch.ones(2))
     assert cat.functional((x, x)).tolist() == [1, 1, 1, 1]
-    assert cat.functional.plan(((x, x),)) is None
+    assert cat.functional.plan(((x, x),))([x, x]).tolist() == [1, 1, 1, 1]
     out = ours(torch.zeros(4))
     with pytest.raises(OverlapError):
         cat.out((make_view(out, (2,), (1,)), x), out)
