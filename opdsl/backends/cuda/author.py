@@ -1,0 +1,253 @@
+"""Out-kernels that an author writes in CUDA C++, see ``opdsl.kernels.cuda_source``.
+
+The source finds the element type of the tensor ``x`` as ``x_t``, and what ``prelude.cuh`` has: ``load`` and ``store``
+convert 16-bit floats to float and back. How it is launched is computed once for each combination of shapes, strides and
+numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.backends.cuda import nvrtc
+from opdsl.backends.cuda.arrays import DeviceArray, maker
+from opdsl.backends.cuda.copies import copy
+from opdsl.backends.cuda.launcher import Output, runner
+from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Program, Source, Variant
+from opdsl.backends.cuda.storage import stored_type
+from opdsl.backends.cuda.streams import stream_of
+from opdsl.errors import KernelCompileError, KernelError, NumberError, UnsupportedDTypeError
+from opdsl.kernels.calls import ArraySpec
+from opdsl.kernels.cuda_source import ELEMENTS, NUMBERS, CudaSource, Handed, attached_source, taken_strides, typedef_of
+from opdsl.runtime.geometry import contiguous_strides
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import AuthorCall
+
+__all__ = ["TensorLayout", "author"]
+
+_MOST_LAUNCHES = 256
+_ARCHITECTURE_OF_CHECKS = "sm_80"
+
+
+class TensorLayout(NamedTuple):
+    """What a launch function sees of a tensor.
+
+    shape: sizes.
+    strides: in elements.
+    dtype: of the elements.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+
+def author(function: FunctionType, call: AuthorCall) -> Callable[..., None]:
+    """An author's kernel for the types of a call.
+
+    Args:
+        function: the launch function ``(tensors, scalars) -> grid, block, shared``, which the source is kept with.
+        call: the types of arguments and outputs.
+
+    Returns:
+        A function of the arguments and outputs; it trusts that they have these types.
+
+    Raises:
+        KernelError: there is no source.
+        UnsupportedDTypeError: the kernel takes elements of another dtype.
+    """
+    found = attached_source(function)
+    if found is None:
+        raise KernelError(
+            f"the out-kernel {function.__name__} for CUDA has no source. Write out_kernel('CUDA', source=...), or "
+            "compiled=False for a function of tensors."
+        )
+    specs = dict(zip(found.parameters, (*call.inputs, *call.outputs), strict=True))
+    for each in found.handed:
+        _check_dtype(found, each, specs[each.name])
+    return _Kernel(function, found, specs).run
+
+
+def _check_dtype(source: CudaSource, handed: Handed, spec: Any) -> None:
+    if handed.what != "address" or not isinstance(spec, ArraySpec) or handed.c_type == typedef_of(handed.name):
+        return
+    if ELEMENTS[handed.c_type] is not spec.dtype:
+        raise UnsupportedDTypeError(
+            f"the CUDA kernel {source.entry} takes {handed.name} as {handed.c_type}, which is "
+            f"{ELEMENTS[handed.c_type].name}, and got {spec.dtype.name}. Take it as {typedef_of(handed.name)} for every "
+            "dtype."
+        )
+
+
+def source_of(source: CudaSource, specs: Mapping[str, Any]) -> Source:
+    """The translation unit for the types of a call."""
+    types = [
+        f"typedef {stored_type(spec.dtype)} {typedef_of(name)};"
+        for name, spec in specs.items()
+        if isinstance(spec, ArraySpec)
+    ]
+    name = source.file.replace("\\", "\\\\").replace('"', '\\"')
+    text = "\n".join([*types, f'#line {source.line} "{name}"', source.text])
+    return Source.of(text)._replace(headers=("prelude",))
+
+
+class _Kernel:
+    """A kernel for the types of a call.
+
+    specs: of what it is handed, by name.
+    """
+
+    def __init__(self, launch: FunctionType, source: CudaSource, specs: Mapping[str, Any]) -> None:
+        self.launch = launch
+        self.source = source
+        self.arrays = [name for name, spec in specs.items() if isinstance(spec, ArraySpec)]
+        self.outputs = source.parameters[len(source.parameters) - source.outputs :]
+        self.unit = source_of(source, specs)
+        strided = taken_strides(source.handed)
+        taken = {each.name for each in source.handed if each.what == "address"}
+        self.dense = [
+            place
+            for place, name in enumerate(self.arrays)
+            if name in taken - strided and specs[name].layout != "C"
+        ]
+        self._prepared: dict[tuple[object, ...], Callable[..., None]] = {}
+
+    def run(self, *values: Any) -> None:
+        """Launch it on arrays, numbers and outputs."""
+        arrays = [each for each in values if isinstance(each, DeviceArray)]
+        handed = list(arrays)
+        for place in self.dense:
+            handed[place] = self._contiguous(arrays[place], fill=self.arrays[place] not in self.outputs)
+        forms = tuple([(each.shape, each.strides) for each in handed])
+        numbers = tuple([each for each in values if not isinstance(each, DeviceArray)])
+        key = (forms, numbers, tuple(map(type, numbers)))
+        prepared = self._prepared.get(key)
+        if prepared is None:
+            if len(self._prepared) >= _MOST_LAUNCHES:
+                self._prepared.clear()
+            prepared = self._prepared[key] = self._prepare(dict(zip(self.source.parameters, values, strict=True)), handed)
+        self._start(prepared, handed)
+        for place in self.dense:
+            if self.arrays[place] in self.outputs:
+                copy(handed[place], arrays[place])
+
+    def _contiguous(self, array: DeviceArray, *, fill: bool) -> DeviceArray:
+        made = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_of(array.index))
+        if fill:
+            copy(array, made)
+        return made
+
+    def _prepare(self, values: Mapping[str, Any], handed: Sequence[DeviceArray]) -> Callable[..., None]:
+        """The launch for shapes, strides and numbers."""
+        tensors = {
+            name: TensorLayout(array.shape, tuple(step // array.dtype.itemsize for step in array.strides), array.dtype)
+            for name, array in zip(self.arrays, handed, strict=True)
+        }
+        scalars = {name: value for name, value in values.items() if name not in tensors}
+        if any(tensors[name].numel() == 0 for name in self.outputs):
+            return lambda *arrays: None
+        grid, block, shared = self._configuration(tensors, scalars)
+        arguments = tuple(self._argument(each, tensors, scalars) for each in self.source.handed)
+        launch = Launch(self.source.entry, grid, block, arguments, shared)
+        program = Program(self.unit, len(self.arrays), (Variant(1, (launch,)),))
+        outputs = [Output(array.dtype, None) for array in handed[len(handed) - len(self.outputs) :]]
+        return runner(f"{self.source.entry}_cuda", program, [True] * (len(handed) - len(outputs)), outputs)
+
+    def _configuration(
+        self, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]
+    ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
+        said = self.launch(tensors, scalars)
+        try:
+            grid, block, shared = said
+            return _three(grid), _three(block), int(shared)
+        except (TypeError, ValueError) as error:
+            raise KernelError(
+                f"the launch function {self.launch.__name__} of the CUDA kernel {self.source.entry} returned {said!r}. "
+                "Return grid, block, shared: two tuples of up to three sizes, and bytes of shared memory."
+            ) from error
+
+    def _argument(
+        self, handed: Handed, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]
+    ) -> Argument:
+        if handed.what == "address":
+            # A tensor that may be missing is an address of nothing then.
+            return Address(self.arrays.index(handed.name)) if handed.name in tensors else Constant(bytes(8), "void*")
+        if handed.what == "number":
+            return self._number(handed, scalars.get(handed.name))
+        form = tensors.get(handed.name)
+        if form is None:
+            return self._number(handed, 0)
+        if handed.what == "numel":
+            return self._number(handed, form.numel())
+        if handed.dimension >= form.ndim:
+            raise KernelError(
+                f"the CUDA kernel {self.source.entry} takes {handed.name}_{handed.what}_{handed.dimension}, but "
+                f"{handed.name} has {form.ndim} dimensions. Refuse such tensors in the shape function."
+            )
+        return self._number(handed, (form.shape if handed.what == "size" else form.strides)[handed.dimension])
+
+    def _number(self, handed: Handed, value: Any) -> Constant:
+        try:
+            return Constant(struct.pack(f"={NUMBERS[handed.c_type]}", value), handed.c_type)
+        except (struct.error, OverflowError, TypeError) as error:
+            raise NumberError(
+                f"the CUDA kernel {self.source.entry} takes {handed.name} as {handed.c_type}, which cannot hold {value!r}"
+            ) from error
+
+    def _start(self, prepared: Callable[..., None], handed: Sequence[DeviceArray]) -> None:
+        try:
+            prepared(*handed)
+        except KernelCompileError as error:
+            raise explained(self.source, error) from error
+
+
+def _three(sizes: Any) -> tuple[int, int, int]:
+    given = (sizes,) if isinstance(sizes, int) else tuple(map(int, sizes))
+    if not 1 <= len(given) <= 3 or any(each < 1 for each in given):
+        raise ValueError(f"{sizes!r} are no one to three sizes of 1 and more")
+    first, second, third = (*given, 1, 1)[:3]
+    return first, second, third
+
+
+_NVRTC_ERROR = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?:catastrophic )?error:? *(?P<text>.*)$", re.MULTILINE)
+
+
+def explained(source: CudaSource, error: KernelCompileError) -> KernelCompileError:
+    """NVRTC's error with the lines of the author that it is about."""
+    lines = source.text.splitlines()
+    parts = []
+    for found in _NVRTC_ERROR.finditer(str(error)):
+        place = int(found["line"]) - source.line
+        shown = f"\n    {lines[place].strip()}" if found["file"] == source.file and 0 <= place < len(lines) else ""
+        parts.append(f"{found['file']}:{found['line']}: {found['text']}{shown}")
+    said = "\n".join(parts) or str(error)
+    return KernelCompileError(f"NVRTC cannot compile the CUDA kernel {source.entry}:\n{said}")
+
+
+def check_source(source: CudaSource, specs: Mapping[str, Any], architecture: str = _ARCHITECTURE_OF_CHECKS) -> bytes:
+    """The CUBIN of a kernel for the types of a call, which needs no GPU.
+
+    Raises:
+        KernelCompileError: NVRTC refuses it; the author's own lines are shown.
+    """
+    try:
+        return nvrtc.compile_cubin(source_of(source, specs), architecture)
+    except KernelCompileError as error:
+        raise explained(source, error) from error
