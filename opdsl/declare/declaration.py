@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from opdsl.declare.forwarding import forwarding
 from opdsl.declare.implementations import (
     Attached,
     checked_kernel,
+    checked_launch,
     checked_meta,
     checked_out_kernel,
     checked_view_kernel,
@@ -33,6 +34,7 @@ from opdsl.kernels import (
     StructuredDefinition,
 )
 from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
+from opdsl.kernels.cuda_source import cuda_source
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
 
@@ -449,15 +451,51 @@ class Declaration:
         """
         decorator = f"{self.function.__name__}.out_kernel"
         kernel = require_function(function, decorator)
-        definition = self.definition
-        if not isinstance(definition, StructuredDefinition):
+        definition = self._structured(kernel, decorator)
+        outs = self._out_names()
+        parameters = definition.kernel_parameters(outs)
+        parsed = checked_out_kernel(kernel, keys, self.main, decorator, parameters, outs, compiled=compiled)
+        self._add_out_kernel(parsed, kernel, compiled=compiled, alias_safe=alias_safe)
+
+    def attach_cuda_kernel(
+        self, keys: Iterable[str], function: object, source: str, entry: str | None, *, alias_safe: bool
+    ) -> None:
+        """Take a kernel in CUDA C++ that fills outputs.
+
+        Args:
+            keys: the dispatch keys, CUDA alone.
+            function: says how it is launched.
+            source: the text, or the name of a file beside the module.
+            entry: the kernel's name; None for the function's.
+            alias_safe: see ``attach_out_kernel``.
+
+        Raises:
+            KernelSignatureError: it is for another backend, its parameters are none of the operator's, or there is no
+                ``.meta``.
+        """
+        decorator = f"{self.function.__name__}.out_kernel"
+        launch = require_function(function, decorator)
+        definition = self._structured(launch, decorator)
+        schema, outs = self.main.schema, self._out_names()
+        types = {each.python_name: each.type for each in schema.arguments if each.python_name not in outs}
+        parsed = checked_launch(launch, keys, self.main, decorator)
+        names = definition.kernel_parameters(outs)
+        cuda_source(launch, source, entry, names, types, len(outs), operator=self.name)
+        self._add_out_kernel(parsed, launch, compiled=True, alias_safe=alias_safe)
+
+    def _structured(self, kernel: FunctionType, decorator: str) -> StructuredDefinition:
+        """The definition that out-kernels belong to."""
+        if not isinstance(self.definition, StructuredDefinition):
             raise KernelSignatureError(
                 f"{location(kernel)}: {self.name}: @{decorator} fills outputs that no shape function has set. "
                 f"Write @{self.function.__name__}.meta above it."
             )
-        outs = self._out_names()
-        parameters = definition.kernel_parameters(outs)
-        parsed = checked_out_kernel(kernel, keys, self.main, decorator, parameters, outs, compiled=compiled)
+        return self.definition
+
+    def _add_out_kernel(
+        self, parsed: Sequence[DispatchKey], kernel: FunctionType, *, compiled: bool, alias_safe: bool
+    ) -> None:
+        definition = self._structured(kernel, "out_kernel")
         for key in parsed:
             self._require_free(f"out_kernel {key}", kernel)
         for key in dict.fromkeys(parsed):

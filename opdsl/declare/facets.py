@@ -218,11 +218,21 @@ class Facets:
 
         return attach
 
-    def out_kernel(self, *keys: str, compiled: bool = True, alias_safe: bool = False) -> Callable[[Any], Any]:
+    def out_kernel(
+        self,
+        *keys: str,
+        compiled: bool = True,
+        alias_safe: bool = False,
+        source: str | None = None,
+        entry: str | None = None,
+    ) -> Callable[[Any], Any]:
         """Attach a kernel that fills outputs."""
 
         def attach(decorated: Any) -> Any:
-            self.declaration.attach_out_kernel(keys, decorated, compiled=compiled, alias_safe=alias_safe)
+            if source is not None:
+                self.declaration.attach_cuda_kernel(keys, decorated, source, entry, alias_safe=alias_safe)
+            else:
+                self.declaration.attach_out_kernel(keys, decorated, compiled=compiled, alias_safe=alias_safe)
             return decorated
 
         return attach

@@ -304,6 +304,28 @@ def checked_out_kernel(
     return parsed
 
 
+def checked_launch(launch: FunctionType, keys: Iterable[str], operator: Operator, decorator: str) -> list[DispatchKey]:
+    """Hold the function that says how a CUDA kernel is launched against what it is called with.
+
+    Raises:
+        KernelSignatureError: it does not take tensors and scalars, or is for another backend than CUDA.
+        DispatchKeyError: there is no such key.
+    """
+    names = parameter_names(launch)
+    if len(names) != 2 or launch.__code__.co_argcount != 2:
+        raise KernelSignatureError(
+            f"{location(launch)}: {operator.name}: @{decorator}(source=...) {launch.__name__}({', '.join(names)}) does "
+            f"not fit. Write: def {launch.__name__}(tensors, scalars): return grid, block, shared."
+        )
+    parsed = dispatch_keys(keys, launch, operator)
+    if [str(each) for each in parsed] != ["CUDA"]:
+        raise KernelSignatureError(
+            f"{location(launch)}: {operator.name}: @{decorator}(source=...) is CUDA C++, which is for CUDA alone (got "
+            f'{", ".join(map(str, parsed)) or "no key"}). Write @{decorator}("CUDA", source=...).'
+        )
+    return parsed
+
+
 def defaults_of(function: FunctionType) -> dict[str, object]:
     """The defaults of a function's parameters, by name."""
     code = function.__code__

@@ -119,8 +119,25 @@ class Operator(Protocol, Generic[P, R_co]):
     def view_kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a function from where a tensor's elements lie to where a view's do."""
 
-    def out_kernel(self, *keys: str, compiled: bool = True, alias_safe: bool = False) -> Callable[[F], F]:
-        """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set."""
+    def out_kernel(
+        self,
+        *keys: str,
+        compiled: bool = True,
+        alias_safe: bool = False,
+        source: str | None = None,
+        entry: str | None = None,
+    ) -> Callable[[F], F]:
+        """Attach a kernel that fills outputs whose shapes the ``.meta`` function has set.
+
+        Args:
+            keys: the backends that it is for.
+            compiled: whether numba compiles it for arrays and numbers; otherwise Python runs it on tensors.
+            alias_safe: whether it may get an input as its output.
+            source: for CUDA, the kernel in CUDA C++, or the name of a ``.cu`` file beside the module. The decorated
+                function says how it is launched: ``(tensors, scalars) -> grid, block, shared``, where tensors (with
+                ``shape``, ``strides``, ``dtype``, ``ndim``, ``numel()``) and scalars are found by name.
+            entry: the name of the kernel in the source; that of the decorated function by default.
+        """
 
     def kernel(self, *keys: str) -> Callable[[F], F]:
         """Attach a Python kernel under dispatch keys: tensors in, results out."""

@@ -233,7 +233,9 @@ class _Reader:
         head = re.search(rf'(extern\s+"C"\s+)?__global__[^;{{}}]*?\b{re.escape(self.entry)}\s*\(([^)]*)\)', plain)
         if head is None:
             kernels = re.findall(r"__global__[^;{}]*?\b(\w+)\s*\([^)]*\)\s*\{", plain)
-            raise self._refuse(f"there is no kernel of that name (have {', '.join(kernels) or 'none'})", "Name it: entry=")
+            raise self._refuse(
+                f"there is no kernel of that name (have {', '.join(kernels) or 'none'})", "Name it: entry="
+            )
         if head[1] is None:
             raise self._refuse("it is no C function, so that its name is lost", 'Write extern "C" before __global__')
         found = tuple(self._parameter(each) for each in head[2].split(",") if each.strip())
@@ -276,7 +278,9 @@ class _Reader:
         allowed = tuple(NUMBERS) if kind is None and name not in self.outputs else _TAKEN_AS.get(kind, ())  # type: ignore[arg-type]
         if c_type not in allowed:
             what = "a tensor" if self._may_be_tensor(name) else f"of type {kind}"
-            wanted = f"{typedef_of(name)}* {name}" if self._may_be_tensor(name) else " or ".join(allowed) or "no parameter"
+            wanted = (
+                f"{typedef_of(name)}* {name}" if self._may_be_tensor(name) else " or ".join(allowed) or "no parameter"
+            )
             raise self._refuse(f"{name!r} is {what}, which is not handed over as {c_type}", f"Take it as {wanted}")
         return Handed(c_type, name, "number")
 

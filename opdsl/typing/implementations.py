@@ -60,7 +60,12 @@ def mark_implementations(block: Iterable[Statement]) -> bool:
 
 def _is_attaching(decorator: Expression) -> bool:
     callee = called(decorator)
-    return isinstance(callee, MemberExpr) and callee.name in IMPLEMENTING
+    return isinstance(callee, MemberExpr) and callee.name in IMPLEMENTING and not _launches(decorator)
+
+
+def _launches(decorator: Expression) -> bool:
+    """Whether a function launches a kernel whose source is given: it gets no arguments of the operator."""
+    return isinstance(decorator, CallExpr) and "source" in decorator.arg_names
 
 
 def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:

@@ -91,8 +91,8 @@ def _check_dtype(source: CudaSource, handed: Handed, spec: Any) -> None:
     if ELEMENTS[handed.c_type] is not spec.dtype:
         raise UnsupportedDTypeError(
             f"the CUDA kernel {source.entry} takes {handed.name} as {handed.c_type}, which is "
-            f"{ELEMENTS[handed.c_type].name}, and got {spec.dtype.name}. Take it as {typedef_of(handed.name)} for every "
-            "dtype."
+            f"{ELEMENTS[handed.c_type].name}, and got {spec.dtype.name}. Take it as {typedef_of(handed.name)} for "
+            "every dtype."
         )
 
 
@@ -123,9 +123,7 @@ class _Kernel:
         strided = taken_strides(source.handed)
         taken = {each.name for each in source.handed if each.what == "address"}
         self.dense = [
-            place
-            for place, name in enumerate(self.arrays)
-            if name in taken - strided and specs[name].layout != "C"
+            place for place, name in enumerate(self.arrays) if name in taken - strided and specs[name].layout != "C"
         ]
         self._prepared: dict[tuple[object, ...], Callable[..., None]] = {}
 
@@ -142,7 +140,9 @@ class _Kernel:
         if prepared is None:
             if len(self._prepared) >= _MOST_LAUNCHES:
                 self._prepared.clear()
-            prepared = self._prepared[key] = self._prepare(dict(zip(self.source.parameters, values, strict=True)), handed)
+            prepared = self._prepared[key] = self._prepare(
+                dict(zip(self.source.parameters, values, strict=True)), handed
+            )
         self._start(prepared, handed)
         for place in self.dense:
             if self.arrays[place] in self.outputs:
@@ -183,9 +183,7 @@ class _Kernel:
                 "Return grid, block, shared: two tuples of up to three sizes, and bytes of shared memory."
             ) from error
 
-    def _argument(
-        self, handed: Handed, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]
-    ) -> Argument:
+    def _argument(self, handed: Handed, tensors: Mapping[str, TensorLayout], scalars: Mapping[str, Any]) -> Argument:
         if handed.what == "address":
             # A tensor that may be missing is an address of nothing then.
             return Address(self.arrays.index(handed.name)) if handed.name in tensors else Constant(bytes(8), "void*")
@@ -208,7 +206,8 @@ class _Kernel:
             return Constant(struct.pack(f"={NUMBERS[handed.c_type]}", value), handed.c_type)
         except (struct.error, OverflowError, TypeError) as error:
             raise NumberError(
-                f"the CUDA kernel {self.source.entry} takes {handed.name} as {handed.c_type}, which cannot hold {value!r}"
+                f"the CUDA kernel {self.source.entry} takes {handed.name} as {handed.c_type}, which cannot hold "
+                f"{value!r}"
             ) from error
 
     def _start(self, prepared: Callable[..., None], handed: Sequence[DeviceArray]) -> None:

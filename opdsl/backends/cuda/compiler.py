@@ -15,13 +15,14 @@ from opdsl.kernels.calls import IndirectCall, ReductionCall
 from opdsl.kernels.compiler import Compiled
 
 if TYPE_CHECKING:
+    author: Callable[..., Compiled]
     indirect: Callable[..., Compiled]
     pointwise: Callable[..., Compiled]
     reduction: Callable[..., Compiled]
     row: Callable[..., Compiled]
     scan: Callable[..., Compiled]
 
-__all__ = ["indirect", "pointwise", "reduction", "row", "scan"]
+__all__ = ["author", "indirect", "pointwise", "reduction", "row", "scan"]
 
 # Where the programs of each kind of kernel are made.
 _PROGRAMS = {
@@ -34,9 +35,13 @@ _PROGRAMS = {
 
 
 def __getattr__(kind: str) -> Any:
-    if kind not in _PROGRAMS:
+    if kind in _PROGRAMS:
+        found: Callable[..., Any] = _compiling(kind)
+    elif kind == "author":
+        found = importlib.import_module("opdsl.backends.cuda.author").author
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    found = globals()[kind] = _compiling(kind)
+    globals()[kind] = found
     return found
 
 

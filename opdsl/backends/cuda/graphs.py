@@ -35,7 +35,7 @@ class Capture:
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         index = self._index = next(each.array.index for each in arguments if isinstance(each, Tensor) and each.is_cuda)
         self._handle = 0
-        self._stream = Stream(index)
+        self._stream = self._last = Stream(index)
         self.inputs = [_like(each) if isinstance(each, Tensor) else each for each in arguments]
         api = driver()
         with self._stream:
@@ -49,7 +49,6 @@ class Capture:
         self._outputs = list(_tensors(self.result))
         mine = [each.array.block for each in (*self._outputs, *_tensors(self.inputs))]
         self._blocks = list({id(each): each for each in (*held.values(), *mine)}.values())
-        self._last = self._stream
 
     def _captured(self, function: Callable[..., Any]) -> dict[int, Block]:
         """Capture a run; returns the blocks from outside that it uses."""
