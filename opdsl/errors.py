@@ -179,6 +179,10 @@ class LawError(OpdslError, AssertionError):
     """An operator breaks a law that ``opdsl.testing.check_op`` holds it against."""
 
 
+class TorchError(OpdslError, RuntimeError):
+    """PyTorch refuses a call of an operator of its own that ``opdsl.interop.torch.wrap`` has taken over."""
+
+
 class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""
 

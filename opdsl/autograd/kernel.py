@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from opdsl.autograd.plans import recording_plan
@@ -17,7 +17,7 @@ from opdsl.runtime import Tensor
 from opdsl.schema import SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
-__all__ = ["derivative_of", "record"]
+__all__ = ["check_written", "derivative_of", "record"]
 
 Kernel = Callable[..., Any]
 
@@ -114,25 +114,33 @@ class RecordingKernel:
         Raises:
             RequiresGradError: it writes what must not be written.
         """
-        self._check_written(arguments)
+        check_written(self.operator, arguments)
         edges, saved = self.recorder.before(arguments)
         with below_autograd():
             results = self.beneath(*arguments)
         return self.recorder.after(arguments, results, edges, saved)
 
-    def _check_written(self, arguments: tuple[Any, ...]) -> None:
-        schema = self.operator.schema
-        if schema.out:
-            raise RequiresGradError(
-                f"{self.operator.name}: functions with out=... arguments don't support automatic differentiation, but "
-                "one of the arguments requires grad. Call it without out=, or under opdsl.no_grad()."
-            )
-        for argument, value in zip(schema.arguments, arguments, strict=True):
-            if argument.alias is not None and argument.alias.write:
-                for each in value if isinstance(value, tuple) else (value,):
-                    if isinstance(each, Tensor):
-                        check_writable(self.operator.name, each)
-
     def plan(self, arguments: tuple[Any, ...]) -> Any:
         """See ``recording_plan``."""
-        return recording_plan(self.operator, self.recorder, self.beneath, arguments, self._check_written)
+        return recording_plan(
+            self.operator, self.recorder, self.beneath, arguments, partial(check_written, self.operator)
+        )
+
+
+def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:
+    """Refuse a call that is to be recorded and writes what must not be written then.
+
+    Raises:
+        RequiresGradError: it writes an ``out=``, or a tensor in place whose gradient would be lost.
+    """
+    schema = operator.schema
+    if schema.out:
+        raise RequiresGradError(
+            f"{operator.name}: functions with out=... arguments don't support automatic differentiation, but "
+            "one of the arguments requires grad. Call it without out=, or under opdsl.no_grad()."
+        )
+    for argument, value in zip(schema.arguments, arguments, strict=True):
+        if argument.alias is not None and argument.alias.write:
+            for each in value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Tensor):
+                    check_writable(operator.name, each)

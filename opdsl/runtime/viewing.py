@@ -22,7 +22,7 @@ def storage_size(tensor: Tensor) -> int:
     """Bytes of the memory that the tensor and its views share."""
     root = storage_root(tensor)
     if tensor.geometry.device.type == "cpu":
-        return values.extent(_memory_of(tensor.array, root))
+        return values.extent(memory_around(tensor.array, root))
     return required_storage(root.geometry.shape, root.geometry.strides) * root.geometry.dtype.itemsize
 
 
@@ -117,11 +117,11 @@ def view_array(
             # Outside of this array, but perhaps inside of the root; or without elements, where NumPy is stricter.
             pass
     address = array.__array_interface__["data"][0] + offset
-    _require_inside(address, shape, strides, dtype.itemsize, _memory_of(array, root))
+    _require_inside(address, shape, strides, dtype.itemsize, memory_around(array, root))
     return numpy.asarray(_Interface(array, address, shape, strides, dtype))
 
 
-def _memory_of(array: _Array, root: Tensor | None) -> _Array:
+def memory_around(array: _Array, root: Tensor | None) -> _Array:
     """The array whose memory a view of ``array`` must not leave: the root's, unless that was given other memory."""
     if root is None:
         return array

@@ -1,4 +1,4 @@
-"""PyTorch: operators that are declared here, as operators of a running torch.
+"""PyTorch: operators that are declared here, as operators of a running torch, and torch's operators here.
 
 >>> import opdsl
 >>> from opdsl.interop.torch import deregister, register
@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
+    from opdsl.declare.operator import Operator
 
-__all__ = ["deregister", "register"]
+__all__ = ["deregister", "register", "wrap"]
 
 
 def register(what: Library | Any) -> tuple[str, ...]:
@@ -67,10 +68,45 @@ def deregister(what: Library | Any) -> None:
     _registration().deregister(what)
 
 
-def _registration() -> Any:
-    from opdsl.interop.torch.requirement import require_torch
+def wrap(target: Any) -> Operator[..., Any]:
+    """A torch operator, to be called with opdsl tensors.
 
-    require_torch()
+    Args:
+        target: its name, ``"aten::add"`` for all overloads or ``"aten::add.Tensor"`` for one; or the torch operator
+            itself, ``torch.ops.aten.add``.
+
+    Returns:
+        The function of an opdsl operator (or packet) of the same schema, which ``opdsl.ops.torch_aten.add`` finds, too.
+        Its ``variants`` are the in-place and ``out=`` operators that torch has of it. Memory is shared both ways, views
+        show the memory of what they are taken of, gradients come from torch's autograd. Random numbers are torch's. A
+        second time gives the same function.
+
+    Raises:
+        MissingDependencyError: torch is not installed, or too old.
+        UnknownOperatorError: torch has no such operator.
+        DeclarationError: opdsl cannot express its schema (dictionaries, named dimensions, types of TorchScript).
+
+    >>> import opdsl
+    >>> similarity = wrap("aten::cosine_similarity")
+    >>> similarity(opdsl.tensor([[3.0, 4.0]]), opdsl.tensor([[4.0, 3.0]]))
+    tensor([0.9600])
+    >>> print(similarity.schema)
+    torch_aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
+    """
+    _require_torch()
+    from opdsl.interop.torch import wrapping
+
+    return wrapping.wrap(target)
+
+
+def _registration() -> Any:
+    _require_torch()
     from opdsl.interop.torch import registration
 
     return registration
+
+
+def _require_torch() -> None:
+    from opdsl.interop.torch.requirement import require_torch
+
+    require_torch()

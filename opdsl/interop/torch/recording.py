@@ -1,0 +1,289 @@
+"""Gradients of torch operators on opdsl tensors: torch records the call, opdsl's backward graph leads through it.
+
+A node of ours holds what torch recorded. Its backward pass is one of torch's, which torch records in its turn where
+gradients of gradients are asked for; that gives the next node, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from weakref import ref
+
+import torch
+
+from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
+from opdsl.autograd.kernel import check_written
+from opdsl.autograd.views import set_history, view_node
+from opdsl.dispatch import Operator, is_grad_enabled
+from opdsl.interop.torch.crossing import Crossing, flattened
+from opdsl.interop.torch.refusals import refused
+from opdsl.runtime import Tensor, bump_version, storage_root, version_of
+from opdsl.runtime.geometry import is_non_overlapping_and_dense
+
+__all__ = ["record"]
+
+
+class Watched(NamedTuple):
+    """A torch tensor, and how often the memory of the tensor that it stands for had been written.
+
+    root: the owner of the memory, as long as anybody has it; nobody else could write it through opdsl.
+    """
+
+    theirs: torch.Tensor
+    root: ref[Tensor]
+    version: int
+
+
+class Recorded(NamedTuple):
+    """What torch recorded.
+
+    leaves: where the graph of torch begins, in the order of ``edges``.
+    edges: where the gradients of these go in opdsl's graph.
+    outputs: by place of a result; None for one that no gradient comes through.
+    watched: the tensors that torch may have saved.
+    """
+
+    leaves: tuple[torch.Tensor, ...]
+    edges: tuple[Edge | None, ...]
+    outputs: tuple[torch.Tensor | None, ...]
+    watched: tuple[Watched, ...]
+
+
+class _Entering(torch.autograd.Function):
+    """From a leaf to a tensor over the same memory that may be written in place; its gradient is the leaf's."""
+
+    @staticmethod
+    def forward(ctx: Any, leaf: torch.Tensor, make: Callable[[], torch.Tensor]) -> torch.Tensor:
+        return make()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return gradients[0], None
+
+
+class RecordedCrossing(Crossing):
+    """A crossing whose tensors require grad in torch where they do in opdsl.
+
+    Args:
+        written: the tensors that the call writes.
+
+    leaves, edges: of those that require grad, each once.
+    """
+
+    __slots__ = ("_versions", "edges", "leaves", "written")
+
+    def __init__(self, written: Sequence[Tensor] = ()) -> None:
+        super().__init__()
+        self.written = {id(each) for each in written}
+        self.leaves: dict[int, torch.Tensor] = {}
+        self.edges: dict[int, Edge | None] = {}
+        self._versions: list[tuple[Tensor, int]] = []
+
+    def alias(self, source: Tensor) -> torch.Tensor:
+        """See ``Crossing``; a leaf, or, of what is written, what may follow one."""
+        made = super().alias(source)
+        self._versions.append((source, version_of(source)))
+        if not source.geometry.requires_grad:
+            return made
+        leaf = self.leaves[id(source)] = made.requires_grad_()
+        self.edges[id(source)] = edge_of(source)
+        if id(source) not in self.written:
+            return leaf
+        again: torch.Tensor = _Entering.apply(leaf, lambda: Crossing.alias(self, source))  # type: ignore[no-untyped-call]
+        return again
+
+    def watch(self, results: Sequence[tuple[Tensor, torch.Tensor]]) -> tuple[Watched, ...]:
+        """What torch may have saved: arguments as they were before the call, what was written and results after it."""
+        before = [
+            (self._theirs[id(each)], each, version) for each, version in self._versions if id(each) not in self.written
+        ]
+        after = [(theirs, ours, version_of(ours)) for ours, theirs in results]
+        return tuple(Watched(theirs, ref(storage_root(ours)), version) for theirs, ours, version in (*before, *after))
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
+def record(
+    operator: Operator, run: Callable[[Crossing, tuple[Any, ...]], tuple[Any, Any]], arguments: tuple[Any, ...]
+) -> object:
+    """Run a torch operator, and attach nodes to its results.
+
+    Args:
+        operator: the operator of opdsl that stands for it.
+        run: ``run(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+        arguments: of the call, in the order of the schema; some tensor among them requires grad.
+    """
+    check_written(operator, arguments)
+    written = [
+        each
+        for argument, value in zip(operator.schema.arguments, arguments, strict=True)
+        if argument.alias is not None and argument.alias.write
+        for each in flattened(value)
+        if isinstance(each, Tensor)
+    ]
+    crossing = RecordedCrossing(written)
+    with _recording():
+        returned, results = run(crossing, arguments)
+    for each in written:
+        bump_version(each)
+    ours, theirs = list(flattened(results)), list(flattened(returned))
+    # What is written need not be returned.
+    returned_too = {id(each) for each in ours}
+    rest = [each for each in written if id(each) not in returned_too]
+    _Attachment(operator, crossing, [*ours, *rest], [*theirs, *map(crossing.tensor, rest)]).attach()
+    return results
+
+
+class _Attachment:
+    """Attaches nodes to the results of a call: one for each that was written, one for all views, one for all others.
+
+    Args:
+        operator, crossing: of the call.
+        ours, theirs: the results in opdsl and in torch, what was written among them.
+    """
+
+    def __init__(
+        self, operator: Operator, crossing: RecordedCrossing, ours: Sequence[Any], theirs: Sequence[Any]
+    ) -> None:
+        self.operator = operator
+        self.crossing = crossing
+        self.ours = ours
+        self.theirs = theirs
+        tensors = [(mine, each) for mine, each in zip(ours, theirs, strict=True) if isinstance(mine, Tensor)]
+        self.watched = crossing.watch(tensors)
+
+    def attach(self) -> None:
+        """Attach all of them."""
+        groups: dict[Tensor | None, list[int]] = {}
+        for place, (mine, each) in enumerate(zip(self.ours, self.theirs, strict=True)):
+            if not isinstance(mine, Tensor):
+                continue
+            viewed = self.crossing.viewed(each)
+            if id(mine) in self.crossing.written:
+                self._attach_written(mine, each)
+            elif viewed is not None and not each.requires_grad:
+                mine.autograd = DETACHED
+            elif each.requires_grad and mine is not viewed:
+                groups.setdefault(viewed, []).append(place)
+        for viewed, places in groups.items():
+            outputs = tuple(each if place in places else None for place, each in enumerate(self.theirs))
+            self._attach_made(viewed, outputs)
+
+    def _attach_written(self, mine: Tensor, output: torch.Tensor) -> None:
+        if output.requires_grad:
+            # Its own edge comes first.
+            leaves = sorted(self.crossing.leaves, key=lambda each: each != id(mine))
+            node = self._node((mine.geometry,), leaves, (output,))
+            set_history(mine, node, has_own_edge=id(mine) in self.crossing.leaves)
+
+    def _attach_made(self, viewed: Tensor | None, outputs: tuple[torch.Tensor | None, ...]) -> None:
+        forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in self.ours)
+        edge = None if viewed is None else self.crossing.edges.get(id(viewed))
+        if viewed is None or edge is None:
+            node = self._node(forms, list(self.crossing.leaves), outputs)
+        else:
+            saved = Recorded((self.crossing.leaves[id(viewed)],), (edge,), outputs, self.watched)
+            node = view = view_node(Recipe(self.operator.name, _backward, forms), edge, saved, viewed)
+            view.is_one_of_several = len(self.ours) > 1 or self.operator.returns_list
+        _give(node, self.ours, outputs)
+
+    def _node(self, forms: tuple[Any, ...], leaves: Sequence[int], outputs: tuple[torch.Tensor | None, ...]) -> Node:
+        edges = tuple(self.crossing.edges[each] for each in leaves)
+        starts = tuple(self.crossing.leaves[each] for each in leaves)
+        return make_node(
+            Recipe(self.operator.name, _backward, forms), edges, Recorded(starts, edges, outputs, self.watched)
+        )
+
+
+def _give(node: Node, ours: Sequence[Any], outputs: Sequence[torch.Tensor | None]) -> None:
+    """Give results their history."""
+    for place, (mine, output) in enumerate(zip(ours, outputs, strict=True)):
+        if output is not None:
+            mine.geometry = mine.geometry.replace(requires_grad=True)
+            mine.autograd = node if place == 0 else Output(node, place)
+
+
+# ------------------------------------------------------------------------------------------------------------ backward
+
+
+def _backward(node: Node, gradients: Sequence[Gradient]) -> Sequence[Gradient]:
+    """The gradients of the arguments from those of the results, by torch.
+
+    Raises:
+        GraphFreedError: an earlier pass has freed what torch recorded.
+        SavedTensorChangedError: what torch saved has been written since.
+    """
+    saved: Recorded | None = node.saved
+    if saved is None:
+        raise freed(node)
+    pairs = zip(saved.outputs, gradients, strict=True)
+    given = [(out, each) for out, each in pairs if out is not None and each is not None]
+    if not given:
+        return (None,) * len(saved.leaves)
+    _count_writes(saved.watched)
+    follows = is_grad_enabled()
+    crossing = RecordedCrossing() if follows else Crossing()
+    with _recording(), refused(node.name):
+        raw = torch.autograd.grad(
+            [out for out, _ in given],
+            saved.leaves,
+            [crossing.value(each) for _, each in given],
+            create_graph=follows,
+            retain_graph=True,  # until the node gives it up
+            allow_unused=True,
+        )
+        found = [_own(crossing, each) for each in raw]
+        results = [None if each is None else crossing.result(each) for each in found]
+    if isinstance(crossing, RecordedCrossing):
+        _follow(node, crossing, saved, results, found)
+    return results
+
+
+def _own(crossing: Crossing, gradient: torch.Tensor | None) -> torch.Tensor | None:
+    """A gradient in memory of its own, which whoever gets it may write."""
+    if gradient is None or crossing.is_argument(gradient):
+        return gradient
+    if crossing.viewed(gradient) is None and is_non_overlapping_and_dense(gradient.shape, gradient.stride()):
+        return gradient
+    return gradient.clone(memory_format=torch.contiguous_format)
+
+
+def _follow(
+    node: Node,
+    crossing: RecordedCrossing,
+    saved: Recorded,
+    results: Sequence[Gradient],
+    found: Sequence[torch.Tensor | None],
+) -> None:
+    """Attach a node to gradients, for gradients of gradients."""
+    outputs = tuple(
+        each if each is not None and each.requires_grad and not crossing.is_argument(each) else None for each in found
+    )
+    if not any(each is not None for each in outputs):
+        return
+    forms = tuple(None if each is None else each.geometry for each in results)
+    pairs = [(mine, each) for mine, each in zip(results, found, strict=True) if mine is not None and each is not None]
+    leaves = (*saved.leaves, *crossing.leaves.values())
+    edges = (*saved.edges, *crossing.edges.values())
+    watched = (*saved.watched, *crossing.watch(pairs))
+    made = make_node(
+        Recipe(f"{node.name} backward", _backward, forms), edges, Recorded(leaves, edges, outputs, watched)
+    )
+    _give(made, results, outputs)
+
+
+def _count_writes(watched: Sequence[Watched]) -> None:
+    """Tell torch of what opdsl has written since: it then refuses to use what it saved of it.
+
+    A pass that is run twice tells it twice, which changes nothing: once is enough for torch to refuse.
+    """
+    for theirs, root, version in watched:
+        alive = root()
+        if alive is not None and alive._version != version:
+            torch.autograd.graph.increment_version(theirs)

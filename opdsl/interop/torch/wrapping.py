@@ -1,0 +1,295 @@
+"""The operators of torch as operators of opdsl: ``wrap("aten::cosine_similarity")``.
+
+Each overload becomes an operator of the same schema in the namespace ``torch_aten`` (``torch_`` and torch's own), whose
+kernel is composite over backends: it hands the memory of its tensors to torch, and takes over that of the results.
+torch's meta kernels give the shapes, torch's autograd the gradients (``recording``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any, cast
+
+import attrs
+import torch
+
+from opdsl.declare import Library
+from opdsl.declare.operator import Operator as OperatorFunction
+from opdsl.dispatch import DispatchKey, KeySet, Operator, is_grad_enabled, registry
+from opdsl.dispatch.boxed import PerCallKernel
+from opdsl.dispatch.differentiation import OperatorAutograd, requires_grad
+from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.errors import DeclarationError, SchemaError, TorchError, UnknownOperatorError
+from opdsl.interop.torch.crossing import Crossing, flattened, require_writable
+from opdsl.interop.torch.recording import record
+from opdsl.interop.torch.refusals import refused
+from opdsl.runtime import Tensor
+from opdsl.schema import FunctionSchema, parse_operator_name, parse_schema
+
+__all__ = ["wrap"]
+
+Target = str | torch._ops.OpOverload | torch._ops.OpOverloadPacket
+Function = OperatorFunction[..., Any]
+
+_PREFIX = "torch_"
+_KEY = "CompositeExplicitAutograd"
+
+
+def wrap(target: Target) -> Function:
+    """See ``opdsl.interop.torch.wrap``."""
+    namespace, base, overload = _parts(target)
+    packet = _packet(namespace, base)
+    names = _overloads(namespace, base, packet)
+    if overload is not None and overload not in names:
+        raise UnknownOperatorError(
+            f"torch has no overload {overload!r} of {namespace}::{base}. It has "
+            f"{', '.join(each or 'default' for each in names)}."
+        )
+    with registry.lock:
+        operators = [*_operators(packet, names if overload is None else (overload,)), *_inplace(namespace, base)]
+        _pair(operators)
+    made = operators[0]
+    return cast(Function, made.function if overload is not None else made.packet.function)
+
+
+# ------------------------------------------------------------------------------------------------- finding operators
+
+
+def _parts(target: Target) -> tuple[str, str, str | None]:
+    """Namespace, name, and overload; None for all overloads."""
+    if isinstance(target, torch._ops.OpOverload):
+        return target.namespace, target._opname, _overload(target._overloadname)
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        namespace, _, base = target._qualified_op_name.partition("::")
+        return namespace, base, None
+    if not isinstance(target, str):
+        raise DeclarationError(
+            f'wrap takes the name of a torch operator (got {type(target).__name__}). Write wrap("aten::add").'
+        )
+    try:
+        name = parse_operator_name(target)
+    except SchemaError as error:
+        raise UnknownOperatorError(f'{error}. Write wrap("aten::add") or wrap("aten::add.Tensor").') from error
+    if "::" not in target:
+        raise UnknownOperatorError(f'{target!r} names no namespace. Write wrap("aten::{target}").')
+    overload = _overload(name.overload) if "." in target else None
+    return name.namespace or "aten", name.base, overload
+
+
+def _overload(name: str) -> str:
+    """The name that a schema has, of that in Python."""
+    return "" if name == "default" else name
+
+
+def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
+    try:
+        found = getattr(getattr(torch.ops, namespace), base)
+    except AttributeError:
+        found = None
+    if isinstance(found, torch._ops.OpOverloadPacket):
+        return found
+    name = f"{namespace}::{base}"
+    if found is not None:
+        raise DeclarationError(
+            f"{name} is no operator with a schema, but a {type(found).__name__} of torch's compiler."
+        )
+    known = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
+    near = get_close_matches(name, known, 1)
+    hint = f"Did you mean {near[0]}?" if near else "Import the module that registers it first."
+    raise UnknownOperatorError(f"torch has no operator {name}. {hint}")
+
+
+def _overloads(namespace: str, base: str, packet: torch._ops.OpOverloadPacket) -> tuple[str, ...]:
+    """The overloads that torch dispatches, ``""`` for the default; others are TorchScript's alone."""
+    names = (_overload(each) for each in packet.overloads())  # type: ignore[no-untyped-call]
+    found = tuple(each for each in names if torch._C._dispatch_has_kernel(_qualified(namespace, base, each)))
+    if not found:
+        raise DeclarationError(f"{namespace}::{base} is TorchScript's alone: no torch function dispatches it.")
+    return found
+
+
+def _qualified(namespace: str, base: str, overload: str) -> str:
+    return f"{namespace}::{base}.{overload}" if overload else f"{namespace}::{base}"
+
+
+# ------------------------------------------------------------------------------------------------ declaring operators
+
+_library = Library("torch_aten")
+
+
+def _operators(packet: torch._ops.OpOverloadPacket, overloads: Iterable[str]) -> list[Operator]:
+    """The operators of overloads, declared if they are not yet: all that can be.
+
+    Raises:
+        DeclarationError: none can.
+    """
+    found: list[Operator] = []
+    reasons: list[str] = []
+    for each in overloads:
+        target = getattr(packet, each or "default")
+        try:
+            found.append(_operator(target))
+        except SchemaError as error:
+            reasons.append(f"{target._schema}: {str(error).splitlines()[0]}")
+    if not found:
+        raise DeclarationError(f"{packet._qualified_op_name} cannot be wrapped: opdsl has no such schema. {reasons[0]}")
+    return found
+
+
+def _operator(target: torch._ops.OpOverload) -> Operator:
+    schema = _schema(target)
+    present = registry.operators.get(schema.name.qualified)
+    if present is not None:
+        return present
+    call = TorchCall(target, schema)
+    _library.define(
+        schema,
+        call.run,
+        key=_KEY,
+        tags=sorted(each.name for each in target.tags),
+        accepts_numbers=torch._C._should_allow_numbers_as_tensors(schema.name.base),
+    )
+    operator = registry.operators[schema.name.qualified]
+    _library.register(operator, DispatchKey("Autograd"), TorchAutograd(call))
+    return operator
+
+
+def _inplace(namespace: str, base: str) -> list[Operator]:
+    """The operators of the in-place packet, if torch has one that goes with a packet."""
+    name = f"{base}_"
+    packet = getattr(getattr(torch.ops, namespace), name, None)
+    if base.endswith("_") or not isinstance(packet, torch._ops.OpOverloadPacket):
+        return []
+    try:
+        return _operators(packet, _overloads(namespace, name, packet))
+    except DeclarationError:
+        return []
+
+
+def _pair(operators: Iterable[Operator]) -> None:
+    """Let the operators of one signature know each other as variants (INV-39)."""
+    groups: dict[str, dict[str, Operator]] = {}
+    for each in operators:
+        groups.setdefault(str(each.schema.signature()), {}).setdefault(each.schema.kind.value, each)
+    for group in groups.values():
+        functions = {kind: each.function for kind, each in group.items()}
+        for each in group.values():
+            cast(Any, each.declaration).functions.update(functions)
+
+
+# torch prints enumerators of defaults as their numbers, and lists with blanks that yaml entries do not have.
+_ENUMERATORS = {("ScalarType", "4"): "long", ("MemoryFormat", "0"): "contiguous_format"}
+_NUMBERED = re.compile(r"(?P<kind>ScalarType|MemoryFormat)(?P<name>\?? \w+)=(?P<number>\d+)")
+_BLANKS = re.compile(r"(?<==\[)[^\]]*(?=\])")
+
+
+def _schema(target: torch._ops.OpOverload) -> FunctionSchema:
+    """The schema of an overload, in the namespace of wrapped operators.
+
+    Raises:
+        SchemaError: it holds types that opdsl has not.
+    """
+    text = _BLANKS.sub(lambda found: found.group().replace(" ", ""), str(target._schema))
+    schema = parse_schema(_NUMBERED.sub(_with_enumerator, text))
+    return attrs.evolve(schema, name=attrs.evolve(schema.name, namespace=f"{_PREFIX}{target.namespace}"))
+
+
+def _with_enumerator(found: re.Match[str]) -> str:
+    number = found["number"]
+    return f"{found['kind']}{found['name']}={_ENUMERATORS.get((found['kind'], number), number)}"
+
+
+# ---------------------------------------------------------------------------------------------------- calling operators
+
+
+# What torch says where an output has to become larger than the memory that it shares, after a warning that it does.
+_NOT_RESIZABLE = "storage that is not resizable"
+
+
+class TorchCall:
+    """Calls one overload of torch with opdsl values.
+
+    Args:
+        target: the overload.
+        schema: of the operator that stands for it.
+    """
+
+    def __init__(self, target: torch._ops.OpOverload, schema: FunctionSchema) -> None:
+        self.target = target
+        self.name = schema.name.qualified
+        self.places = len(schema.positional)
+        self.names = [each.name for each in schema.arguments[self.places :]]
+        self.outs = [place for place, each in enumerate(schema.arguments) if each in schema.out]
+        self.written = [
+            place for place, each in enumerate(schema.arguments) if each.alias is not None and each.alias.write
+        ]
+        self.python_names = [each.python_name for each in schema.arguments[self.places :]]
+
+    def run(self, *given: Any, **named: Any) -> Any:
+        """The body of the operator: run torch, without recording anything."""
+        crossing = Crossing()
+        arguments = (*given, *[named[each] for each in self.python_names])
+        return self.call(crossing, arguments)[1]
+
+    def call(self, crossing: Crossing, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+        """What torch returns, and what that is in opdsl.
+
+        Args:
+            crossing: whose tensors take part.
+            arguments: of the call, in the order of the schema.
+        """
+        written = [each for place in self.written for each in _tensors(arguments[place])]
+        require_writable(written)
+        outs = [each for place in self.outs for each in _tensors(arguments[place])]
+        crossing.stand_apart(each for each in outs if each.numel() == 0)
+        try:
+            returned = self._call(crossing, arguments)
+        except TorchError as error:
+            if not outs or _NOT_RESIZABLE not in str(error):
+                raise
+            crossing = Crossing()  # outputs are never recorded
+            crossing.stand_apart(outs)
+            returned = self._call(crossing, arguments)
+        crossing.update(written)
+        return returned, crossing.result(returned)
+
+    def _call(self, crossing: Crossing, arguments: tuple[Any, ...]) -> Any:
+        values = [crossing.value(each) for each in arguments]
+        with refused(self.name):
+            return self.target(*values[: self.places], **dict(zip(self.names, values[self.places :], strict=True)))
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    return [each for each in flattened(value) if isinstance(each, Tensor)]
+
+
+class TorchAutograd(PerCallKernel):
+    """What the Autograd keys run for a wrapped operator: torch records the call, or nothing does."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: TorchCall) -> None:
+        self.call = call
+
+    def for_call(self, operator: Operator, keys: KeySet) -> OperatorAutograd:
+        """See ``PerCallKernel``."""
+        return _Autograd(operator, keys - AUTOGRAD_KEYS, self.call)
+
+    def __str__(self) -> str:
+        return "autograd of torch"
+
+
+class _Autograd(OperatorAutograd):
+    __slots__ = ("call",)
+
+    def __init__(self, operator: Operator, keys: KeySet, call: TorchCall) -> None:
+        super().__init__(operator, keys)
+        self.call = call
+
+    def beneath(self, arguments: tuple[object, ...]) -> Callable[..., object]:
+        """See ``OperatorAutograd``."""
+        if is_grad_enabled() and requires_grad(arguments):
+            return lambda *given: record(self.operator, self.call.call, given)
+        return self.operator.find_in(self.keys)

@@ -1,0 +1,619 @@
+"""Torch's operators on our tensors (``opdsl.interop.torch.wrap``), held against torch itself.
+
+Every operator that PyTorch's ``op_db`` reaches is called with the arguments with which a sample reaches it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import opdsl
+from opdsl.errors import (
+    ArgumentError,
+    DeclarationError,
+    DimensionError,
+    GraphFreedError,
+    InterchangeError,
+    OptionError,
+    ReadOnlyError,
+    RequiresGradError,
+    SavedTensorChangedError,
+    TorchError,
+    UnknownOperatorError,
+)
+from opdsl.interop.torch import wrap
+from opdsl.testing import gradcheck, gradgradcheck
+from tests.torch.twins import Twins, agree, assert_agree, differences, of, theirs
+
+common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
+
+FULL = "OPDSL_TEST_FULL" in os.environ
+SAMPLES = 20 if FULL else 1
+CALLS = 20 if FULL else 2
+DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bfloat16) if FULL else (torch.float32,)
+
+# Their results are no values: memory as it comes.
+ARBITRARY = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "_ctc_loss"}
+
+# Their results are of layouts and dtypes that we have not.
+REFUSED = {"_to_sparse", "hash_tensor"}
+
+calls: Counter[str] = Counter()
+
+
+class Held(TorchDispatchMode):
+    """Runs every operator that torch calls with ours as well.
+
+    faults: how they differ.
+    seen: the operators with their arguments, to differentiate.
+    """
+
+    def __init__(self, *, keeps: bool = False) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+        self.seen: list[tuple[Any, Any, Any]] = []
+        self.keeps = keeps
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call both, unless the operator has had its calls."""
+        kwargs = kwargs or {}
+        calls[str(func), self.keeps] += 1
+        if calls[str(func), self.keeps] > CALLS or any(map(is_sparse, args)) or func._schema.name[6:] in REFUSED:
+            return func(*args, **kwargs)
+        if self.keeps:
+            self.seen.append((func, copied(args), copied(kwargs)))
+            return func(*args, **kwargs)
+        twins = Twins()
+        mine, named = twins.of(args), twins.of(kwargs)
+        state = torch.get_rng_state()
+        expected = func(*args, **kwargs)
+        after = torch.get_rng_state()
+        torch.set_rng_state(state)
+        tolerance = float("inf") if func._schema.name[6:] in ARBITRARY else 0.0
+        self.faults += [f"{func}: {each}" for each in self.compare(func, mine, named, expected, tolerance)]
+        for one, two in ((mine, args), (tuple(named.values()), tuple(kwargs.values()))):
+            self.faults += [f"{func}, arguments: {each}" for each in tensor_differences(one, two)]
+        torch.set_rng_state(after)
+        return expected
+
+    def compare(self, func: Any, mine: Any, named: Mapping[str, Any], expected: Any, tolerance: float) -> list[str]:
+        """How our result differs, or which error came."""
+        try:
+            return differences(wrap(func)(*mine, **named), expected, tolerance=tolerance)
+        except Exception as error:
+            return [f"{type(error).__name__}: {error}"]
+
+
+def is_sparse(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is not torch.strided
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, list | tuple):
+        return type(value)(map(copied, value))
+    return {name: copied(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+def tensor_differences(mine: Any, expected: Any) -> list[str]:
+    """Of the tensors among two lists of arguments."""
+    if isinstance(expected, torch.Tensor):
+        return differences(mine, expected, tolerance=0.0)
+    if isinstance(expected, list | tuple):
+        return [text for one, two in zip(mine, expected, strict=True) for text in tensor_differences(one, two)]
+    return []
+
+
+def samples(entry: Any) -> Iterator[Any]:
+    for dtype in DTYPES:
+        if dtype in entry.supported_dtypes("cpu"):
+            for place, sample in enumerate(entry.sample_inputs("cpu", dtype)):
+                if place == SAMPLES:
+                    break
+                yield sample
+
+
+# Of jiterator there is nothing on the CPU.
+ENTRIES = {each.formatted_name: each for each in common.op_db if not each.formatted_name.startswith("jiterator")}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_op_db_reaches_gives_what_torch_gives(name: str) -> None:
+    entry = ENTRIES[name]
+    mode = Held()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in samples(entry):
+            with mode:
+                entry.op(sample.input, *sample.args, **sample.kwargs)
+    assert mode.faults == []
+
+
+def differentiable(value: Any) -> Any:
+    """The floating-point tensors among arguments, made to require grad."""
+    if isinstance(value, torch.Tensor):
+        return value.requires_grad_() if value.is_floating_point() or value.is_complex() else value
+    return type(value)(map(differentiable, value)) if isinstance(value, list | tuple) else value
+
+
+def leaves(value: Any) -> list[Any]:
+    """The tensors that require grad among results or arguments."""
+    if isinstance(value, torch.Tensor | opdsl.Tensor):
+        return [value] if value.requires_grad else []
+    return [each for one in value for each in leaves(one)] if isinstance(value, list | tuple) else []
+
+
+# Gradients of random numbers, and of those that torch warns of.
+NOT_DIFFERENTIATED = {"_ctc_loss", "bernoulli", "multinomial", "normal"}
+
+
+@pytest.mark.parametrize("name", [name for name, each in ENTRIES.items() if each.supports_autograd])
+def test_gradients_are_those_of_torch(name: str) -> None:
+    entry = ENTRIES[name]
+    mode = Held(keeps=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in samples(entry):
+            with mode:
+                entry.op(sample.input, *sample.args, **sample.kwargs)
+        faults = [
+            f"{func}: {text}" for func, args, kwargs in mode.seen for text in gradient_differences(func, args, kwargs)
+        ]
+    assert faults == []
+
+
+def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
+    if func._schema.is_mutable or func._schema.name[6:] in NOT_DIFFERENTIATED:
+        return []
+    given = differentiable(args)
+    mine = Twins().of(given)
+    for one, two in zip(leaves(given), tensors_of(mine, given), strict=True):
+        two.requires_grad_(one.requires_grad)
+    state = torch.get_rng_state()
+    try:
+        results = leaves(func(*given, **kwargs))
+        expected = torch.autograd.grad([each.sum() for each in results], leaves(given), allow_unused=True)
+    except RuntimeError:
+        return []  # torch has no derivative
+    torch.set_rng_state(state)
+    made = leaves(wrap(func)(*mine, **Twins().of(kwargs)))
+    if len(made) != len(results):
+        return [f"{len(made)} results require grad for {len(results)}"]
+    found = opdsl.autograd.grad([each.sum() for each in made], leaves(mine), allow_unused=True)
+    return differences(list(found), list(expected), tolerance=1e-5, strides=False)
+
+
+def tensors_of(mine: Any, given: Any) -> list[Any]:
+    """Ours, for those of torch's arguments that require grad."""
+    if isinstance(given, torch.Tensor):
+        return [mine] if given.requires_grad else []
+    if isinstance(given, list | tuple):
+        return [each for one, two in zip(mine, given, strict=True) for each in tensors_of(one, two)]
+    return []
+
+
+# ------------------------------------------------------------------------------------------------------- what it gives
+
+
+def test_the_schema_is_torchs_in_a_namespace_of_its_own() -> None:
+    schema = str(wrap("aten::cosine_similarity").schema)
+    assert schema == f"torch_{torch.ops.aten.cosine_similarity.default._schema}"
+
+
+def test_wrapping_twice_gives_the_same_function() -> None:
+    assert wrap("aten::addcmul") is wrap("aten::addcmul")
+
+
+@pytest.mark.parametrize("target", ["aten::addcmul", torch.ops.aten.addcmul, torch.ops.aten.addcmul.default])
+def test_an_operator_may_be_named_or_given(target: Any) -> None:
+    x = torch.rand(3, 3)
+    assert_agree(wrap(target)(of(x), of(x), of(x), value=2), torch.addcmul(x, x, x, value=2))
+
+
+def test_it_is_found_among_the_operators() -> None:
+    wrap("aten::dist")
+    assert opdsl.ops.torch_aten.dist.default.schema is wrap("aten::dist").schema
+
+
+def test_one_overload_takes_what_its_schema_says_alone() -> None:
+    with pytest.raises(ArgumentError):
+        wrap("aten::pow.Tensor_Tensor")(opdsl.ones(2), 2)
+
+
+def test_overloads_are_chosen_by_arguments() -> None:
+    power, x = wrap("aten::pow"), torch.tensor([1.0, 2.0, 3.0])
+    mine = of(x)
+    found = [power(mine, 2), power(2, mine), power(mine, mine)]
+    assert_agree(found, [x**2, 2**x, x**x])
+
+
+def test_variants_are_torchs() -> None:
+    variants = wrap("aten::mul").variants
+    assert {name: str(each.schema.name) for name, each in variants.items()} == {
+        "functional": "torch_aten::mul.Tensor",
+        "inplace": "torch_aten::mul_.Tensor",
+        "out": "torch_aten::mul.out",
+    }
+
+
+def test_the_kernel_is_composite_over_backends() -> None:
+    table = wrap("aten::cosine_similarity").dispatch_table()
+    assert {str(table[key].registered_at) for key in ("CPU", "CUDA", "Meta")} == {"CompositeExplicitAutograd"}
+
+
+def test_an_operator_of_a_users_own_library() -> None:
+    lib = torch.library.Library("opdsl_wrap_test", "DEF")
+    lib.define("halved(Tensor self) -> Tensor")
+    lib.impl("halved", lambda self: self / 2, "CompositeImplicitAutograd")
+    x = opdsl.tensor([1.0, 4.0], requires_grad=True)
+    y = wrap("opdsl_wrap_test::halved")(x)
+    y.sum().backward()
+    assert (y.tolist(), x.grad.tolist()) == ([0.5, 2.0], [0.5, 0.5])
+    lib._destroy()
+
+
+# ------------------------------------------------------------------------------------------------------------- memory
+
+
+def test_torch_reads_our_memory() -> None:
+    x = opdsl.zeros(3)
+    y = wrap("aten::view")(x, [3, 1])
+    x.fill_(5)
+    assert y.tolist() == [[5.0], [5.0], [5.0]]
+
+
+def test_a_view_shows_the_memory_of_its_tensor() -> None:
+    x = opdsl.zeros(2, 3)
+    row = wrap("aten::select")(x, 0, 1)
+    row.fill_(7)
+    assert x.tolist() == [[0.0] * 3, [7.0] * 3]
+
+
+def test_a_view_knows_its_base() -> None:
+    x = opdsl.zeros(2, 3)
+    assert wrap("aten::transpose")(x, 0, 1)._base is x
+
+
+def test_a_view_as_another_dtype() -> None:
+    x = opdsl.zeros(2, dtype=opdsl.complex64)
+    wrap("aten::view_as_real")(x)[1, 1] = 3
+    assert x.tolist() == [0j, 3j]
+
+
+def test_a_tensor_that_torch_returns_as_it_is() -> None:
+    x = opdsl.zeros(2, 3)
+    assert wrap("aten::contiguous")(x) is x
+
+
+def test_offsets_are_counted_from_the_beginning_of_the_storage() -> None:
+    x = opdsl.arange(6.0)[2:]
+    assert wrap("aten::as_strided")(x, [2], [1], 0).tolist() == [0.0, 1.0]
+
+
+def test_results_of_conjugation_hold_conjugated_elements() -> None:
+    x = torch.tensor([1 + 2j])
+    assert_agree(wrap("aten::conj")(of(x)), x.conj().resolve_conj())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+                                   "float64", "complex64", "complex128"])  # fmt: skip
+def test_every_dtype_crosses(dtype: str) -> None:
+    x = torch.tensor([0, 1, 1]).to(getattr(torch, dtype))
+    assert_agree(wrap("aten::flip")(of(x), [0]), x.flip(0))
+
+
+def test_results_of_a_dtype_that_is_not_ours_are_refused() -> None:
+    with pytest.raises(InterchangeError, match="uint64"):
+        wrap("aten::hash_tensor")(opdsl.ones(2))
+
+
+def test_read_only_memory_is_read() -> None:
+    array = numpy.ones(3, "f4")
+    array.setflags(write=False)
+    assert wrap("aten::neg")(opdsl.from_numpy(array)).tolist() == [-1.0] * 3
+
+
+def test_read_only_memory_is_not_written() -> None:
+    array = numpy.ones(3, "f4")
+    array.setflags(write=False)
+    with pytest.raises(ReadOnlyError):
+        wrap("aten::neg_")(opdsl.from_numpy(array))
+
+
+# ------------------------------------------------------------------------------------------------ writing and outputs
+
+
+def test_writing_counts_as_a_version() -> None:
+    x = opdsl.tensor([1.0])
+    wrap("aten::add_")(x, 1)
+    assert (x.tolist(), x._version) == ([2.0], 1)
+
+
+def test_an_inplace_operator_returns_its_tensor() -> None:
+    x = opdsl.ones(3)
+    assert wrap("aten::sin_")(x) is x
+
+
+def test_shapes_changed_in_place_are_taken_over() -> None:
+    x = opdsl.arange(6.0).view(2, 3)
+    wrap("aten::t_")(x)
+    assert (x.shape, x.strides, x.tolist()) == ((3, 2), (1, 3), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]])
+
+
+def test_lists_are_written_in_place() -> None:
+    x, y = opdsl.ones(2), opdsl.zeros(3)
+    wrap("aten::_foreach_add_")([x, y], 2)
+    assert (x.tolist(), y.tolist()) == ([3.0] * 2, [2.0] * 3)
+
+
+def test_out_is_filled_where_it_lies() -> None:
+    out = opdsl.zeros(4)[1:3]
+    assert wrap("aten::mul")(opdsl.ones(2), 3.0 * opdsl.ones(2), out=out) is out
+    assert out._base.tolist() == [0.0, 3.0, 3.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (7,), (3, 3)], ids=str)
+def test_out_is_resized(shape: tuple[int, ...]) -> None:
+    def call(lib: Any, x: Any, out: Any) -> Any:
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            result = torch.sin(x, out=out) if lib is torch else wrap("aten::sin")(x, out=out)
+        return result, out
+
+    agree(call, torch.arange(5.0), torch.zeros(shape), repeat=1)
+
+
+def test_resizing_a_tensor_with_elements_warns() -> None:
+    with pytest.warns(UserWarning, match="was resized since it had shape"):
+        wrap("aten::cosh")(opdsl.ones(5), out=opdsl.zeros(2))
+
+
+def test_several_outputs() -> None:
+    x = torch.rand(4, 3)
+    values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
+    found = wrap("aten::max")(of(x), 1, out=(values, indices))
+    assert_agree([*found], [*x.max(1)])
+    assert found[0] is values
+
+
+def test_an_out_that_overlaps_what_is_read_is_refused() -> None:
+    x = opdsl.ones(5)
+    with pytest.raises(TorchError, match="single memory location"):
+        wrap("aten::add")(x[1:], 1, out=x[:-1])
+
+
+# ---------------------------------------------------------------------------------------------------- meta, factories
+
+
+def test_meta_gives_torchs_shapes() -> None:
+    x = torch.empty(2, 3, 8, 8, device="meta")
+    mine = opdsl.empty(2, 3, 8, 8, device="meta")
+    weight = (4, 3, 3, 3)
+    assert_agree(
+        wrap("aten::conv2d")(mine, opdsl.empty(weight, device="meta")),
+        torch.conv2d(x, torch.empty(weight, device="meta")),
+    )
+
+
+def test_meta_of_tensors_on_the_cpu_runs_no_kernel() -> None:
+    made = wrap("aten::transpose").meta(opdsl.ones(2, 3), 0, 1)
+    assert (made.is_meta, made.shape, made.strides) == (True, (3, 2), (1, 3))
+
+
+def test_a_view_on_meta_keeps_its_offset() -> None:
+    x = opdsl.empty(4, 5, device="meta")
+    assert wrap("aten::slice")(x, 0, 2).storage_offset() == 10
+
+
+def test_a_factory_takes_our_options() -> None:
+    made = wrap("aten::full")([2], 3, dtype=opdsl.float64, device="cpu")
+    assert (made.dtype, made.tolist()) == (opdsl.float64, [3.0, 3.0])
+
+
+def test_a_factory_on_meta() -> None:
+    assert wrap("aten::zeros")([2, 3], device="meta").is_meta
+
+
+def test_random_numbers_are_torchs() -> None:
+    torch.manual_seed(3)
+    mine = wrap("aten::rand")([4])
+    torch.manual_seed(3)
+    assert_agree(mine, torch.rand(4))
+
+
+# ------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: wrap("aten::bmm")(opdsl.ones(2), opdsl.ones(2)), TorchError),
+        (lambda: wrap("aten::sum.dim_IntList")(opdsl.ones(2), [5]), DimensionError),
+        (lambda: wrap("aten::sum")(opdsl.ones(2), "x"), ArgumentError),
+        (lambda: wrap("aten::to_sparse")(opdsl.ones(2)), InterchangeError),
+        (lambda: wrap("aten::rand.generator")([2], generator=opdsl.Generator()), OptionError),
+    ],
+)
+def test_errors_are_ours(call: Callable[[], object], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        call()
+
+
+def test_an_error_names_the_operator_and_keeps_torchs() -> None:
+    with pytest.raises(TorchError, match=r"torch_aten::bmm: batch1 must be a 3D tensor") as caught:
+        wrap("aten::bmm")(opdsl.ones(2), opdsl.ones(2))
+    assert type(caught.value.__cause__) is RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "message"),
+    [
+        ("aten::cosine_similarty", UnknownOperatorError, "Did you mean aten::cosine_similarity"),
+        ("nowhere::f", UnknownOperatorError, "Import the module"),
+        ("cosine_similarity", UnknownOperatorError, 'wrap\\("aten::cosine_similarity"\\)'),
+        ("aten::add.Nothing", UnknownOperatorError, "It has Tensor, Scalar, out"),
+        ("aten::", UnknownOperatorError, "aten::add"),
+        ("aten::tensor", DeclarationError, "TorchScript"),
+        ("higher_order::cond", DeclarationError, "no operator with a schema"),
+        ("aten::refine_names", DeclarationError, "Dimname"),
+        (3, DeclarationError, "takes the name"),
+    ],
+)
+def test_what_cannot_be_wrapped(target: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        wrap(target)
+
+
+# ----------------------------------------------------------------------------------------------------------- gradients
+
+DOUBLE = {"dtype": opdsl.float64, "requires_grad": True}
+
+
+def random(*shape: int, seed: int = 0) -> opdsl.Tensor:
+    array = numpy.random.default_rng(seed).uniform(0.2, 1.0, shape)
+    return opdsl.from_numpy(array).requires_grad_()
+
+
+TWICE: dict[str, tuple[Callable[..., Any], tuple[opdsl.Tensor, ...]]] = {
+    "cosine_similarity": (lambda x, y: wrap("aten::cosine_similarity")(x, y), (random(3, 4), random(3, 4, seed=1))),
+    "addmm": (lambda x, y, z: wrap("aten::addmm")(x, y, z, beta=2), (random(2, 2), random(2, 3), random(3, 2, seed=2))),
+    "softmax": (lambda x: wrap("aten::softmax")(x, 1), (random(2, 3),)),
+    "layer_norm": (
+        lambda x, w, b: wrap("aten::layer_norm")(x, [4], w, b),
+        (random(3, 4), random(4), random(4, seed=1)),
+    ),
+    "conv2d": (lambda x, w: wrap("aten::conv2d")(x, w), (random(1, 2, 4, 4), random(2, 2, 3, 3))),
+    "svd": (lambda x: wrap("aten::linalg_svdvals")(x), (random(3, 2),)),
+    "cat": (lambda x, y: wrap("aten::cat")([x, y], 1), (random(2, 1), random(2, 2))),
+    "unbind": (lambda x: wrap("aten::unbind")(x, 0)[1], (random(3, 2),)),
+    "view": (lambda x: wrap("aten::transpose")(x, 0, 1).exp(), (random(3, 2),)),
+    "same tensor twice": (lambda x: wrap("aten::mul")(x, x), (random(3),)),
+    "in place": (lambda x, y: wrap("aten::mul_")(x * 2, y), (random(3), random(3, seed=1))),
+    "part in place": (lambda x, y: written(x, y), (random(3, 2), random(2, seed=1))),
+    "complex": (lambda x: wrap("aten::abs")(x), (opdsl.tensor([1 + 2j, 3 - 1j], dtype="complex128"),)),
+}
+
+
+def written(x: opdsl.Tensor, y: opdsl.Tensor) -> opdsl.Tensor:
+    whole = x * 2
+    wrap("aten::mul_")(whole[1], y)
+    return whole
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_gradients_hold_against_finite_differences(name: str) -> None:
+    function, inputs = TWICE[name]
+    assert gradcheck(function, [each.requires_grad_() for each in inputs])
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_gradients_of_gradients_hold_against_finite_differences(name: str) -> None:
+    function, inputs = TWICE[name]
+    assert gradgradcheck(function, [each.requires_grad_() for each in inputs])
+
+
+def test_a_list_written_in_place_has_gradients() -> None:
+    x, y = random(2), random(2, seed=1)
+    made = [x * 2, y * 3]
+    wrap("aten::_foreach_mul_")(made, [y, x])
+    (made[0].sum() + made[1].sum()).backward()
+    assert_agree(x.grad, 5 * theirs(y.detach()))
+
+
+def test_views_of_one_tensor_pass_their_gradients() -> None:
+    x = random(4)
+    first, second = wrap("aten::split")(x, 2)
+    (first * second).sum().backward()
+    assert_agree(x.grad, theirs(x.detach()).roll(2))
+
+
+def test_one_of_several_views_is_not_written() -> None:
+    x = random(4) * 1
+    with pytest.raises(RequiresGradError, match="multiple views"):
+        wrap("aten::split")(x, 2)[0].mul_(2)
+
+
+def test_detached_results_have_no_history() -> None:
+    assert not wrap("aten::detach")(random(2)).requires_grad
+
+
+def test_integers_beside_gradients_have_none() -> None:
+    values, indices = wrap("aten::max.dim")(random(3, 2), 1)
+    assert (values.requires_grad, indices.requires_grad) == (True, False)
+
+
+def test_without_gradients_nothing_is_recorded() -> None:
+    with opdsl.no_grad():
+        assert not wrap("aten::erf")(random(3)).requires_grad
+
+
+def test_gradients_under_torchs_inference_mode() -> None:
+    x = random(3)
+    with torch.inference_mode():
+        wrap("aten::mul")(x, x).sum().backward()
+    assert_agree(x.grad, 2 * theirs(x.detach()))
+
+
+def test_out_with_gradients_is_refused() -> None:
+    with pytest.raises(RequiresGradError, match="out="):
+        wrap("aten::mul")(random(2), random(2), out=opdsl.empty(2, dtype=opdsl.float64))
+
+
+def test_a_leaf_is_not_written_in_place() -> None:
+    with pytest.raises(RequiresGradError, match="leaf"):
+        wrap("aten::mul_")(random(2), 2)
+
+
+@pytest.mark.parametrize("which", ["argument", "result"])
+def test_writing_what_torch_has_saved_is_found(which: str) -> None:
+    x = random(3) * 1
+    y = wrap("aten::exp")(x) if which == "result" else wrap("aten::sin")(x)
+    (y if which == "result" else x).detach().mul_(2)
+    with pytest.raises(SavedTensorChangedError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_writing_what_torch_has_not_saved_is_allowed() -> None:
+    x = random(3)
+    y = wrap("aten::add")(x, 1)
+    x.detach().mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0] * 3
+
+
+def test_a_second_pass_needs_the_graph() -> None:
+    y = wrap("aten::sin")(random(3)).sum()
+    y.backward()
+    with pytest.raises(GraphFreedError):
+        y.backward()
+
+
+def test_a_kept_graph_is_passed_twice() -> None:
+    x = random(3)
+    y = wrap("aten::sin")(x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert_agree(x.grad, 2 * theirs(x.detach()).cos())
+
+
+def test_random_operators_have_the_gradient_of_what_they_drew() -> None:
+    x = random(1000)
+    y = wrap("aten::dropout")(x, 0.5, True)
+    y.sum().backward()
+    assert_agree(x.grad * x.detach(), theirs(y.detach()))
+
+
+def test_tangents_pass_through() -> None:
+    x = random(3).detach()
+    _, tangent = opdsl.autograd.functional.jvp(lambda x: wrap("aten::sin")(x), x, opdsl.ones(3, dtype=opdsl.float64))
+    assert_agree(tangent, theirs(x).cos())
