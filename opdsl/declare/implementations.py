@@ -15,11 +15,12 @@ from opdsl.declare.annotated import (
 )
 from opdsl.declare.signature import location
 from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
+from opdsl.dispatch.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.kernels.plain import PlainKernel
 from opdsl.runtime import Array, Tensor, View
-from opdsl.schema import BaseType, FunctionSchema, ListType, Return, Type
+from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, Type
 from opdsl.schema.defaults import default_of
 from opdsl.schema.implementation import (
     GRADIENTS,
@@ -116,13 +117,13 @@ class Attached:
         self.require(self._default_fault(), expected)
 
     def _default_fault(self) -> str:
-        declared = {each.python_name: each.default for each in self.schema.arguments}
+        declared = {each.python_name: each for each in self.schema.arguments if each.default is not None}
         for name, value in defaults_of(self.function).items():
-            default = declared.get(name)
-            if default is None:
+            argument = declared.get(name)
+            if argument is None or argument.default is None:
                 return f"'{name}' has the default {value!r}, but the schema gives it none"
-            if default_of(value) != default:
-                return f"the default of '{name}' is {value!r}, but the schema's is {default.text}"
+            if default_of(value) != argument.default and not _is_meant(value, argument):
+                return f"the default of '{name}' is {value!r}, but the schema's is {argument.default.text}"
         return ""
 
     def require_types(self, tensor: type, *, more: Mapping[str, Type] | None = None, compiled: bool = False) -> None:
@@ -187,6 +188,12 @@ class Attached:
             KernelSignatureError: one is of something else.
         """
         self.require(number_fault(annotations_of(self.function)))
+
+
+def _is_meant(value: object, argument: Argument) -> bool:
+    """Whether a value is what an argument's default means, however that is written: ``(0, 0)`` for ``int[2] x=0``."""
+    meant = Parameter(argument, keyword_only=False).default
+    return type(value) is type(meant) and value == meant
 
 
 # ------------------------------------------------------------------------------------------------- what is attached

@@ -26,6 +26,7 @@ import opdsl
 from opdsl import errors, native
 from opdsl.backends.cuda.driver import Driver
 from opdsl.errors import OpdslError
+from opdsl.interop.torch import wrap
 
 PACKAGE = Path(errors.__file__).parent
 
@@ -372,6 +373,11 @@ MISTAKES = {
     "second backward": Mistake(errors.GraphFreedError, lambda: second_backward(opdsl), lambda: second_backward(torch)),
     "saved tensor written": Mistake(
         errors.SavedTensorChangedError, lambda: write_saved(opdsl), lambda: write_saved(torch)
+    ),
+    "refused by torch": Mistake(
+        errors.TorchError,
+        lambda: wrap("aten::bmm")(zeros(2), zeros(2)),
+        lambda: torch.bmm(torch.zeros(2), torch.zeros(2)),
     ),
     "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
 }

@@ -14,7 +14,7 @@ import torch.utils.dlpack
 
 from opdsl.errors import InterchangeError, OptionError, ReadOnlyError
 from opdsl.interop.torch import tensors
-from opdsl.kernels.outputs import resize
+from opdsl.kernels.outputs import resize, resize_output
 from opdsl.runtime import Generator, Tensor, View, become, from_dlpack, make_view, storage_root
 from opdsl.runtime.viewing import memory_around, storage_size
 
@@ -129,6 +129,10 @@ class Crossing:
                 resize(ours, shape, strides)
                 with torch.no_grad():
                     Crossing().tensor(ours).copy_(theirs)
+
+    def resize_output(self, output: Tensor) -> None:
+        """Give an output the shape that torch has given what stands for it; with elements it warns."""
+        resize_output(output, tuple(self._theirs[id(output)].shape))
 
     def _storages_hold(self, theirs: torch.Tensor) -> bool:
         storage = theirs.untyped_storage()._cdata

@@ -17,13 +17,11 @@ from opdsl.errors import (
 
 __all__ = ["refused"]
 
-# The first that fits: RuntimeError stands after what derives from it.
 _CLASSES: tuple[tuple[type[Exception], type[OpdslError]], ...] = (
     (NotImplementedError, MissingKernelError),
     (IndexError, DimensionError),
     (TypeError, ArgumentError),
     (ValueError, OptionError),
-    (RuntimeError, TorchError),
 )
 
 # What torch says of a saved tensor that has been written since (torch/csrc/autograd/saved_variable.cpp).
@@ -45,10 +43,13 @@ def refused(operator: str) -> Iterator[None]:
     except OpdslError:
         raise
     except Exception as error:
+        text = f"{operator}: {error}"
         made = _class_of(error)
-        if made is None:
-            raise
-        raise made(f"{operator}: {error}") from error
+        if made is not None:
+            raise made(text) from error
+        if isinstance(error, RuntimeError):
+            raise TorchError(text) from error
+        raise
 
 
 def _class_of(error: Exception) -> type[OpdslError] | None:

@@ -252,6 +252,8 @@ class TorchCall:
             crossing = Crossing()  # outputs are never recorded
             crossing.stand_apart(outs)
             returned = self._call(crossing, arguments)
+        for each in outs:
+            crossing.resize_output(each)
         crossing.update(written)
         return returned, crossing.result(returned)
 

@@ -168,3 +168,10 @@ def test_an_out_variant_has_no_tensor_options(lib):
     def f(size: list[SymInt], *, options: TensorOptions = None) -> Tensor: ...
 
     assert str(f.variants["out"].schema) == "schemas::f.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"
+
+
+@pytest.mark.parametrize("text", ["int[2] x=0", "float x=1.", "float x=1.0000000000000001e-05", "ScalarType x=long"])
+def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
+    with Library("anyway") as lib:
+        made = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
+        assert str(made.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
