@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opdsl.aten.gathering import require_apart
-from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, require_inside
+from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, reading_plan, require_inside
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op
 from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
-from opdsl.kernels.indirect import gather_loop, range_loop
-from opdsl.kernels.outputs import maker_for
 from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.plans import Plan
 from opdsl.kernels.strides import output_strides
 from opdsl.runtime import Tensor, bool_, contiguous_strides, int64, require_no_overlap, require_writable, uint8, wrap
 from opdsl.schema import Alias
@@ -190,27 +188,13 @@ def index_meta(ctx, self, indices):
 
 
 def reads(call: Planned) -> Plan | None:
-    """The planner of ``index`` by int64 tensors: their elements are looked at, then one loop runs."""
+    """The planner of ``index`` by positions; where masks hold is not known before the call."""
     self, indices = call.arguments
-    if call.made.numel == 0 or any(each is None or each.dtype is not int64 for each in indices):
+    if any(each is None or each.dtype is not int64 for each in indices):
         return None
     found = indexed(self, indices)
-    loop = gather_loop(call.made, self.dtype, found.strides, found.positions)
-    ranges = [(range_loop(each.geometry), size) for each, size in zip(indices, self.shape, strict=False)]
-    make = maker_for(call.made)
-
-    def read(source: Any, given: Sequence[Tensor]) -> Any:
-        arrays = [each.array for each in given]
-        for array, (look, size) in zip(arrays, ranges, strict=True):
-            least, greatest = look(array)
-            if least.item() < -size or greatest.item() >= size:
-                raise OverflowError
-        made = make()
-        loop(source, *arrays, made)
-        return made
-
     values = (f"{call.parameters[0]}.array", call.parameters[1])
-    return make_plan(PlanSource(call.name, call.parameters, values, converts=True), read, (call.made,), call.slow)
+    return reading_plan(call, values, found.strides, found.positions, indices, from_end=True)
 
 
 @index_tensor.out_kernel("CPU", compiled=False)

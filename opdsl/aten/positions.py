@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
+from opdsl.kernels.indirect import gather_loop, range_loop
+from opdsl.kernels.outputs import maker_for
+from opdsl.kernels.planners import Planned
+from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.runtime import Tensor, bool_, contiguous_strides, int32, int64
 
 BOTH = (int64, int32)
@@ -95,6 +100,49 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
         Positions(modulo(wrapped.div(step, rounding_mode="floor"), size), size, stride)
         for size, stride, step in zip(tensor.shape, tensor.strides, behind, strict=True)
     ]
+
+
+def reading_plan(
+    call: Planned,
+    values: tuple[str, str],
+    strides: tuple[int, ...],
+    positions: Sequence[Positions],
+    given: Sequence[Tensor],
+    *,
+    from_end: bool = False,
+) -> Plan | None:
+    """A plan that looks at the elements of index tensors, then reads where they lead.
+
+    Args:
+        call: whose first argument is read.
+        values: expressions of its array, and of a sequence of the index tensors.
+        strides, positions: see ``gather``.
+        given: the index tensors.
+        from_end: whether negative elements count from the end of a dimension.
+
+    Returns:
+        The plan; None where a position is not int64, or nothing is read.
+    """
+    if call.made.numel == 0 or any(each.dtype is not int64 for each in given):
+        return None
+    loop = gather_loop(call.made, call.arguments[0].dtype, strides, positions)
+    ranges = [
+        (range_loop(index.geometry), -each.size if from_end else 0, each.size)
+        for index, each in zip(given, positions, strict=True)
+    ]
+    make = maker_for(call.made)
+
+    def read(source: Any, indices: Sequence[Tensor]) -> Any:
+        arrays = [each.array for each in indices]
+        for array, (look, start, end) in zip(arrays, ranges, strict=True):
+            least, greatest = look(array)
+            if least.item() < start or greatest.item() >= end:
+                raise OverflowError  # the kernel itself says what is wrong
+        made = make()
+        loop(source, *arrays, made)
+        return made
+
+    return make_plan(PlanSource(call.name, call.parameters, values, converts=True), read, (call.made,), call.slow)
 
 
 def nonzero_columns(tensor: Tensor) -> list[numpy.ndarray[Any, Any]]:

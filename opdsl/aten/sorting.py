@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.aten.selection import first_places, nth_place, sorted_places
-from opdsl.declare import Out, op
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.kernels.strides import dense_strides
@@ -114,6 +114,7 @@ def sort_stable_derivative(grad, self, indices, dim):
 
 
 @sort.kernel("CompositeExplicitAutograd")
+@traceable
 def sort_kernel(self, dim, descending):
     return sort_stable(self, stable=False, dim=dim, descending=descending)
 

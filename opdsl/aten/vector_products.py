@@ -5,7 +5,7 @@ from __future__ import annotations
 from opdsl.aten.arithmetic import mul
 from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrix_sums import addmm
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.runtime import Tensor, bool_
@@ -60,6 +60,7 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
 
 
 @dot.kernel("CPU", "Meta")
+@traceable
 def dot_kernel(self, tensor):
     check_vectors(self, tensor)
     return scalar_product(self, tensor)
@@ -93,6 +94,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
 
 
 @vdot.kernel("CPU", "Meta")
+@traceable
 def vdot_kernel(self, other):
     check_vectors(self, other)
     return scalar_product(self.conj().resolve_conj() if self.is_complex() else self, other)
@@ -188,6 +190,7 @@ def inner_out(self: Tensor, other: Tensor, *, out: Tensor[Alias("a", write=True)
 
 
 @op("aten::linear", python_module="nn")
+@traceable
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
     check(

@@ -103,7 +103,8 @@ class PythonModule:
         for full in (f"{self._name}_{name}", name):
             packet = None if name.startswith("__") else self._find(full)
             if packet is not None and self._holds(packet):
-                return packet.main.build()
+                self.__dict__[name] = packet.main.build()  # found once, as the names of the package are
+                return self.__dict__[name]
         raise UnknownOperatorError(f"opdsl.{self._name} has no function {name!r}. `opdsl list` shows every operator.")
 
     def _holds(self, packet: Packet) -> bool:

@@ -6,6 +6,7 @@ import operator
 import threading
 import weakref
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, SupportsIndex, cast
 
 import numpy
@@ -222,17 +223,23 @@ def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool =
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
-    itemsize = dtype.itemsize
+    return _geometry_of(dtype, array.shape, array.strides, is_view=is_view, read_only=not array.flags.writeable)
+
+
+@lru_cache(maxsize=1024)
+def _geometry_of(
+    dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...], *, is_view: bool, read_only: bool
+) -> Geometry:
     strides = []
-    for stride in array.strides:
-        elements, rest = divmod(stride, itemsize)
+    for step in steps:
+        elements, rest = divmod(step, dtype.itemsize)
         if rest or elements < 0:
             raise InterchangeError(
-                f"an array with strides {array.strides} (bytes, itemsize {itemsize}) cannot be taken over: strides "
+                f"an array with strides {steps} (bytes, itemsize {dtype.itemsize}) cannot be taken over: strides "
                 "must be positive multiples of the itemsize. Copy it first with numpy.ascontiguousarray(array)."
             )
         strides.append(elements)
-    return geometry(dtype, cpu, array.shape, tuple(strides), is_view=is_view, read_only=not array.flags.writeable)
+    return geometry(dtype, cpu, shape, tuple(strides), is_view=is_view, read_only=read_only)
 
 
 # ----------------------------------------------------------------------------------------------- shapes and strides

@@ -47,12 +47,17 @@ def product(call: ProductCall) -> Kernel:
 
 
 def _through_numpy(first: Any, second: Any, alpha: complex, beta: complex, out: Any) -> None:
-    scale, factor = (numpy.asarray(number).astype(out.dtype) for number in (alpha, beta))
     if beta == 0:
         numpy.matmul(first, second, out=out)
-        numpy.multiply(out, scale, out=out)
+        if alpha != 1:
+            numpy.multiply(out, _as_element(alpha, out), out=out)
     else:
-        numpy.add(numpy.matmul(first, second) * scale, out * factor, out=out)
+        scaled = numpy.matmul(first, second) * _as_element(alpha, out)
+        numpy.add(scaled, out * _as_element(beta, out), out=out)
+
+
+def _as_element(number: complex, array: Any) -> Any:
+    return numpy.asarray(number).astype(array.dtype)
 
 
 def _through_blas(found: Blas, call: ProductCall) -> Kernel | None:
