@@ -161,12 +161,12 @@ def native_dropout_backward_kernel(grad_output, mask, scale):
 
 @native_dropout_backward.derivative("grad_output")
 def native_dropout_backward_derivative(grad, mask, scale):
-    return native_dropout_backward(grad, mask, scale)
+    return native_dropout_backward(grad, mask.conj(), scale)
 
 
 @native_dropout_backward.derivative("mask")
 def native_dropout_backward_mask_derivative(grad, grad_output, scale):
-    return grad * grad_output * scale
+    return grad * grad_output.conj() * scale
 
 
 # -------------------------------------------------------------------------------------------------------- multinomial

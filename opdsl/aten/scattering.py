@@ -334,6 +334,7 @@ def product_gradients(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gradients of products: those of all other factors, where one factor is 0 of the rest without it."""
+    self, src, result = self.conj(), src.conj(), result.conj()
     masked = self.masked_fill(self == 0, 1)
     others = masked.scatter_reduce(dim, index, src, "prod", include_self=include_self)
     for_self = grad * others / masked

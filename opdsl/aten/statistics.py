@@ -113,7 +113,8 @@ def variance_gradient(grad: Tensor, self: Tensor, dim: Any, correction: Any, kee
 
 def deviation_gradient(grad: Tensor, result: Tensor, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor:
     """The same of a standard deviation; nothing where that is 0."""
-    for_variance = (grad / (result * 2)).masked_fill(result == 0, 0)
+    vanishing = result == 0
+    for_variance = (grad / (result.masked_fill(vanishing, 1) * 2)).masked_fill(vanishing, 0)
     return variance_gradient(for_variance, self, dim, correction, keepdim)
 
 
@@ -419,6 +420,7 @@ attach_norms(norm_dim, "p", power_of_p, root_of_p)
 
 def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, keepdim: bool) -> Tensor:
     """``norm_backward`` of ATen; 0 where the norm is."""
+    self = self.to(promote_types(self.dtype, result.dtype))
     spread, norm = (restore_dims(each, self.ndim, dim, keepdim) for each in (grad, result))
     order = 2.0 if p is None else float(p)
     direction, size = self.sgn(), self.abs()
@@ -426,18 +428,19 @@ def norm_gradient(grad: Tensor, self: Tensor, result: Tensor, p: Any, dim: Any, 
         return grad.new_zeros(self.shape)
     if order == 1:
         return direction * spread
+    vanishing, norm = norm == 0, norm.masked_fill(norm == 0, 1)
     if order == 2:
-        return (self * (spread / norm)).masked_fill(norm == 0, 0)
+        return (self * (spread / norm)).masked_fill(vanishing, 0)
     if math.isinf(order):
-        hits = (size == norm).to(size.dtype)
+        hits = (size == norm.masked_fill(vanishing, 0)).to(size.dtype)
         return direction * (spread / hits.sum(dim or None, True)) * hits
     slope = where(size == 0, 0.0, size.masked_fill(size == 0, 1).pow(order - 1))
-    return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(norm == 0, 0)
+    return (direction * slope * (spread / norm.pow(order - 1))).masked_fill(vanishing, 0)
 
 
 @linalg_vector_norm.derivative("self")
 def vector_norm_derivative(grad, self, result, ord, dim, keepdim):
-    return norm_gradient(grad, self.to(promote_types(self.dtype, result.dtype)), result, ord, dim, keepdim)
+    return norm_gradient(grad, self, result, ord, dim, keepdim)
 
 
 @norm_dim.derivative("self")
@@ -462,7 +465,7 @@ attach_norms(norm_dim_dtype, "p", power_of_p, root_of_p)
 
 @norm_dim_dtype.derivative("self")
 def norm_dim_dtype_derivative(grad, self, result, p, dim, keepdim):
-    return norm_gradient(grad, self.to(result.dtype), result, p, dim, keepdim)
+    return norm_gradient(grad, self, result, p, dim, keepdim)
 
 
 def check_norm(self: Tensor, p: Any, dim: Any) -> None:
@@ -509,4 +512,4 @@ def norm_all_dtype_kernel(self, p, dtype):
 
 @norm_all_dtype.derivative("self")
 def norm_all_dtype_derivative(grad, self, result, p):
-    return norm_gradient(grad, self.to(grad.dtype), result, p, None, False)
+    return norm_gradient(grad, self, result, p, None, False)

@@ -11,7 +11,7 @@ from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe,
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, make_view
 from opdsl.schema.implementation import result_names
 
 if TYPE_CHECKING:
@@ -128,6 +128,10 @@ class Recorder:
             The results.
         """
         listed = list(results) if isinstance(results, (tuple, list)) else [results]
+        if not self.written and any(each is value for each in listed for value in arguments if value is not None):
+            # An argument that a kernel returns keeps its own history: the result is another tensor over its memory.
+            listed = [_another(each, arguments) for each in listed]
+            results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
         tensors = [(place, each) for place, each in enumerate(listed) if self._has_gradient(place, each)]
         if not edges or not tensors:
             if self.is_view:
@@ -214,6 +218,13 @@ class Recorder:
 def has_gradients(form: Any) -> bool:
     """Whether a result, or its geometry, is that of a tensor whose dtype has gradients."""
     return form is not None and (form.dtype.is_floating_point or form.dtype.is_complex)
+
+
+def _another(result: Any, arguments: Sequence[Any]) -> Any:
+    """A view of a result that is an argument; otherwise the result."""
+    if not isinstance(result, Tensor) or all(each is not result for each in arguments):
+        return result
+    return make_view(result, result.shape, result.strides, 0)
 
 
 def _any(required: bool | tuple[bool, ...]) -> bool:

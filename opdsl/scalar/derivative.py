@@ -399,6 +399,13 @@ def _one_minus(b: _Builder, value: int) -> int:
     return b.add("subtract", b.number(1), value)
 
 
+def _acosh_divisor(b: _Builder, x: int, result: int) -> int:
+    """``sqrt(x * x - 1)``; of complex numbers on the branch of ``acosh``, which that square loses left of 0."""
+    if not b.is_complex:
+        return b.add("sqrt", b.add("subtract", b.square(x), b.number(1)))
+    return b.multiply(b.add("sqrt", b.add("subtract", x, b.number(1))), b.add("sqrt", _one_plus(b, x)))
+
+
 def _gaussian(scale: float) -> Rule:
     return _factor(lambda b, x, _: b.multiply(b.add("exp", b.negative(b.square(x))), b.number(scale)))
 
@@ -447,7 +454,7 @@ _RULES: Final[dict[str, Rule]] = {
     "cosh": _factor(lambda b, x, result: b.add("sinh", x)),
     "tanh": _factor(lambda b, x, result: _one_minus(b, b.square(result))),
     "asinh": _quotient(lambda b, x, result: b.add("sqrt", _one_plus(b, b.square(x)))),
-    "acosh": _quotient(lambda b, x, result: b.add("sqrt", b.add("subtract", b.square(x), b.number(1)))),
+    "acosh": _quotient(_acosh_divisor),
     "atanh": _quotient(lambda b, x, result: _one_minus(b, b.square(x))),
     "erf": _gaussian(2 / math.sqrt(math.pi)),
     "erfc": _gaussian(-2 / math.sqrt(math.pi)),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.autograd import grad
+from opdsl.autograd.functional import pushed
 from opdsl.dispatch import no_grad
 from opdsl.errors import GradientError, LawError
 from opdsl.runtime import Tensor, complex128, float64
@@ -35,6 +36,9 @@ class Tolerance(NamedTuple):
     absolute: float
     relative: float
     nondeterminism: float
+
+
+TOLERANCE = Tolerance(step=1e-6, absolute=1e-5, relative=1e-3, nondeterminism=0.0)
 
 
 def gradcheck(
@@ -74,7 +78,7 @@ def gradcheck(
     True
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    check = _Check(function, given, Tolerance(eps, atol, rtol, nondet_tol))
+    check = GradientCheck(function, given, Tolerance(eps, atol, rtol, nondet_tol))
     try:
         if fast_mode:
             check.projections()
@@ -122,24 +126,10 @@ def gradgradcheck(
     True
     """
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    outputs = _differentiable(function(*given))
-    random = numpy.random.default_rng(0)
-    seeds = list(grad_outputs) if grad_outputs is not None else [_random_like(each, random) for each in outputs]
-    seeds = [each.detach().requires_grad_() for each in seeds]
-    count = len(given)
-
-    def first(*arguments: Any) -> tuple[Tensor, ...]:
-        own, gradients = arguments[:count], arguments[count:]
-        wanted = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
-        found = grad(
-            _differentiable(function(*own)), wanted, gradients, create_graph=True, allow_unused=True,
-            materialize_grads=True,
-        )  # fmt: skip
-        return tuple(each for each in found if each.requires_grad)
-
+    first, more = gradient_of(function, given, grad_outputs)
     return gradcheck(
         first,
-        [*given, *seeds],
+        more,
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -150,16 +140,57 @@ def gradgradcheck(
     )
 
 
-class _Check:
+def gradient_of(
+    function: Function, inputs: Sequence[Any], seeds: Sequence[Tensor] | None = None
+) -> tuple[Function, list[Any]]:
+    """The gradient of a function as a function, of its inputs and of the gradients of its outputs.
+
+    Args:
+        function, inputs: the function and its arguments.
+        seeds: the outputs' gradients; random ones by default.
+
+    Returns:
+        The gradient, and arguments for it.
+    """
+    random = numpy.random.default_rng(0)
+    given = seeds if seeds is not None else [random_like(each, random) for each in differentiable(function(*inputs))]
+    count = len(inputs)
+
+    def first(*arguments: Any) -> tuple[Tensor, ...]:
+        own, gradients = arguments[:count], arguments[count:]
+        wanted = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
+        found = grad(
+            differentiable(function(*own)), wanted, gradients, create_graph=True, allow_unused=True,
+            materialize_grads=True,
+        )  # fmt: skip
+        return tuple(each for each in found if each.requires_grad)
+
+    first.__name__ = f"the gradient of {getattr(function, '__name__', repr(function))}"
+    return first, [*inputs, *(each.detach().requires_grad_() for each in given)]
+
+
+class GradientCheck:
     """One comparison.
 
     wanted: places of the inputs whose gradients are checked.
+    names: what messages call the inputs; their places by default.
+    finite_only: whether gradients that are no numbers, or infinite, are left out, as those of outputs that are.
     """
 
-    def __init__(self, function: Function, inputs: list[Any], tolerance: Tolerance) -> None:
+    def __init__(
+        self,
+        function: Function,
+        inputs: list[Any],
+        tolerance: Tolerance = TOLERANCE,
+        *,
+        names: Sequence[str] = (),
+        finite_only: bool = False,
+    ) -> None:
         self.function = function
         self.inputs = inputs
         self.tolerance = tolerance
+        self.names = names or [f"input {at}" for at in range(len(inputs))]
+        self.finite_only = finite_only
         self.name = getattr(function, "__name__", repr(function))
         self.wanted = [at for at, each in enumerate(inputs) if isinstance(each, Tensor) and each.requires_grad]
         if not self.wanted:
@@ -175,7 +206,7 @@ class _Check:
 
     def outputs(self) -> list[Tensor]:
         """The outputs that have gradients, with their history."""
-        return _differentiable(self.function(*self.inputs))
+        return differentiable(self.function(*self.inputs))
 
     def gradients(self, outputs: Sequence[Tensor], seeds: Sequence[Tensor]) -> list[_Array]:
         """The gradients of the wanted inputs as real numbers."""
@@ -193,7 +224,7 @@ class _Check:
         numbers[...] = numbers + change
         given = [moved if at == place else each for at, each in enumerate(self.inputs)]
         moved.requires_grad_()  # functions that differentiate need it
-        return [_real(each) for each in _differentiable(self.function(*given))]
+        return [_real(each) for each in differentiable(self.function(*given))]
 
     def difference(self, place: int, change: _Array) -> list[_Array]:
         """The derivative of the outputs in a direction of one input."""
@@ -217,15 +248,20 @@ class _Check:
         """Compare the Jacobian between random directions of inputs and outputs."""
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
-        seeds = [_random_like(each, random) for each in outputs]
+        directions = [random_like(self.inputs[place], random) for place in self.wanted]
+        seeds = [random_like(each, random) for each in outputs]
+        if self.finite_only:
+            given = self.gradients(outputs, seeds)
+            directions = [_masked(each, [found]) for each, found in zip(directions, given, strict=True)]
+        differences = [
+            self.difference(place, each.numpy()) for place, each in zip(self.wanted, directions, strict=True)
+        ]
+        if self.finite_only:
+            seeds = [_masked(each, [found[at] for found in differences]) for at, each in enumerate(seeds)]
         gradients = self.gradients(outputs, seeds)
         for number, place in enumerate(self.wanted):
-            direction = _random_like(self.inputs[place], random)
-            numeric = sum(
-                float(_real(seed) @ each)
-                for seed, each in zip(seeds, self.difference(place, direction.numpy()), strict=True)
-            )
-            analytic = float(gradients[number] @ _real(direction))
+            numeric = sum(map(_product, map(_real, seeds), differences[number]))
+            analytic = _product(_real(directions[number]), gradients[number])
             self.compare(numpy.array([analytic]), numpy.array([numeric]), 0, place, 0)
 
     def compare(self, analytic: _Array, numeric: _Array, output: int, place: int, entry: int) -> None:
@@ -237,20 +273,38 @@ class _Check:
             return
         row = int(numpy.argmin(close))
         raise LawError(
-            f"{self.name}: the gradient of output {output} at {row} with respect to input {place} at {entry} is "
+            f"{self.name}: the gradient of output {output} at {row} with respect to {self.names[place]} at {entry} is "
             f"{analytic[row]!r}, but finite differences give {numeric[row]!r}. "
             "(Entries are counted in row-major order; a complex one counts as two.)"
         )
 
+    def tangents(self) -> None:
+        """The product of the Jacobian with a direction, and that with its transpose, agree."""
+        random = numpy.random.default_rng(0)
+        outputs = self.outputs()
+        directions = [random_like(self.inputs[place], random) for place in self.wanted]
+        seeds = [random_like(each, random) for each in outputs]
+        found = pushed(outputs, [self.inputs[place] for place in self.wanted], directions, create_graph=False)
+        tangents = [(seed, each) for seed, each in zip(seeds, found, strict=True) if each is not None]
+        forward = sum(_product(_real(seed), _real(each)) for seed, each in tangents)
+        backward = sum(map(_product, map(_real, directions), self.gradients(outputs, seeds)))
+        if self.finite_only and not (numpy.isfinite(forward) and numpy.isfinite(backward)):
+            return
+        if not numpy.isclose(forward, backward, atol=self.tolerance.absolute, rtol=self.tolerance.relative):
+            raise LawError(
+                f"{self.name}: forward mode gives {forward!r} between a direction of the inputs and one of the "
+                f"outputs, but backward mode {backward!r}. Formulas have to be linear in the incoming gradients."
+            )
+
     def determinism(self) -> None:
         """Two passes give the same."""
         outputs = self.outputs()
-        seeds = [_random_like(each, numpy.random.default_rng(0)) for each in outputs]
+        seeds = [random_like(each, numpy.random.default_rng(0)) for each in outputs]
         once, again = self.gradients(outputs, seeds), self.gradients(outputs, seeds)
         for place, first, second in zip(self.wanted, once, again, strict=True):
             if first.size and float(numpy.abs(first - second).max()) > self.tolerance.nondeterminism:
                 raise LawError(
-                    f"{self.name}: two backward passes give different gradients of input {place}. "
+                    f"{self.name}: two backward passes give different gradients of {self.names[place]}. "
                     "Pass nondet_tol= if that is intended."
                 )
 
@@ -258,18 +312,19 @@ class _Check:
         """An output whose gradient is undefined counts as one whose gradient is zero."""
         outputs = self.outputs()
         for at in range(len(outputs) if len(outputs) > 1 else 0):
-            seeds = [_random_like(each, numpy.random.default_rng(at)) for each in outputs]
+            seeds = [random_like(each, numpy.random.default_rng(at)) for each in outputs]
             zeros = [each * 0 if place != at else each for place, each in enumerate(seeds)]
             alone = self.gradients(outputs[at : at + 1], seeds[at : at + 1])
             for place, one, other in zip(self.wanted, alone, self.gradients(outputs, zeros), strict=True):
                 if not numpy.allclose(one, other, atol=1e-12, rtol=1e-9, equal_nan=True):
                     raise LawError(
-                        f"{self.name}: with gradients of output {at} alone, input {place} gets another gradient than "
-                        "with zeros for the other outputs. Undefined gradients (None) have to count as zeros."
+                        f"{self.name}: with gradients of output {at} alone, {self.names[place]} gets another gradient "
+                        "than with zeros for the other outputs. Undefined gradients (None) have to count as zeros."
                     )
 
 
-def _differentiable(outputs: Any) -> list[Tensor]:
+def differentiable(outputs: Any) -> list[Tensor]:
+    """The outputs that require grad."""
     listed = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     return [each for each in listed if isinstance(each, Tensor) and each.requires_grad]
 
@@ -279,6 +334,21 @@ def _real(tensor: Tensor) -> _Array:
     with no_grad():
         numbers = numpy.ascontiguousarray(tensor.detach().numpy()).ravel()
     return numbers.view(numpy.float64) if tensor.dtype.is_complex else numbers.astype(numpy.float64)
+
+
+def _masked(tensor: Tensor, numbers: Sequence[_Array]) -> Tensor:
+    """A copy that is 0 where one of several arrays of its real numbers is not finite."""
+    kept = numpy.logical_and.reduce([numpy.isfinite(each) for each in numbers])
+    made = tensor.clone()
+    array = made.numpy()
+    array[...] = numpy.where(kept, _real(tensor), 0.0).view(array.dtype).reshape(tensor.shape)
+    return made
+
+
+def _product(weights: _Array, numbers: _Array) -> float:
+    """The sum of products; what has the weight 0 may be infinite."""
+    kept = weights != 0
+    return float(weights[kept] @ numbers[kept])
 
 
 def _directions(tensor: Tensor) -> Iterator[_Array]:
@@ -300,7 +370,8 @@ def _basis(outputs: Sequence[Tensor], place: int) -> Iterator[list[Tensor]]:
         yield [seed if at == place else each for at, each in enumerate(zeros)]
 
 
-def _random_like(tensor: Tensor, random: numpy.random.Generator) -> Tensor:
+def random_like(tensor: Tensor, random: numpy.random.Generator) -> Tensor:
+    """A tensor of the same form with random elements."""
     made = tensor.detach().clone()
     numbers = made.numpy()
     values: Any = random.standard_normal(tensor.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_an_alias_that_never_is(library: Library) -> None:
     def no_view_kernel(self):
         return self.clone()
 
-    assert laws(no_view) == {4}
+    assert laws(no_view, laws=[4]) == {4}
 
 
 def test_a_write_that_never_is(library: Library) -> None:
@@ -174,6 +175,120 @@ def test_a_write_that_never_is(library: Library) -> None:
         return self
 
     assert laws(no_write_) == {4}
+
+
+@pytest.fixture
+def cubed(library: Library) -> Any:
+    """An operator that can be given any derivative."""
+
+    @library.op
+    def cubed(self: Tensor) -> Tensor: ...
+
+    @cubed.kernel("CPU", "Meta")
+    def cubed_kernel(self):
+        return self * self * self
+
+    return cubed
+
+
+def test_an_operator_without_derivative_keeps_the_laws(cubed: Any) -> None:
+    check_op(cubed)
+
+
+def test_a_right_derivative(cubed: Any) -> None:
+    @cubed.derivative("self")
+    def cubed_derivative(grad, self):
+        return grad * self * self * 3
+
+    check_op(cubed)
+
+
+def test_a_wrong_derivative(cubed: Any) -> None:
+    @cubed.derivative("self")
+    def cubed_derivative(grad, self):
+        return grad * self * self * 2
+
+    found = violations_of(cubed)
+    assert {each.law for each in found} == {5}
+    assert "with respect to self" in str(found[0])
+
+
+def test_a_derivative_that_has_no_second_one(cubed: Any) -> None:
+    @cubed.derivative("self")
+    def cubed_derivative(grad, self):
+        return grad * (self * self * 3).detach()
+
+    assert laws(cubed) == {5}
+
+
+def test_a_derivative_that_forgets_the_conjugate(cubed: Any) -> None:
+    @cubed.derivative("self")
+    def cubed_derivative(grad, self):
+        return grad * self * self * 3
+
+    assert laws(cubed, dtypes=[opdsl.float64]) == set()
+    assert laws(cubed, dtypes=[opdsl.complex64]) == {5}
+
+
+def test_a_derivative_that_is_not_linear(cubed: Any) -> None:
+    @cubed.derivative("self")
+    def cubed_derivative(grad, self):
+        return grad * grad * self * self * 3
+
+    assert laws(cubed) == {5}
+
+
+def test_a_derivative_that_depends_on_which_are_asked_for(library: Library) -> None:
+    @library.op
+    def law_product(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @law_product.kernel("CPU", "Meta")
+    def law_product_kernel(self, other):
+        return self * other
+
+    @law_product.derivative("self", "other")
+    def law_product_derivative(grad, self, other, output_mask):
+        return grad * other, grad * self * (1 if all(output_mask) else 2)
+
+    make = Maker(opdsl.float32)
+    found = violations_of(law_product, [Sample(make(3), make(3))])
+    assert {each.law for each in found} == {5}
+    assert "other gets another gradient where it alone requires grad" in str(found[0])
+
+
+def test_an_undefined_gradient_that_is_no_zero(library: Library) -> None:
+    @library.op
+    def law_both(self: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @law_both.kernel("CPU", "Meta")
+    def law_both_kernel(self):
+        return self * 2, self * 3
+
+    seen: list[int] = []
+
+    @law_both.derivative("self")
+    def law_both_derivative(grads):
+        seen.append(len(grads))
+        return grads[0] * 2 + grads[1] * 3
+
+    assert laws(law_both) == set()
+    assert set(seen) == {2}
+
+
+def test_a_random_operator_that_keeps_its_mask(library: Library) -> None:
+    @library.op(tags="nondeterministic_seeded")
+    def law_dropout(self: Tensor) -> Tensor:
+        return self * opdsl.bernoulli(opdsl.full_like(self, 0.5))
+
+    check_op(law_dropout)
+
+
+def test_random_numbers_go_on_as_they_did(cubed: Any) -> None:
+    opdsl.manual_seed(7)
+    expected = opdsl.rand(3).tolist()
+    opdsl.manual_seed(7)
+    check_op(cubed)
+    assert opdsl.rand(3).tolist() == expected
 
 
 def test_a_body_that_reads_elements(library: Library) -> None:

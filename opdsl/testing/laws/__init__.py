@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.testing.laws import bad_input, composites, effects, meta, schema, signatures, variants
+from opdsl.testing.laws import bad_input, composites, effects, gradients, meta, schema, signatures, variants
 from opdsl.testing.subject import Subject
 
 Law = Callable[[Subject], Iterator[str]]
@@ -15,6 +15,7 @@ LAWS: dict[int, tuple[str, Law]] = {
     2: ("all variants agree bit for bit", variants.check),
     3: ("meta agrees with the result and takes no memory", meta.check),
     4: ("a kernel writes and shares what its schema says, and nothing else", effects.check),
+    5: ("gradients agree with finite differences", gradients.check),
     8: ("the function's parameters are the schema's", signatures.check),
     9: ("a composite body calls operators, and nothing else", composites.check),
     10: ("bad input raises and changes nothing", bad_input.check),

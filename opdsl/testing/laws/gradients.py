@@ -1,0 +1,183 @@
+"""Law 5: first and second gradients agree with finite differences, forward mode with reverse.
+
+Undefined gradients count as zeros, and an argument's gradient does not depend on what else requires grad. Samples are
+taken in double precision. An argument without a derivative says so itself, in the backward pass, and is left out; one
+that is declared ``non_differentiable`` passes no gradient on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from opdsl.autograd import grad
+from opdsl.errors import GradientError, LawError, MissingDerivativeError
+from opdsl.runtime import DType, Tensor, complex128, float64, get_rng_state, manual_seed, set_rng_state
+from opdsl.schema import SchemaKind
+from opdsl.testing.gradients import GradientCheck, gradient_of, random_like
+from opdsl.testing.sample import Sample, tensors_in
+from opdsl.testing.samples import REFUSALS
+from opdsl.testing.subject import Subject
+
+_RANDOM = "nondeterministic_seeded"
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
+        return
+    with _random_state_kept():
+        for sample in subject.samples:
+            call = Call(subject, sample)
+            try:
+                found = list(_faults(call)) if call.is_taken() else []
+            except (LawError, GradientError) as error:
+                found = [str(error)]
+            yield from (f"{sample}: {each}" for each in found)
+
+
+def _faults(call: Call) -> Iterator[str]:
+    yield from call.leaks()
+    inputs = call.followed()
+    if not inputs or call.is_unrelated(inputs):
+        return
+    partly = not call.is_finite()
+    first = GradientCheck(call, inputs, names=call.names, finite_only=partly)
+    first.projections()
+    first.tangents()
+    first.determinism()
+    first.undefined()
+    yield from _alone(call, inputs)
+    gradient, more = gradient_of(call, inputs)
+    if gradient(*more):
+        names = [*call.names, *(f"the gradient of output {at}" for at in range(len(more) - len(inputs)))]
+        GradientCheck(gradient, more, names=names, finite_only=partly).projections()
+
+
+def _alone(call: Call, inputs: Sequence[Tensor]) -> Iterator[str]:
+    """An argument's gradient is the same whether or not those of others are asked for (``output_mask``)."""
+    wanted = [at for at, each in enumerate(inputs) if each.requires_grad]
+    together = call.gradients(inputs)
+    for at, expected in zip(wanted, together, strict=True) if len(wanted) > 1 else ():
+        (found,) = call.gradients(call.leaves(at))
+        if not numpy.allclose(found.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12, equal_nan=True):
+            yield f"{call.names[at]} gets another gradient where it alone requires grad"
+
+
+class Call:
+    """A sample as a function of its tensors that can have gradients, in double precision.
+
+    names: of the tensors, after their arguments.
+    tensors: what they are in the sample.
+    """
+
+    def __init__(self, subject: Subject, sample: Sample) -> None:
+        self.operator = subject.operator
+        self.function = subject.function
+        self.__name__ = self.operator.name
+        self.writes = self.operator.schema.kind is SchemaKind.inplace
+        made = sample.copy()
+        names = [each.python_name for each in self.operator.schema.positional]
+        self.positional = len(made.given)
+        self.arguments = {**dict(zip(names, map(_doubled, made.given), strict=False))}
+        self.arguments |= {name: _doubled(value) for name, value in made.named.items()}
+        self.names: list[str] = []
+        self.owners: list[str] = []
+        self.tensors: list[Tensor] = []
+        for name, value in self.arguments.items():
+            found = [each for each in tensors_in(value) if _has_gradients(each)]
+            self.names += [f"{name}[{at}]" if isinstance(value, (list, tuple)) else name for at in range(len(found))]
+            self.owners += [name] * len(found)
+            self.tensors += found
+
+    def __call__(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The results that require grad, of other tensors."""
+        return tuple(each for each in self.results(*tensors) if each.requires_grad)
+
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        """All results that are tensors, of other tensors."""
+        manual_seed(0)  # random operators are functions of what they are given, then
+        given = iter(tensors)
+        arguments = [_replaced(each, given) for each in self.arguments.values()]
+        if self.writes:
+            arguments[0] = arguments[0].clone()
+        named = dict(zip(list(self.arguments)[self.positional :], arguments[self.positional :], strict=True))
+        return list(tensors_in(self.function(*arguments[: self.positional], **named)))
+
+    def is_taken(self) -> bool:
+        """Whether there are tensors with gradients, and the operator takes the call in double precision."""
+        try:
+            return bool(self.tensors) and bool(self.results(*self.tensors))
+        except REFUSALS:
+            return False
+
+    def is_finite(self) -> bool:
+        """Whether all results are finite numbers."""
+        return all(bool(numpy.isfinite(each.numpy()).all()) for each in self.results(*self.tensors))
+
+    def leaves(self, *places: int) -> list[Tensor]:
+        """The tensors, of which some require grad."""
+        return [each.detach().requires_grad_(at in places) for at, each in enumerate(self.tensors)]
+
+    def gradients(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The gradients of the inputs that require grad, of always the same gradients of the results."""
+        random = numpy.random.default_rng(0)
+        pairs = [(each, random_like(each, random)) for each in filter(_has_gradients, self.results(*inputs))]
+        results, seeds = zip(*(pair for pair in pairs if pair[0].requires_grad), strict=True)
+        return grad(results, [each for each in inputs if each.requires_grad], seeds, materialize_grads=True)
+
+    def followed(self) -> list[Tensor]:
+        """The tensors, of which those require grad that gradients come back to; empty if none does."""
+        places = [at for at in range(len(self.tensors)) if self._is_followed(at)]
+        return self.leaves(*places) if places else []
+
+    def _is_followed(self, at: int) -> bool:
+        leaves = self.leaves(at)
+        try:
+            return bool(self(*leaves)) and bool(self.gradients(leaves))
+        except MissingDerivativeError:
+            return False
+
+    def leaks(self) -> Iterator[str]:
+        """What comes through arguments that are declared to pass no gradient on."""
+        derivative = self.operator.derivative
+        silent = frozenset() if derivative is None else derivative.non_differentiable
+        places = [at for at, owner in enumerate(self.owners) if owner in silent]
+        if places and self(*self.leaves(*places)):
+            yield f"{', '.join(sorted(silent))} is declared non_differentiable, but a result requires grad"
+
+    def is_unrelated(self, inputs: Sequence[Tensor]) -> bool:
+        """Whether random numbers do not follow what decides their distribution: the gradient is 0 by declaration."""
+        return _RANDOM in self.operator.tags and not any(bool((each != 0).any()) for each in self.gradients(inputs))
+
+
+def _has_gradients(tensor: Tensor) -> bool:
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
+def _doubled(value: Any) -> Any:
+    """An argument in double precision."""
+    dtype = value.dtype if isinstance(value, Tensor) else value
+    if isinstance(dtype, DType):
+        wide = complex128 if dtype.is_complex else float64 if dtype.is_floating_point else dtype
+        return value.to(wide) if isinstance(value, Tensor) else wide
+    return type(value)(map(_doubled, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _replaced(value: Any, tensors: Iterator[Tensor]) -> Any:
+    """An argument with others in place of its tensors that can have gradients."""
+    if isinstance(value, Tensor):
+        return next(tensors) if _has_gradients(value) else value
+    return type(value)(_replaced(each, tensors) for each in value) if isinstance(value, (list, tuple)) else value
+
+
+@contextmanager
+def _random_state_kept() -> Iterator[None]:
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
