@@ -324,6 +324,74 @@ def test_a_body_that_copies_is_warned(library: Library) -> None:
         check_op(copies)
 
 
+def formula_faults(formula: Any, library: Library) -> list[str]:
+    """What law 9 finds in a formula for the gradient of a sum."""
+
+    @library.op
+    def law_sum(self: Tensor) -> Tensor: ...
+
+    @law_sum.kernel("CPU", "Meta")
+    def law_sum_kernel(self):
+        return self.sum()
+
+    law_sum.derivative("self")(formula)
+    return [str(each) for each in violations_of(law_sum, laws=[9])]
+
+
+def test_a_formula_that_calls_operators(library: Library) -> None:
+    def formula(grad, self):
+        return grad.expand(self.shape)
+
+    assert formula_faults(formula, library) == []
+
+
+def test_a_formula_that_reads_elements(library: Library) -> None:
+    def formula(grad, self):
+        return opdsl.full_like(self, float(grad.item()))
+
+    assert "the derivative formula reads elements with Tensor.item" in formula_faults(formula, library)[0]
+
+
+def test_a_formula_that_reads_elements_in_one_mode_only(library: Library) -> None:
+    def formula(grad, self):
+        if not opdsl.is_grad_enabled() and bool(grad == 0):
+            return opdsl.zeros_like(self)
+        return grad.expand(self.shape)
+
+    assert "reads elements with Tensor.__bool__" in formula_faults(formula, library)[0]
+
+
+def test_a_formula_that_writes_into_an_output(library: Library) -> None:
+    def formula(grad, self):
+        return opdsl.mul(self, 0, out=opdsl.empty_like(self)) + grad
+
+    assert "the derivative formula calls aten::mul.out" in formula_faults(formula, library)[0]
+
+
+def test_a_formula_that_resizes(library: Library) -> None:
+    def formula(grad, self):
+        return opdsl.empty(0).resize_(self.shape).fill_(0) + grad
+
+    assert "the derivative formula calls aten::resize_" in formula_faults(formula, library)[0]
+
+
+def test_a_formula_that_changes_metadata(library: Library) -> None:
+    def formula(grad, self):
+        return (grad + opdsl.zeros_like(self)).unsqueeze_(0).squeeze(0)
+
+    assert (
+        "the derivative formula calls aten::unsqueeze_, which changes metadata" in formula_faults(formula, library)[0]
+    )
+
+
+def test_a_formula_that_copies_is_warned(library: Library) -> None:
+    def formula(grad, self):
+        return opdsl.zeros_like(self).copy_(grad)
+
+    with pytest.warns(UserWarning, match="the derivative formula calls copy_"):
+        assert formula_faults(formula, library) == []
+
+
 def test_an_output_that_is_not_looked_at(library: Library) -> None:
     @library.op
     def careless(self: Tensor) -> Tensor: ...

@@ -17,6 +17,6 @@ LAWS: dict[int, tuple[str, Law]] = {
     4: ("a kernel writes and shares what its schema says, and nothing else", effects.check),
     5: ("gradients agree with finite differences", gradients.check),
     8: ("the function's parameters are the schema's", signatures.check),
-    9: ("a composite body calls operators, and nothing else", composites.check),
+    9: ("composite bodies and derivatives call operators, and nothing else", composites.check),
     10: ("bad input raises and changes nothing", bad_input.check),
 }

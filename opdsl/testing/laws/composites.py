@@ -1,15 +1,25 @@
-"""Law 9: a composite body calls operators alone: no ``resize_``, ``out=``, data access or change of metadata."""
+"""Law 9: composite bodies and formulas of derivatives call operators alone.
+
+No ``resize_``, ``out=``, access to elements or change of metadata: what follows tensors without elements, or several at
+once, could not run them. ``copy_`` is warned of.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from opdsl.dispatch import Operator
+from opdsl.autograd.derivative import Declared
+from opdsl.dispatch import Operator, Signature, bind, enable_grad, no_grad
 from opdsl.runtime import Tensor
 from opdsl.schema import SchemaKind
+from opdsl.schema.implementation import result_names
+from opdsl.testing.sample import Sample
+from opdsl.testing.samples import REFUSALS
 from opdsl.testing.subject import Call, Subject, Watch, watching
 
 # What of Tensor reads elements.
@@ -24,52 +34,86 @@ _READS = (
     "__complex__",
     "__index__",
     "__array__",
+    "__dlpack__",
 )
+# Where overloads are tried, the element of a zero-dim tensor is looked at: it could be a number.
+_BINDING = "opdsl.dispatch.arguments"
 _RESIZES = ("aten::resize_", "aten::resize_as_", "aten::set_")
 
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
-    if not subject.is_composite or subject.operator.schema.kind is SchemaKind.out:
+    if subject.operator.schema.kind is SchemaKind.out:
         return
-    for sample in subject.samples:
-        with watching() as watch, _noting_reads(watch) as reads:
-            sample.copy().call(subject.function)
-        found = list(dict.fromkeys(_faults(subject.operator, watch.calls)))
-        if not subject.is_dynamic:
-            found += [f"reads elements with Tensor.{each}" for each in dict.fromkeys(reads)]
-        yield from (f"{sample}: the body {each}" for each in found)
+    for sample in subject.samples if subject.is_composite else ():
+        made = sample.copy()
+        yield from _faults_of(subject, sample, "the body", 1, partial(made.call, subject.function))
+    for formula in getattr(subject.operator.derivative, "declared", ()):
+        for sample in subject.samples:
+            yield from _faults_of_formula(subject, sample, formula)
 
 
-def _faults(composite: Operator, calls: list[Call]) -> Iterator[str]:
-    """What is wrong with the calls that the body makes itself."""
+def _faults_of_formula(subject: Subject, sample: Sample, formula: Declared) -> Iterator[str]:
+    """Runs a formula by itself, as in a backward pass and as in one that is differentiated."""
+    made = sample.copy()
+    operator = subject.operator
+    if not any(each.dtype.is_floating_point or each.dtype.is_complex for each in made.tensors()):
+        return
+    arguments = bind(operator.schema.name.base, (Signature(operator),), made.given, made.named).arguments
+    values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
+    with no_grad():
+        returned = sample.copy().call(subject.function)
+    results = returned if isinstance(returned, (tuple, list)) else (returned,)
+    values |= dict(zip(result_names(operator.schema), results, strict=False))
+    gradients = tuple(each.new_ones(each.shape) if isinstance(each, Tensor) else None for each in results)
+    values |= {"grad": gradients[0], "grads": gradients, "output_mask": (True,) * len(formula.names)}
+    given = {name: values[name] for name in formula.parameters}
+    what = f"the derivative {formula.function.__name__}"
+    for mode in (no_grad, enable_grad):
+        with mode():
+            yield from _faults_of(subject, sample, what, 0, partial(formula.function, **given))
+
+
+def _faults_of(subject: Subject, sample: Sample, what: str, depth: int, run: Any) -> Iterator[str]:
+    """What is wrong with what runs at a depth of calls."""
+    with watching() as watch, _noting_reads(watch, depth) as reads:
+        try:
+            run()
+        except REFUSALS:
+            return  # of samples that are not differentiable as they are
+    found = dict.fromkeys(_faults(subject.operator, what, [each for each in watch.calls if each.depth == depth]))
+    if not subject.is_dynamic:
+        found |= dict.fromkeys(f"reads elements with Tensor.{each}" for each in reads)
+    yield from (f"{sample}: {what} {each}" for each in found)
+
+
+def _faults(operator: Operator, what: str, calls: Sequence[Call]) -> Iterator[str]:
+    """What is wrong with the calls that a body or a formula makes itself."""
     for each in calls:
-        operator = each.operator
-        if each.depth != 1:
-            continue
-        if operator.schema.kind is SchemaKind.out:
-            yield f"calls {operator.name}, which writes into an output"
-        if operator.name.partition(".")[0] in _RESIZES:
-            yield f"calls {operator.name}, which resizes"
-        if "inplace_view" in operator.tags and "inplace_view" not in composite.tags:
-            yield f"calls {operator.name}, which changes metadata"
-        if operator.name == "aten::copy_":
+        called = each.operator
+        if called.schema.kind is SchemaKind.out:
+            yield f"calls {called.name}, which writes into an output"
+        if called.name.partition(".")[0] in _RESIZES:
+            yield f"calls {called.name}, which resizes"
+        if "inplace_view" in called.tags and "inplace_view" not in operator.tags:
+            yield f"calls {called.name}, which changes metadata"
+        if called.name == "aten::copy_":
             warnings.warn(
-                f"{composite.name}: the body calls copy_, which autograd and functionalization follow at a cost. "
+                f"{operator.name}: {what} calls copy_, which autograd and functionalization follow at a cost. "
                 "Compute the result instead of writing it.",
                 stacklevel=2,
             )
 
 
 @contextmanager
-def _noting_reads(watch: Watch) -> Iterator[list[str]]:
-    """Note what reads elements while the body itself runs, and no operator that it calls."""
+def _noting_reads(watch: Watch, depth: int) -> Iterator[list[str]]:
+    """Note what reads elements at a depth of calls, and not within the operators that are called there."""
     reads: list[str] = []
     before = {name: getattr(Tensor, name) for name in _READS}
 
     def noting(name: str) -> Any:
         def read(tensor: Tensor, *given: Any, **named: Any) -> Any:
-            if watch.depth == 1:
+            if watch.depth == depth and sys._getframe(1).f_globals["__name__"] != _BINDING:
                 reads.append(name)
             return before[name](tensor, *given, **named)
 
