@@ -48,8 +48,8 @@ def mm_meta(ctx, self, mat2):
     ctx.set_output(0, (rows, columns), like=self)
 
 
-@mm.out_kernel("CPU", compiled=False)
-def mm_cpu(self, mat2, out):
+@mm.out_kernel("CPU", "CUDA", compiled=False)
+def mm_kernel(self, mat2, out):
     multiply(self, mat2, out)
 
 
@@ -86,8 +86,8 @@ def bmm_meta(ctx, self, mat2):
     ctx.set_output(0, (batch, rows, columns), like=self)
 
 
-@bmm.out_kernel("CPU", compiled=False)
-def bmm_cpu(self, mat2, out):
+@bmm.out_kernel("CPU", "CUDA", compiled=False)
+def bmm_kernel(self, mat2, out):
     multiply(self, mat2, out)
 
 

@@ -69,8 +69,8 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
     ctx.set_output(0, (rows, columns), like=self)
 
 
-@addmm.out_kernel("CPU", compiled=False)
-def addmm_cpu(self, mat1, mat2, beta, alpha, out):
+@addmm.out_kernel("CPU", "CUDA", compiled=False)
+def addmm_kernel(self, mat1, mat2, beta, alpha, out):
     add_product(self, mat1, mat2, beta, alpha, out)
 
 
@@ -131,8 +131,8 @@ def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
     return batch, rows, columns
 
 
-@baddbmm.out_kernel("CPU", compiled=False)
-def baddbmm_cpu(self, batch1, batch2, beta, alpha, out):
+@baddbmm.out_kernel("CPU", "CUDA", compiled=False)
+def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
     add_product(self, batch1, batch2, beta, alpha, out)
 
 
@@ -165,7 +165,7 @@ def side_by_side(batch1: Tensor, batch2: Tensor) -> tuple[Tensor, Tensor]:
     return batch1.transpose(0, 1).reshape((rows, inner)), batch2.reshape((inner, columns))
 
 
-@addbmm.kernel("CPU", "Meta")
+@addbmm.kernel("CPU", "CUDA", "Meta")
 def addbmm_kernel(self, batch1, batch2, beta, alpha):
     return addmm(self, *side_by_side(batch1, batch2), beta=beta, alpha=alpha)
 
@@ -206,7 +206,7 @@ def addbmm_(
     ...
 
 
-@addbmm_.kernel("CPU", "Meta")
+@addbmm_.kernel("CPU", "CUDA", "Meta")
 def addbmm_inplace_kernel(self, batch1, batch2, beta, alpha):
     return become_sum(self, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
@@ -238,7 +238,7 @@ def addbmm_out(
     ...
 
 
-@addbmm_out.kernel("CPU", "Meta")
+@addbmm_out.kernel("CPU", "CUDA", "Meta")
 def addbmm_out_kernel(self, batch1, batch2, beta, alpha, out):
     return become_sum(out, addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
 
@@ -269,8 +269,8 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
     ctx.set_output(0, (rows,), like=vec)
 
 
-@addmv.out_kernel("CPU", compiled=False)
-def addmv_cpu(self, mat, vec, beta, alpha, out):
+@addmv.out_kernel("CPU", "CUDA", compiled=False)
+def addmv_kernel(self, mat, vec, beta, alpha, out):
     add_product(self, mat, vec, beta, alpha, out)
 
 

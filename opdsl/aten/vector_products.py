@@ -59,7 +59,7 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor:
     ...
 
 
-@dot.kernel("CPU", "Meta")
+@dot.kernel("CPU", "CUDA", "Meta")
 @traceable
 def dot_kernel(self, tensor):
     check_vectors(self, tensor)
@@ -93,7 +93,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-@vdot.kernel("CPU", "Meta")
+@vdot.kernel("CPU", "CUDA", "Meta")
 @traceable
 def vdot_kernel(self, other):
     check_vectors(self, other)

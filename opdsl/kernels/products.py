@@ -13,7 +13,7 @@ from opdsl.runtime.dtype import DType, bfloat16, float16, float32
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.tensor import Tensor
 
-# Libraries have no products of these; they are computed in float32.
+# Not every library has products of these; they are computed in float32 then.
 _COMPUTED_IN_FLOAT32: tuple[DType, ...] = (float16, bfloat16)
 
 
@@ -27,7 +27,7 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
             memory.
         alpha, beta: numbers that the dtype holds.
     """
-    if out.dtype in _COMPUTED_IN_FLOAT32:
+    if out.dtype in _COMPUTED_IN_FLOAT32 and not _multiplies_16_bits(out.device.type):
         wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
         if beta != 0:
             copy_(wide, out)
@@ -37,6 +37,11 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
     if out.geometry.numel and out.geometry.device is not meta:
         compiled = _product(first.geometry, second.geometry, out.geometry)
         compiled(array_of(first), array_of(second), alpha, beta, array_of(out))
+
+
+def _multiplies_16_bits(device_type: str) -> bool:
+    """Whether the compiler of a backend has products of 16-bit numbers, whose sums it keeps in float32."""
+    return device_type != meta.type and getattr(compiler_for(device_type), "MULTIPLIES_16_BITS", False)
 
 
 @lru_cache(maxsize=4096)

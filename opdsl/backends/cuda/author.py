@@ -14,16 +14,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.backends.cuda import nvrtc
-from opdsl.backends.cuda.arrays import DeviceArray, maker
-from opdsl.backends.cuda.copies import copy
+from opdsl.backends.cuda.arrays import DeviceArray
+from opdsl.backends.cuda.copies import contiguous, copy
 from opdsl.backends.cuda.launcher import Output, runner
 from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Program, Source, Variant
 from opdsl.backends.cuda.storage import stored_type
-from opdsl.backends.cuda.streams import stream_of
 from opdsl.errors import KernelCompileError, KernelError, NumberError, UnsupportedDTypeError
 from opdsl.kernels.calls import ArraySpec
 from opdsl.kernels.cuda_source import ELEMENTS, NUMBERS, CudaSource, Handed, attached_source, taken_strides, typedef_of
-from opdsl.runtime.geometry import contiguous_strides
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import AuthorCall
@@ -132,7 +130,7 @@ class _Kernel:
         arrays = [each for each in values if isinstance(each, DeviceArray)]
         handed = list(arrays)
         for place in self.dense:
-            handed[place] = self._contiguous(arrays[place], fill=self.arrays[place] not in self.outputs)
+            handed[place] = contiguous(arrays[place], fill=self.arrays[place] not in self.outputs)
         forms = tuple([(each.shape, each.strides) for each in handed])
         numbers = tuple([each for each in values if not isinstance(each, DeviceArray)])
         key = (forms, numbers, tuple(map(type, numbers)))
@@ -147,12 +145,6 @@ class _Kernel:
         for place in self.dense:
             if self.arrays[place] in self.outputs:
                 copy(handed[place], arrays[place])
-
-    def _contiguous(self, array: DeviceArray, *, fill: bool) -> DeviceArray:
-        made = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_of(array.index))
-        if fill:
-            copy(array, made)
-        return made
 
     def _prepare(self, values: Mapping[str, Any], handed: Sequence[DeviceArray]) -> Callable[..., None]:
         """The launch for shapes, strides and numbers."""

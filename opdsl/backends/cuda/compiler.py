@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     author: Callable[..., Compiled]
     indirect: Callable[..., Compiled]
     pointwise: Callable[..., Compiled]
+    product: Callable[..., Compiled]
     reduction: Callable[..., Compiled]
     row: Callable[..., Compiled]
     scan: Callable[..., Compiled]
 
-__all__ = ["author", "indirect", "pointwise", "reduction", "row", "scan"]
+__all__ = ["author", "indirect", "pointwise", "product", "reduction", "row", "scan"]
+
+MULTIPLIES_16_BITS = True
+"""cuBLAS has products of float16 and bfloat16."""
 
 # Where the programs of each kind of kernel are made.
 _PROGRAMS = {
@@ -37,8 +41,8 @@ _PROGRAMS = {
 def __getattr__(kind: str) -> Any:
     if kind in _PROGRAMS:
         found: Callable[..., Any] = _compiling(kind)
-    elif kind == "author":
-        found = importlib.import_module("opdsl.backends.cuda.author").author
+    elif kind in ("author", "product"):
+        found = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
     globals()[kind] = found

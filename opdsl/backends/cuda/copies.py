@@ -7,11 +7,12 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cuda import host
-from opdsl.backends.cuda.arrays import DeviceArray, extent, stream_for, used_by
+from opdsl.backends.cuda.arrays import DeviceArray, extent, maker, stream_for, used_by
 from opdsl.backends.cuda.driver import driver
 from opdsl.runtime.device import Device
+from opdsl.runtime.geometry import contiguous_strides
 
-__all__ = ["copy", "to_host", "transfer"]
+__all__ = ["contiguous", "copy", "to_host", "transfer"]
 
 NDArray = numpy.ndarray[Any, Any]
 
@@ -30,6 +31,14 @@ def copy(source: DeviceArray, target: DeviceArray) -> None:
         copy_elements(tensor(target), tensor(source))
         return
     transfer(source, target, non_blocking=True)
+
+
+def contiguous(array: DeviceArray, *, fill: bool = True) -> DeviceArray:
+    """A new contiguous array of the same shape and dtype; with the elements of the array if it is to be filled."""
+    made = maker(array.shape, contiguous_strides(array.shape), array.dtype)(array.index, stream_for(array))
+    if fill:
+        copy(array, made)
+    return made
 
 
 def to_host(array: DeviceArray) -> NDArray:

@@ -1,0 +1,82 @@
+"""Matrix products, by cuBLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from opdsl.backends.cuda import cublas
+from opdsl.backends.cuda.arrays import DeviceArray, stream_for, used_by
+from opdsl.backends.cuda.copies import contiguous, copy
+from opdsl.errors import UnsupportedDTypeError
+
+if TYPE_CHECKING:
+    from opdsl.kernels.calls import MatrixLayout, ProductCall
+
+__all__ = ["product"]
+
+
+def product(call: ProductCall) -> Callable[..., None]:
+    """Matrix products, see ``Compiler.product``.
+
+    Raises:
+        UnsupportedDTypeError: cuBLAS has no such products (of integers).
+    """
+    if call.dtype.name not in cublas.DTYPES:
+        known = ", ".join(cublas.DTYPES)
+        raise UnsupportedDTypeError(
+            f"matrix products on CUDA are not implemented for '{call.dtype.scalar_type}' (have {known}). Convert "
+            "first: x.to(opdsl.float32)."
+        )
+    sizes = (call.rows, call.inner), (call.inner, call.columns), (call.rows, call.columns)
+    places = [
+        _orientation(layout, *size) for layout, size in zip((call.first, call.second, call.out), sizes, strict=True)
+    ]
+
+    def run(first: DeviceArray, second: DeviceArray, alpha: complex, beta: complex, out: DeviceArray) -> None:
+        given = [first, second, out]
+        arrays = [each if place else contiguous(each) for each, place in zip(given, places, strict=True)]
+        stream = stream_for(out)
+        matrices = []
+        for array, place, size in zip(arrays, places, sizes, strict=True):
+            rows, columns = size
+            found = place or _Place(True, max(1, columns), rows * columns)
+            address = used_by(array, stream, writes=array is arrays[2])
+            matrices.append(cublas.Matrix(address, found.by_rows, found.leading, found.batch))
+        one, two, made = matrices
+        if made.transposed:
+            # What lies row by row is the transposed product, column by column: the transposed factors in reverse.
+            one, two = (each._replace(transposed=not each.transposed) for each in (two, one))
+            shape = call.batch, call.columns, call.rows, call.inner
+        else:
+            shape = call.batch, call.rows, call.columns, call.inner
+        cublas.multiply(call.dtype.name, shape, one, two, made, alpha, beta, stream)
+        if arrays[2] is not out:
+            copy(arrays[2], out)
+
+    return run
+
+
+class _Place:
+    """How the matrices of a batch lie, as cuBLAS can be told of it.
+
+    by_rows: whether row by row.
+    leading: elements between neighbouring rows, or columns.
+    batch: elements between neighbouring matrices.
+    """
+
+    __slots__ = ("batch", "by_rows", "leading")
+
+    def __init__(self, by_rows: bool, leading: int, batch: int) -> None:
+        self.by_rows = by_rows
+        self.leading = leading
+        self.batch = batch
+
+
+def _orientation(layout: MatrixLayout, rows: int, columns: int) -> _Place | None:
+    """How matrices lie; None where neither rows nor columns are without gaps, or some share elements."""
+    if (columns == 1 or layout.column == 1) and (rows == 1 or layout.row >= max(1, columns)):
+        return _Place(True, layout.row if rows > 1 else max(1, columns), layout.batch)
+    if (rows == 1 or layout.row == 1) and (columns == 1 or layout.column >= max(1, rows)):
+        return _Place(False, layout.column if columns > 1 else max(1, rows), layout.batch)
+    return None
