@@ -56,6 +56,7 @@ class Operator:
         "result_type",
         "schema",
         "tags",
+        "watchers",
     )
 
     def __init__(
@@ -92,6 +93,8 @@ class Operator:
             self.registrations[BACKEND_SELECT] = [BackendSelect(self)]
         self.dynamic_names = tuple(each.python_name for each in schema.arguments if kind_of(each) is not Kind.VALUE)
         self._entries: dict[DispatchKey, Entry] = {}
+        # Called when kernels change, for those that keep what they found here.
+        self.watchers: list[Callable[[], object]] = []
 
     @property
     def function(self) -> FunctionType:
@@ -114,6 +117,8 @@ class Operator:
     def forget(self) -> None:
         """Compute the table anew: registrations or fallbacks have changed."""
         self._entries = {}
+        for watch in tuple(self.watchers):
+            watch()
 
     def key_set(self, arguments: Iterable[object], state: State) -> KeySet:
         """The keys of a call: those of every tensor among the arguments, and the guards'.

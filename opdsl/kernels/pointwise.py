@@ -150,7 +150,7 @@ class PointwiseDefinition(Definition):
         )
         parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
         named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
-        self._check_function(scalar, condition, promote, named)
+        self._check_function(scalar, condition, promote, named, is_derived=scalar is function)
 
         def places(names: Iterable[str]) -> tuple[int, ...]:
             chosen = set(names)
@@ -186,7 +186,13 @@ class PointwiseDefinition(Definition):
             raise KernelSignatureError(f"{self.name}: dtypes={names!r}: {error}.") from error
 
     def _check_function(
-        self, scalar: ScalarFunction, condition: Mapping[str, object], promote: str, named: set[str]
+        self,
+        scalar: ScalarFunction,
+        condition: Mapping[str, object],
+        promote: str,
+        named: set[str],
+        *,
+        is_derived: bool,
     ) -> None:
         def refuse(problem: str, remedy: str) -> KernelSignatureError:
             return KernelSignatureError(
@@ -198,7 +204,7 @@ class PointwiseDefinition(Definition):
         unknown = named - {each.name for each in self.parameters}
         if unknown:
             raise refuse(f"{sorted(unknown)[0]!r} is no argument of {self.schema}", "Name arguments of the schema")
-        fault = scalar_fault(self.schema, scalar.parameters, condition)
+        fault = scalar_fault(self.schema, scalar.parameters, condition, is_derived=is_derived)
         if fault is not None:
             raise refuse(*fault)
         if len(scalar.results) != self.results:

@@ -121,13 +121,16 @@ def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> lis
     return [each for each in parameters_of(schema) if each.name not in condition]
 
 
-def scalar_fault(schema: FunctionSchema, names: Sequence[str], condition: Collection[str] = ()) -> Fault | None:
+def scalar_fault(
+    schema: FunctionSchema, names: Sequence[str], condition: Collection[str] = (), *, is_derived: bool = False
+) -> Fault | None:
     """What is wrong with the parameters of a pointwise function, which may have names of its own.
 
     Args:
         schema: the operator's.
         names: the function's parameters.
         condition: the arguments whose values choose the function.
+        is_derived: whether nobody wrote the function, so that its parameters' names say nothing.
     """
     parameters = scalar_parameters(schema, condition)
     expected = [each.name for each in parameters]
@@ -138,7 +141,7 @@ def scalar_fault(schema: FunctionSchema, names: Sequence[str], condition: Collec
     if other is not None:
         return Fault(f"{other.name!r} is no number", f"Choose functions by its value: when={{{other.name!r}: ...}}")
     for name, place in zip(names, expected, strict=True):
-        if name != place and name in expected:
+        if name != place and name in expected and not is_derived:
             return Fault(f"{name!r} stands where {place!r} is handed over", f"Write ({', '.join(expected)})")
     return None
 

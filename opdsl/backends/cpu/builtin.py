@@ -7,6 +7,7 @@ dtypes, allocators), so a plan that is dropped while it runs in another thread s
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +19,11 @@ from opdsl.backends.cpu.native import CONSTANTS
 Kernel: TypeAlias = Callable[..., Any]
 
 _METH_FASTCALL = 0x80
+_METH_KEYWORDS = 0x02
 _INT64 = (-(1 << 63), (1 << 63) - 1)
+
+# Which word of a plan of call.ll leads to its inputs.
+_INPUTS_FIELD = 6
 
 # Words that call.ll reads; those of a plan's loop follow.
 HEADER = 11
@@ -94,10 +99,17 @@ class Work(NamedTuple):
     details: Sequence[int | Table] = ()
 
 
-class _Plan(numpy.ndarray[Any, Any]):
-    """The memory that call.ll reads, and the owner of everything a call uses."""
+class Plan(numpy.ndarray[Any, Any]):
+    """The memory that call.ll reads, and the owner of everything a call uses.
 
+    address: of the memory.
+    owned: what is used.
+    runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` runs on other frames, too.
+    """
+
+    address: int
     owned: tuple[object, ...]
+    runs_frames: bool = False
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -137,7 +149,9 @@ def builtin(
     header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
     header += [*tables, work.unit, work.scratch, work.after, *work.details]
-    return builtin_over(name, "kernel_call", header, [*outputs, *owned])
+    plan = plan_of(header, [*outputs, *owned])
+    plan.runs_frames = True
+    return function_of(name, native.code().address("kernel_call"), plan)
 
 
 def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:
@@ -148,12 +162,47 @@ def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Se
         header: what the entry reads; a table becomes its address.
         owned: what has to live as long as the function.
     """
+    return function_of(name, native.code().address(entry), plan_of(header, owned))
+
+
+def plan_of(header: Sequence[int | Table], owned: Sequence[object]) -> Plan:
+    """The words of a plan in memory; a table becomes its address. It owns what has to live as long."""
     block = _layout(header)
-    plan = block.view(_Plan)
-    definition = _MethodDefinition(name.encode(), native.code().address(entry), _METH_FASTCALL, None)
-    plan.owned = (block, definition, *owned)
+    plan = block.view(Plan)
+    plan.address = block.ctypes.data
+    plan.owned = (block, *owned)
+    return plan
+
+
+def function_of(name: str, entry: int, plan: Plan, *, takes_names: bool = False) -> Kernel:
+    """A built-in function whose ``self`` is a plan.
+
+    Args:
+        name: in its repr.
+        entry: the address of a ``PyCFunctionFast``, or of a ``PyCFunctionFastWithKeywords`` where it ``takes_names``.
+    """
+    flags = _METH_FASTCALL | (_METH_KEYWORDS if takes_names else 0)
+    definition = _MethodDefinition(name.encode(), entry, flags, None)
+    plan.owned = (*plan.owned, definition)
     function: Kernel = _new_function(ctypes.addressof(definition), plan, None)
     return function
+
+
+def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
+    """What the frame of a plan holds for a number that is one of its inputs."""
+    inputs = (int(plan[_INPUTS_FIELD]) - plan.address) // 8
+    kind = int(plan[inputs + place * len(Input._fields)])
+    if kind == FLOAT.kind:
+        return _bits(float(value)), 0
+    if kind == COMPLEX.kind:
+        return _bits(complex(value).real), _bits(complex(value).imag)
+    return int(value), 0
+
+
+def _bits(value: float) -> int:
+    """A double as an integer of the same bits."""
+    bits: int = struct.unpack("q", struct.pack("d", value))[0]
+    return bits
 
 
 def _words(output: Output) -> list[int | Table]:

@@ -205,6 +205,12 @@ good:
   ret i1 true
 }
 
+; The same for other entries than kernel_call, which fill frames themselves.
+define i1 @run_frame(ptr %plan, ptr %frame) {
+  %done = call i1 @run(ptr %plan, ptr %frame)
+  ret i1 %done
+}
+
 define internal void @run_loop(ptr %plan, ptr %frame) alwaysinline {
   %loop = load ptr, ptr %plan
   %size_field = getelementptr %plan, ptr %plan, i32 0, i32 1

@@ -63,6 +63,7 @@ CONSTANTS = MappingProxyType(
 
 _SYMBOLS = (
     "kernel_call",
+    "run_frame",
     "author_call",
     "tensor_call",
     "view_call",
@@ -142,7 +143,7 @@ def share_threads() -> None:
         _Shared.done = True
         parallel = getattr(ctypes.CDLL(None), "GOMP_parallel", None)
         if parallel is not None:
-            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address("pool_use_openmp"))(_address_of(parallel))
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code().address("pool_use_openmp"))(address_of(parallel))
 
 
 class _Shared:
@@ -180,7 +181,7 @@ def _text() -> str:
 
 def _addresses() -> dict[str, int]:
     """Where the functions of Python and NumPy lie that the code calls by name."""
-    addresses = {name: _address_of(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+    addresses = {name: address_of(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
     for name in _PYTHON_EXCEPTIONS:
         addresses[name] = ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
     addresses["_Py_NoneStruct"] = id(None)
@@ -191,7 +192,8 @@ def _addresses() -> dict[str, int]:
     return addresses
 
 
-def _address_of(function: Callable[..., Any]) -> int:
+def address_of(function: Callable[..., Any]) -> int:
+    """The address of a C function."""
     address = ctypes.cast(function, ctypes.c_void_p).value  # type: ignore[arg-type]
     assert address is not None
     return address

@@ -16,6 +16,8 @@ from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.fakes import fake
 from opdsl.interop.torch.gradients import Gradients
+from opdsl.interop.torch.native import MEMORY, NOTHING, RECORDED
+from opdsl.interop.torch.plans import Plans
 from opdsl.schema import FunctionSchema
 
 __all__ = ["Bridge", "is_plain", "needs_recording"]
@@ -34,6 +36,7 @@ class Bridge:
         define: makes the torch operator of one that torch does not have yet.
 
     overload: the operator in torch.
+    plans: of its CPU kernel, where that may have some.
 
     Raises:
         DuplicateOperatorError: torch has an operator of that name.
@@ -44,6 +47,7 @@ class Bridge:
         self.schema = schema
         self.define = define
         self.completion = Completion(operator)
+        self.plans: Plans | None = None
         self.is_composite = operator.is_composite(_CPU)
         name = schema.name
         assert name.namespace is not None, "operators of aten are torch's own"
@@ -56,6 +60,8 @@ class Bridge:
 
     def close(self) -> None:
         """Take the operator out of torch."""
+        if self.plans is not None:
+            self.operator.watchers.remove(self.plans.clear)
         self.library._destroy()
 
     def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -78,15 +84,19 @@ class Bridge:
 
     def register_functional(self) -> None:
         """Register kernels for an operator that writes nothing and returns no views."""
-        self.gradients = Gradients(self.operator, self.beneath, self.define)
-        self.implement(self.on_cpu, "CPU")
+        self.plans = Plans(self.schema.name.qualified)
+        self.operator.watchers.append(self.plans.clear)
+        self.run_beneath = self.plans.function(self.beneath, MEMORY)
+        self.gradients = Gradients(self.operator, self.run_beneath, self.define)
+        self.implement(self.plans.function(self.on_cpu, NOTHING), "CPU")
         self.implement(self.with_autograd, "Autograd")
+        self.implement(self.plans.function(self.with_autograd, RECORDED), "AutogradCPU")
         torch.library.register_fake(str(self.schema.name.qualified), self.without_elements, lib=self.library)
         torch.library.register_vmap(str(self.schema.name.qualified), self.in_batches, lib=self.library)
 
     def on_cpu(self, *given: Any, **named: Any) -> Any:
         """What the CPU key runs."""
-        return kernels.run(self.operator, self.complete(given, named))
+        return kernels.run(self.operator, self.complete(given, named), None if named else self.plans, given)
 
     def without_elements(self, *given: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
@@ -99,15 +109,16 @@ class Bridge:
         """What the Autograd keys run."""
         values = self.complete(given, named)
         if not needs_recording(values):
-            return self.beneath(*values)
+            return self.run_beneath(*given, **named)
         if self.is_composite:
             return decompose(self.operator, values, self.define)
         return self.gradients.apply(*values)
 
-    def beneath(self, *values: Any) -> Any:
+    def beneath(self, *given: Any, **named: Any) -> Any:
         """Run it below autograd."""
+        values = self.complete(given, named)
         if is_plain(values):
-            return kernels.run(self.operator, values)
+            return self.on_cpu(*given, **named)
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
@@ -127,9 +138,9 @@ class Bridge:
 
 def needs_recording(values: Sequence[Any]) -> bool:
     """Whether a call has to be recorded, for gradients or for tangents."""
-    if forward_ad._current_level >= 0:
+    if torch.is_grad_enabled() and torch._C._any_requires_grad(*values):
         return True
-    return torch.is_grad_enabled() and bool(torch._C._any_requires_grad(*values))
+    return forward_ad._current_level >= 0
 
 
 def is_plain(values: Sequence[Any]) -> bool:

@@ -47,18 +47,19 @@ class Recipe(NamedTuple):
 
     wanted: the names of these arguments.
     steps: None where there is no derivative.
-    arguments, results: the places of what the steps read.
-    reads: its names.
-    flags: for each result whether gradients come through it.
+    tensors, results, others: the places of what the steps read: tensors, results, and arguments of other types.
+    reads: the names of these.
+    dropped: the places of results through which no gradients come.
     reason: why there are no steps.
     """
 
     wanted: tuple[str, ...]
     steps: tuple[Step, ...] | None
-    arguments: tuple[int, ...] = ()
+    tensors: tuple[int, ...] = ()
     results: tuple[int, ...] = ()
+    others: tuple[int, ...] = ()
     reads: tuple[str, ...] = ()
-    flags: tuple[bool, ...] = ()
+    dropped: tuple[int, ...] = ()
     reason: str = ""
 
 
@@ -79,6 +80,7 @@ class Gradients:
         self.define = define
         schema = operator.schema
         self.names = tuple(each.python_name for each in schema.arguments)
+        self.plain = [at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"]
         self.has_lists = any(isinstance(each.type, ListType) and is_differentiable(each) for each in schema.arguments)
         self.result_names = result_names(schema)
         self._recipes: dict[tuple[Any, ...], Recipe] = {}
@@ -88,14 +90,20 @@ class Gradients:
 
     def apply(self, *values: Any) -> Any:
         """Run the operator and record it; takes its arguments in the order of the schema."""
-        lengths: Lengths = None
-        flat: Sequence[Any] = values
-        if self.has_lists:
-            lengths, flat = spread(tuple(len(each) if isinstance(each, list) else None for each in values), values)
+        lengths, flat = _listed(values) if self.has_lists else (None, values)
         if not torch._C._are_functorch_transforms_active():
             return self._apply(lengths, *flat)
         with enable_single_level_autograd_function():
             return self._apply(lengths, *flat)
+
+    def recipe_of(self, needed: tuple[Any, ...], values: Sequence[Any]) -> Recipe:
+        """How the arguments of a call get their gradients; see ``recipe``."""
+        for at in self.plain:
+            if values[at].is_complex():
+                return self.recipe(needed, True)
+        if self.has_lists:
+            return self.recipe(needed, any(each.is_complex() for each in _flat(values)))
+        return self._recipes.get((needed, False)) or self.recipe(needed, False)
 
     def recipe(self, needed: tuple[Any, ...], is_complex: bool) -> Recipe:
         """How the arguments get their gradients; ``needed`` says for each whether it needs one."""
@@ -123,15 +131,20 @@ class Gradients:
         if formulas is None:
             return Recipe(wanted, None)
         read = {name for each in formulas for name in each.reads}
-        arguments = tuple(at for at, name in enumerate(self.names) if name in read)
+        arguments = [at for at, name in enumerate(self.names) if name in read]
+        tensors = tuple(at for at in arguments if at in self.plain)
+        others = tuple(at for at in arguments if at not in self.plain)
         results = tuple(at for at, name in enumerate(self.result_names) if name in read)
+        names = [*(self.names[at] for at in tensors), *(self.result_names[at] for at in results)]
+        flags = derivative.differentiable_results(self.operator.schema)
         return Recipe(
             wanted,
             tuple(self._step(each) for each in formulas),
-            arguments,
+            tensors,
             results,
-            (*(self.names[at] for at in arguments), *(self.result_names[at] for at in results)),
-            derivative.differentiable_results(self.operator.schema),
+            others,
+            (*names, *(self.names[at] for at in others)),
+            tuple(at for at, flag in enumerate(flags) if not flag),
         )
 
     def _step(self, formula: Formula) -> Step:
@@ -199,10 +212,8 @@ class Gradients:
             total = parts[0] if len(parts) == 1 else sum(parts[1:], parts[0])
             return (total.to(results[0].dtype).expand_as(results[0]),)
         recipe = self.recipe(tuple(name in tangents for name in self.names), is_complex)
-        flags = recipe.flags or (True,) * len(results)
-        followed = [
-            at for at, each in enumerate(results) if flags[at] and (each.is_floating_point() or each.is_complex())
-        ]
+        kept = [at for at in range(len(results)) if at not in recipe.dropped]
+        followed = [at for at in kept if results[at].is_floating_point() or results[at].is_complex()]
 
         # What takes gradients back is linear in them: its own derivative takes tangents forward.
         with torch.enable_grad(), enable_inplace_requires_grad(True):
@@ -259,30 +270,43 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
     It is applied to the lengths of the lists among the operator's arguments, None if there are none, and to the
     arguments with these lists spread, since torch follows no tensors in lists.
     """
+    beneath, recipe_of = gradients.beneath, gradients.recipe_of
 
     class Recorded(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, lengths: Lengths, *flat: Any) -> Any:
-            values = fold(lengths, flat)
-            result = gradients.beneath(*values)
-            is_complex = any(each.is_complex() for each in flat if isinstance(each, torch.Tensor))
-            recipe = ctx.recipe = gradients.recipe(fold(lengths, ctx.needs_input_grad[1:]), is_complex)
+            values = flat if lengths is None else fold(lengths, flat)
+            result = beneath(*values)
+            needed = ctx.needs_input_grad[1:]
+            recipe = ctx.recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             ctx.lengths = lengths
             results = result if isinstance(result, tuple) else (result,)
             if forward_ad._current_level >= 0:
                 ctx.values, ctx.results = values, results
-            if not all(recipe.flags):
-                dropped = [each for each, flag in zip(results, recipe.flags, strict=True) if not flag]
-                ctx.mark_non_differentiable(*dropped)
-            kept = [values[at] for at in recipe.arguments] + [results[at] for at in recipe.results]
-            keep(ctx, kept)
+            if recipe.dropped:
+                ctx.mark_non_differentiable(*[results[at] for at in recipe.dropped])
+            kept = [values[at] for at in recipe.tensors]
+            if recipe.results:
+                kept += [results[at] for at in recipe.results]
+            if recipe.others:
+                ctx.lists, others = _listed([values[at] for at in recipe.others])
+                ctx.others = [None if isinstance(each, torch.Tensor) else (each,) for each in others]
+                kept += [each for each in others if isinstance(each, torch.Tensor)]
+            ctx.save_for_backward(*kept)
             return result
 
         @staticmethod
         def backward(ctx: Any, *given: Any) -> Any:
             recipe = ctx.recipe
-            found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept(ctx), strict=True)))
-            return (None, *spread(ctx.lengths, [found.get(name) for name in gradients.names])[1])
+            kept: Sequence[Any] = ctx.saved_tensors
+            if recipe.others:
+                rest = iter(kept[len(recipe.tensors) + len(recipe.results) :])
+                others = [next(rest) if each is None else each[0] for each in ctx.others]
+                kept = [*kept[: len(recipe.tensors) + len(recipe.results)], *fold(ctx.lists, others)]
+            found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept, strict=True)))
+            if ctx.lengths is None:
+                return (None, *[found.get(name) for name in gradients.names])
+            return (None, *spread(ctx.lengths, [found.get(name) for name in gradients.names]))
 
         @staticmethod
         def jvp(ctx: Any, _: None, *flat: Any) -> Any:
@@ -297,14 +321,20 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
     return Recorded
 
 
-def spread(lengths: Lengths, values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
-    """Arguments with their lists spread, and the lengths of these lists; where ``lengths`` has them, those count."""
+def _listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
+    """The lengths of the lists among values, and the values with these lists spread."""
+    lengths = tuple(len(each) if isinstance(each, list) else None for each in values)
+    return lengths, spread(lengths, values)
+
+
+def spread(lengths: Lengths, values: Sequence[Any]) -> Sequence[Any]:
+    """Values with their lists, which have these lengths, spread; None stands for as many of them."""
     if lengths is None:
-        return None, values
+        return values
     flat: list[Any] = []
     for length, value in zip(lengths, values, strict=True):
         flat += [value] if length is None else [None] * length if value is None else value
-    return lengths, flat
+    return flat
 
 
 def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
@@ -313,18 +343,3 @@ def fold(lengths: Lengths, flat: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(flat)
     rest = iter(flat)
     return tuple(next(rest) if each is None else [next(rest) for _ in range(each)] for each in lengths)
-
-
-def keep(ctx: Any, values: Sequence[Any]) -> None:
-    """Save values for the backward pass: tensors, lists of them, and others."""
-    ctx.lists = tuple(len(each) if isinstance(each, list) else None for each in values)
-    flat = spread(ctx.lists, values)[1] if any(ctx.lists) else values
-    ctx.save_for_backward(*[each for each in flat if isinstance(each, torch.Tensor)])
-    ctx.others = [None if isinstance(each, torch.Tensor) else (each,) for each in flat]
-
-
-def kept(ctx: Any) -> Sequence[Any]:
-    """What ``keep`` has saved."""
-    tensors = iter(ctx.saved_tensors)
-    flat = [next(tensors) if other is None else other[0] for other in ctx.others]
-    return fold(ctx.lists, flat) if any(ctx.lists) else flat

@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
-from opdsl.dispatch import KeySet, Operator, current
+from opdsl.dispatch import Kernel, KeySet, Operator, current
 from opdsl.dispatch.state import Guard
 from opdsl.errors import KernelError
+from opdsl.interop.torch.plans import Plans
 from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch
 from opdsl.runtime import Tensor
 from opdsl.runtime.tensor import storage_root
@@ -25,12 +26,14 @@ def with_default_dtype() -> Guard:
     return Guard(lambda state: state.change(default_dtype=default))
 
 
-def run(operator: Operator, values: Sequence[Any]) -> Any:
+def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, given: Sequence[Any] = ()) -> Any:
     """Run an operator that writes nothing.
 
     Args:
         operator: which.
         values: torch's, in the order of the schema.
+        plans: get one for calls like this; None where it is none that plans serve.
+        given: what torch handed over: the first of the values.
 
     Returns:
         New torch tensors.
@@ -38,9 +41,13 @@ def run(operator: Operator, values: Sequence[Any]) -> Any:
     Raises:
         OpdslError: the values do not fit.
     """
-    given = tuple(to_opdsl(each, shared) for each in values)
-    result = _call(operator, given)
-    return _results(operator, result, list(_tensors(given)))
+    arguments = tuple(to_opdsl(each, shared) for each in values)
+    kernel = operator.find_in(_CPU)
+    result = _call(kernel, arguments)
+    results = _results(operator, result, list(_tensors(arguments)))
+    if plans is not None:
+        plans.make(kernel, given, arguments)
+    return results
 
 
 def run_writing(operator: Operator, values: Sequence[Any]) -> None:
@@ -51,7 +58,7 @@ def run_writing(operator: Operator, values: Sequence[Any]) -> None:
     """
     given = tuple(to_opdsl(each, shared) for each in values)
     before = [each.geometry for each in _tensors(given)]
-    _call(operator, given)
+    _call(operator.find_in(_CPU), given)
     sources = [each for value in values for each in (value if isinstance(value, list) else (value,))]
     theirs = [each for each in sources if isinstance(each, torch.Tensor)]
     for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
@@ -59,8 +66,7 @@ def run_writing(operator: Operator, values: Sequence[Any]) -> None:
             source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
 
 
-def _call(operator: Operator, given: tuple[Any, ...]) -> Any:
-    kernel = operator.find_in(_CPU)
+def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
     if torch.get_default_dtype() is torch.float32 and current.get().default_dtype.name == "float32":
         return kernel(*given)
     with with_default_dtype():

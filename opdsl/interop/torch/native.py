@@ -1,0 +1,174 @@
+"""The machine code of calls from torch (``call.ll``), and where torch keeps what that code reads.
+
+Geometry and memory of a tensor are asked through torch's stable C interface. Three more things have no interface: where
+in a Python tensor its handle lies, and where behind that its dispatch keys and what autograd knows. Each place is found
+by looking for known values in tensors that have them. Where one is not found, Python functions take every call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from opdsl.backends.cpu import engine
+from opdsl.backends.cpu import native as shared
+from opdsl.backends.cpu.builtin import Table, function_of, plan_of
+
+__all__ = ["MEMORY", "NOTHING", "RECORDED", "Places", "code", "entry"]
+
+NOTHING, MEMORY, RECORDED = range(3)
+"""What a call tests: nothing; that tensors are no more than memory; and that autograd does not follow them."""
+
+_PYTHON_FUNCTIONS = (
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyObject_Vectorcall",
+    "PyObject_CallNoArgs",
+    "PyObject_RichCompareBool",
+    "PyFloat_AsDouble",
+    "PyErr_Clear",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+)
+_TORCH_FUNCTIONS = (
+    "aoti_torch_get_dtype",
+    "aoti_torch_get_dim",
+    "aoti_torch_get_sizes",
+    "aoti_torch_get_strides",
+    "aoti_torch_get_data_ptr",
+    "aoti_torch_empty_strided",
+    "aoti_torch_delete_tensor_object",
+)
+# PyObject* THPVariable_Wrap(const at::TensorBase&), in torch/csrc/autograd/python_variable.h
+_WRAP = "_Z16THPVariable_WrapRKN2at10TensorBaseE"
+
+
+class Places(NamedTuple):
+    """Where things lie, in bytes.
+
+    handle: the ``at::Tensor`` in a Python tensor.
+    keys: the dispatch key set in what the handle points to.
+    autograd: the pointer to what autograd knows of a tensor, there too; null where it knows nothing.
+    """
+
+    handle: int
+    keys: int
+    autograd: int
+
+
+_WORD = 8
+_IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
+
+
+@functools.cache
+def places() -> Places | None:
+    """Where torch keeps things; None where that is not clear."""
+    samples = _samples()
+    sizes = [type(each).__basicsize__ // _WORD for each in samples]
+    handles = _common(_find(id(each), size, each._cdata) for each, size in zip(samples, sizes, strict=True))
+    keys = _common(_find(each._cdata, _IMPLEMENTATION_WORDS, _key_set(each)) for each in samples)
+    autograd = [
+        word
+        for word in range(_IMPLEMENTATION_WORDS)
+        if all((_words(each._cdata, _IMPLEMENTATION_WORDS)[word] != 0) == each.requires_grad for each in samples)
+    ]
+    found = (handles, keys, autograd)
+    if any(len(each) != 1 for each in found):
+        return None
+    return Places(*(each[0] * _WORD for each in found))
+
+
+def _samples() -> list[torch.Tensor]:
+    """Tensors of several key sets, with and without gradients, of several shapes."""
+    shapes: list[tuple[int, ...]] = [(), (3,), (2, 0), (4, 5, 6, 7, 8, 9)]
+    plain = [torch.empty(shape, dtype=dtype) for shape in shapes for dtype in (torch.float32, torch.complex128)]
+    views = [plain[3].conj(), plain[1].view(1, 1, 1)]
+    return [*plain, *(each.detach() for each in views), *(torch.empty(each, requires_grad=True) for each in shapes)]
+
+
+def _words(address: int, count: int) -> list[int]:
+    return list((ctypes.c_uint64 * count).from_address(address))
+
+
+def _find(address: int, count: int, value: int) -> set[int]:
+    return {place for place, word in enumerate(_words(address, count)) if word == value}
+
+
+def _common(found: Iterable[set[int]]) -> list[int]:
+    return sorted(set.intersection(*found))
+
+
+def _key_set(tensor: torch.Tensor) -> int:
+    keys: int = torch._C._dispatch_keys(tensor).raw_repr()
+    return keys
+
+
+@functools.cache
+def code() -> engine.Code | None:
+    """The machine code; None where this torch lacks what it needs."""
+    lying = places()
+    library = Path(torch.__file__).parent / "lib"
+    try:
+        addresses = _addresses(ctypes.CDLL(str(library / "libtorch_cpu.so")), _TORCH_FUNCTIONS)
+        wrap = _addresses(ctypes.CDLL(str(library / "libtorch_python.so")), (_WRAP,))
+    except (OSError, AttributeError):
+        return None
+    if lying is None:
+        return None
+    imports = {
+        **addresses,
+        **_addresses(ctypes.pythonapi, _PYTHON_FUNCTIONS),
+        "THPVariable_Wrap": wrap[_WRAP],
+        "PyFloat_Type": id(float),
+        "run_frame": shared.code().address("run_frame"),
+    }
+    text = _text(lying)
+    fingerprint = f"torch {hashlib.sha256(text.encode()).hexdigest()}"
+    return engine.compile_ir(fingerprint, lambda: text, ["torch_call"], imports, has_long_loops=False)
+
+
+def _addresses(library: Any, names: Iterable[str]) -> dict[str, int]:
+    return {name: shared.address_of(getattr(library, name)) for name in names}
+
+
+def _text(lying: Places) -> str:
+    words = {
+        "CDATA_OFFSET": lying.handle,
+        "KEYS_OFFSET": lying.keys,
+        "AUTOGRAD_OFFSET": lying.autograd,
+        "TYPE_OFFSET": shared.CONSTANTS["TYPE_OFFSET"],
+        "DATA_OFFSET": shared.CONSTANTS["DATA_OFFSET"],
+        "NOTHING": NOTHING,
+        "RECORDED": RECORDED,
+    }
+    lines = (Path(__file__).parent / "call.ll").read_text().splitlines()
+    pattern = re.compile(r"\b(" + "|".join(words) + r")\b")
+    return "\n".join(pattern.sub(lambda match: str(words[match[1]]), line.split(";")[0]) for line in lines)
+
+
+def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: Iterable[object]) -> Callable[..., Any]:
+    """A built-in function for torch to call.
+
+    Args:
+        name: in its repr.
+        table: the address of the plans: their number, then their addresses.
+        slow: takes the calls that no plan serves.
+        tests: ``NOTHING``, ``MEMORY`` or ``RECORDED``.
+        owned: what has to live as long.
+    """
+    loaded = code()
+    assert loaded is not None, "the caller has asked"
+    with torch.inference_mode():
+        inference = torch.empty(())
+    modes = torch._C._len_torch_dispatch_stack
+    header: list[int | Table] = [table, id(slow), tests, id(torch.Tensor), id(torch.nn.Parameter)]
+    header += [_key_set(torch.empty(())), _key_set(inference), id(modes), id(0)]
+    return function_of(name, loaded.address("torch_call"), plan_of(header, [slow, modes, *owned]), takes_names=True)
