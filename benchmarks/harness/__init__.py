@@ -6,8 +6,8 @@ the medians of each side, and the median of the ratios of neighbouring turns.
 
 from __future__ import annotations
 
-from harness.comparison import Case, Measured, compare
 from harness.processes import compare_processes
 from harness.report import Report, main
+from opdsl.testing.timing import Case, Measured, compare
 
 __all__ = ["Case", "Measured", "Report", "compare", "compare_processes", "main"]

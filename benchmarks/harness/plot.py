@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from xml.sax.saxutils import escape
 
-from harness.comparison import Measured
+from opdsl.testing.timing import Measured
 
 _ROW, _LABELS, _BARS, _MARGIN = 18, 330, 420, 60
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.comparison import Case, Measured, measured
+from opdsl.testing.timing import Case, Measured, measured
 
 # Python writes .pyc files again: an import without them is not what users see.
 _DROPPED = ("PYTHONDONTWRITEBYTECODE",)

@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness.comparison import Measured
 from harness.plot import plot
+from opdsl.testing.timing import Measured, shown
 
 RESULTS = Path(__file__).parent.parent / "results"
 PACKAGES = ("opdsl", "numpy", "numba", "llvmlite", "torch")
-_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 class Report:
@@ -102,15 +101,3 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "missing"
-
-
-def shown(seconds: float) -> str:
-    """A time with three digits.
-
-    >>> shown(0.0000123)
-    '12.3 µs'
-    """
-    scale, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
-    value = seconds / scale
-    digits = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{value:.{digits}f} {unit}"

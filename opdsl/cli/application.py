@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from opdsl.cli.benching import bench
 from opdsl.cli.checking import check
 from opdsl.cli.compiling import compile_kernels
 from opdsl.cli.differences import diff
@@ -45,5 +46,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, diff, export, import_file, compile_kernels, doctor):
+for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, doctor):
     main.add_command(command)

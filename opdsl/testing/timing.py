@@ -1,4 +1,4 @@
-"""Two statements that do the same, timed in turns."""
+"""Statements timed in turns: whatever else the machine does hits all sides of a comparison."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 SECONDS_OF_A_TURN = 0.004  # long against the clock, short against what disturbs a machine
 ROUNDS = 25
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 class Case(NamedTuple):
@@ -63,6 +64,33 @@ def measured(name: str, pairs: Sequence[tuple[float, float]], goal: float | None
     """Medians of the turns of one case."""
     ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
     return Measured(name, ours, theirs, statistics.median(one / other for one, other in pairs), goal)
+
+
+def median_time(statement: str, names: Mapping[str, object], *, rounds: int = ROUNDS) -> float:
+    """The median of the seconds that a statement takes.
+
+    Args:
+        statement: run in ``names`` as its global names.
+        rounds: how often it has its turn.
+
+    >>> median_time("sum(numbers)", {"numbers": range(10)}, rounds=3) > 0
+    True
+    """
+    timer = Timer(statement, globals=dict(names))
+    loops = _loops(timer)
+    return statistics.median(timer.timeit(loops) / loops for _ in range(rounds))
+
+
+def shown(seconds: float) -> str:
+    """A time with three digits.
+
+    >>> shown(0.0000123)
+    '12.3 µs'
+    """
+    scale, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    value = seconds / scale
+    digits = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits}f} {unit}"
 
 
 def _loops(timer: Timer) -> int:

@@ -1,0 +1,51 @@
+"""Torch's operator of the same name, and a sample's arguments for it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from opdsl.dispatch import Operator
+from opdsl.errors import MissingDependencyError
+from opdsl.testing.sample import Sample
+
+
+class Peer(NamedTuple):
+    """A call of torch's.
+
+    function: ``torch.add``, or ``torch.ops.aten.add.Tensor`` where Python has no other function for it.
+    given, named: its arguments, over the memory of the sample's.
+    """
+
+    function: Any
+    given: tuple[Any, ...]
+    named: dict[str, Any]
+
+
+def peer_of(operator: Operator, sample: Sample) -> Peer | None:
+    """The same call of torch's operator; None where torch has none of that name.
+
+    Raises:
+        MissingDependencyError: torch is not installed.
+    """
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "torch is not installed, so nothing can be timed beside it. pip install 'opdsl[torch]'"
+        ) from error
+    to_torch = importlib.import_module("opdsl.interop.torch.tensors").to_torch
+    function = _function(torch, operator)
+    if function is None:
+        return None
+    given = tuple(to_torch(each) for each in sample.given)
+    return Peer(function, given, {key: to_torch(value) for key, value in sample.named.items()})
+
+
+def _function(torch: Any, operator: Operator) -> Any:
+    """What programs call, which takes less than ``torch.ops``."""
+    namespace, name = operator.name.split("::")
+    base, _, overload = name.partition(".")
+    modules = (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft) if namespace == "aten" else ()
+    bound = next((getattr(each, base) for each in modules if hasattr(each, base)), None)
+    return bound or getattr(getattr(getattr(torch.ops, namespace), base, None), overload or "default", None)
