@@ -45,7 +45,7 @@ def is_nonzero(self: Tensor) -> bool:
     return bool(self.item())
 
 
-@op("aten::type_as", variants="method")
+@op("aten::type_as", variants="method", may_alias=True)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype, and on the device, of another one."""
     return self.to(other)

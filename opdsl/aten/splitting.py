@@ -131,6 +131,7 @@ def split_with_sizes_kernel(self, split_sizes, dim):
     device_check="NoCheck",
     device_guard=False,
     autogen="unsafe_split.Tensor_out",
+    may_alias=True,
 )
 def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]:
     """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
@@ -153,6 +154,7 @@ def unsafe_split_derivative(grads, dim):
     device_check="NoCheck",
     device_guard=False,
     autogen="unsafe_split_with_sizes.out",
+    may_alias=True,
 )
 def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 0) -> list[Tensor]:
     """``split_with_sizes`` for callers that write one part at most."""

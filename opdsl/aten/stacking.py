@@ -80,7 +80,7 @@ def atleast_1d(self: Tensor) -> Tensor:
     return with_dimensions(self, 1)
 
 
-@atleast_1d.overload("Sequence")
+@atleast_1d.overload("Sequence", may_alias=True)
 def atleast_1d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least one dimension."""
     return [with_dimensions(each, 1) for each in tensors]
@@ -92,7 +92,7 @@ def atleast_2d(self: Tensor) -> Tensor:
     return with_dimensions(self, 2)
 
 
-@atleast_2d.overload("Sequence")
+@atleast_2d.overload("Sequence", may_alias=True)
 def atleast_2d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least two dimensions."""
     return [with_dimensions(each, 2) for each in tensors]
@@ -104,7 +104,7 @@ def atleast_3d(self: Tensor) -> Tensor:
     return with_dimensions(self, 3)
 
 
-@atleast_3d.overload("Sequence")
+@atleast_3d.overload("Sequence", may_alias=True)
 def atleast_3d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least three dimensions."""
     return [with_dimensions(each, 3) for each in tensors]

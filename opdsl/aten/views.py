@@ -117,7 +117,7 @@ def reshaped(form: Geometry, shape: tuple[int, ...]) -> tuple[tuple[int, ...], b
     return wanted, seen is not None
 
 
-@op("aten::_unsafe_view", autogen="_unsafe_view.out")
+@op("aten::_unsafe_view", autogen="_unsafe_view.out", may_alias=True)
 def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
     """``view`` of a tensor that nothing else refers to: the result counts as new."""
     ...
@@ -283,7 +283,7 @@ def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("
     return self.expand(size)
 
 
-@op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False)
+@op("aten::broadcast_tensors", device_check="NoCheck", device_guard=False, may_alias=True)
 def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor expanded to the shape to which all of them broadcast."""
     shape = broadcast_all(each.shape for each in tensors)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
+from opdsl.dispatch.checked import require_annotated
 from opdsl.errors import GradientError, KernelSignatureError
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import (
@@ -177,11 +178,14 @@ class DeclaredDerivative:
 
 def _runner(function: FunctionType, names: tuple[str, ...], parameters: Sequence[str], what: str) -> Callable[..., Any]:
     """A declared formula as ``Formula.run``."""
+    is_annotated = "return" in function.__annotations__
 
     def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
         special = {"grad": gradients[0], "grads": gradients, OUTPUT_MASK: asked}
         given = {name: special[name] if name in special else values[name] for name in parameters}
         result = function(**given)
+        if is_annotated:
+            require_annotated(what, function, result)
         if len(names) == 1:
             return (result,)
         if not isinstance(result, (tuple, list)) or len(result) != len(names):

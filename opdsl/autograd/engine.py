@@ -12,7 +12,7 @@ from typing import Any
 
 from opdsl.autograd.constants import filled
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed, hooks_of
-from opdsl.dispatch import enable_grad, no_grad
+from opdsl.dispatch import current, enable_grad, no_grad
 from opdsl.errors import GradientError
 from opdsl.runtime import Geometry, Tensor
 
@@ -49,7 +49,8 @@ def execute(
         SavedTensorChangedError: a tensor that a node saved has been written since.
     """
     with enable_grad() if create_graph else no_grad():
-        return _Pass(keep_graph, None if wanted is None else tuple(wanted), accumulates, roots).run()
+        kind = _CheckedPass if current.get().checking else _Pass
+        return kind(keep_graph, None if wanted is None else tuple(wanted), accumulates, roots).run()
 
 
 class _Pass:
@@ -140,6 +141,31 @@ class _Pass:
             fresh[edge.place] = gradient
             waiting[node] = fresh
         heappush(self.heap, (-node.sequence, id(node), node))
+
+
+class _CheckedPass(_Pass):
+    """A pass that holds what derivatives give against what it is of, and says whose it is."""
+
+    sender: Node | None = None
+
+    def visit(self, node: Node, gradients: Sequence[Gradient]) -> None:
+        """See ``_Pass``."""
+        self.sender = node
+        super().visit(node, gradients)
+
+    def send(self, edge: Edge, gradient: Tensor) -> None:
+        """See ``_Pass``.
+
+        Raises:
+            GradientError: what a derivative returned is no gradient of the argument.
+        """
+        who = "" if self.sender is None else f"{self.sender.recipe.name}: the derivative: "
+        if not isinstance(gradient, Tensor):
+            raise GradientError(f"{who}a gradient is {type(gradient).__name__}. Return a tensor, or None for zeros.")
+        try:
+            super().send(edge, gradient)
+        except GradientError as error:
+            raise GradientError(f"{who}{error}") from error
 
 
 def _by_node(edges: Sequence[Edge]) -> Mapping[Node, list[int]]:

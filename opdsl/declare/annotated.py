@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import FunctionType
 from typing import Annotated, Any, get_args, get_origin
 
 from opdsl.runtime import Array, CPUTensor, CUDATensor, Tensor
@@ -28,17 +27,6 @@ _REFINED: dict[str, type] = {"CPU": CPUTensor, "CUDA": CUDATensor}
 def tensor_at(key: str) -> type:
     """The class of the tensors that kernels of a dispatch key get."""
     return _REFINED.get(key, Tensor)
-
-
-def annotations_of(function: FunctionType) -> dict[str, Any]:
-    """The annotations of a function that can be evaluated where it is attached; others are for type checkers."""
-    found: dict[str, Any] = {}
-    for name, annotation in function.__annotations__.items():
-        try:
-            found[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
-        except Exception:  # a name that only type checkers import, or one of an enclosing function
-            continue
-    return found
 
 
 def parameter_fault(annotations: Mapping[str, Any], kinds: Mapping[str, Type], tensor: type) -> str:

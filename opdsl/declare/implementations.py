@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 
 from opdsl.declare.annotated import (
-    annotations_of,
     as_compiled,
     number_fault,
     parameter_fault,
@@ -25,6 +24,7 @@ from opdsl.schema.defaults import default_of
 from opdsl.schema.implementation import (
     GRADIENTS,
     OUTPUT_MASK,
+    annotations_of,
     keyword_only_fault,
     meta_parameters,
     names_fault,

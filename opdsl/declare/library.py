@@ -73,6 +73,7 @@ class Library:
         out: bool | Out = False,
         accepts_numbers: bool = False,
         is_bound: bool = True,
+        may_alias: bool = False,
         structured: bool = True,
         **options: object,
     ) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...
@@ -86,6 +87,8 @@ class Library:
             out: derive an ``out=`` variant; ``Out(...)`` says how it departs from the rule.
             accepts_numbers: whether a Python number may stand for a tensor, as PyTorch lets it for add and its kin.
             is_bound: whether Python calls of the packet reach this overload.
+            may_alias: whether results may share memory with arguments though no alias set says so, as some of
+                PyTorch's schemas have it.
             structured: whether what ``.pointwise`` and ``.meta`` derive is exported as a structured group.
             options: the keys of an entry in native_functions.yaml, see ``EntryOptions``.
 
@@ -282,7 +285,7 @@ class Library:
         structured = rest.pop("structured", True)
         if structured and "structured" in options and schema.kind is SchemaKind.out:
             rest["structured"] = True  # of the entry itself: nothing else is derived here
-        accepts_numbers, is_bound = rest.pop("accepts_numbers", False), rest.pop("is_bound", True)
+        own = {name: rest.pop(name) for name in ("accepts_numbers", "is_bound", "may_alias") if name in rest}
         entry: dict[str, Any] = normalised(rest, where)
         schemas: dict[str, tuple[FunctionSchema, dict[str, Any]]] = {_variant_of(schema): (schema, entry)}
         # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
@@ -304,8 +307,7 @@ class Library:
                 self.registry.fallbacks,
                 tags=properties.pop("tags", ()),
                 properties=properties,
-                accepts_numbers=accepts_numbers,
-                is_bound=is_bound,
+                **own,
                 location=location(function),
             )
             for variant, (each, properties) in schemas.items()
@@ -522,6 +524,7 @@ def op(
     out: bool | Out = False,
     accepts_numbers: bool = False,
     is_bound: bool = True,
+    may_alias: bool = False,
     structured: bool = True,
     **options: object,
 ) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from opdsl.dispatch.boxed import BoxedKernel, unbox
 from opdsl.dispatch.caller import Caller
+from opdsl.dispatch.checked import checked
 from opdsl.dispatch.facade import Facade
 from opdsl.dispatch.guards import (
     enable_grad,
@@ -55,6 +56,7 @@ __all__ = [
     "Signature",
     "State",
     "bind",
+    "checked",
     "current",
     "declared_into",
     "declaring_into",

@@ -13,6 +13,7 @@ from types import FunctionType
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
+from opdsl.dispatch.checked import with_marks
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.return_types import with_names
@@ -152,9 +153,11 @@ class Caller:
         """
         try:
             bound = bind(self.name, self.signatures, given, named)
-        except ArgumentError:
+        except ArgumentError as error:
             if self.returns_not_implemented:
                 return NotImplemented
+            if current.get().checking:
+                raise with_marks(error, self.signatures, given, named) from None
             raise
         state = current.get()
         generation = self.generation

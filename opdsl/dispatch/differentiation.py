@@ -62,6 +62,9 @@ class OperatorAutograd:
 
     __slots__ = ("keys", "operator")
 
+    # What is checked of a call is checked of the kernel beneath.
+    hands_on = True
+
     def __init__(self, operator: Operator, keys: KeySet) -> None:
         self.operator = operator
         self.keys = keys

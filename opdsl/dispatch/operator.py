@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.backend_select import BACKEND_SELECT, BackendSelect, needs_backend_select
+from opdsl.dispatch.checked import checked_kernel
 from opdsl.dispatch.devices import OnDevice
+from opdsl.dispatch.effects import may_alias_silently
 from opdsl.dispatch.keys import BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.loading import wait_for_libraries
 from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.return_types import result_type
-from opdsl.dispatch.state import State
+from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
@@ -34,6 +36,7 @@ class Operator:
         tags: PyTorch's tags, ``pointwise`` and the like.
         properties: what else its entry says, by the keys of native_functions.yaml.
         accepts_numbers: whether a Python number may stand for a tensor argument.
+        may_alias: whether results may share memory with arguments though no alias set says so, as of some in PyTorch.
         is_bound: whether Python calls reach it; PyTorch hides ``add.Scalar`` and its kin.
         location: ``file:line`` of the declaration, for messages.
     """
@@ -48,6 +51,7 @@ class Operator:
         "fallbacks",
         "is_bound",
         "location",
+        "may_alias",
         "name",
         "packet",
         "packet_name",
@@ -68,6 +72,7 @@ class Operator:
         properties: Mapping[str, object] | None = None,
         accepts_numbers: bool = False,
         is_bound: bool = True,
+        may_alias: bool = False,
         location: str = "",
     ) -> None:
         self.schema = schema
@@ -79,6 +84,7 @@ class Operator:
         self.properties: dict[str, object] = dict(properties or {})
         self.accepts_numbers = accepts_numbers
         self.is_bound = is_bound
+        self.may_alias = may_alias or may_alias_silently(self.tags)
         self.location = location
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
@@ -161,7 +167,8 @@ class Operator:
         if kernel is None:
             raise MissingKernelError(self._missing(keys))
         bound = self.for_call(kernel, keys)
-        return OnDevice(self, bound) if self._knows_devices(key) else bound
+        made = OnDevice(self, bound) if self._knows_devices(key) else bound
+        return checked_kernel(self, made) if current.get().checking else made
 
     def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:
         """The kernel as a call with that key set runs it: one that serves every operator, or asks for the key set."""

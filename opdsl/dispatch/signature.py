@@ -75,13 +75,17 @@ class Bound:
 
 
 class Mismatch:
-    """Why a call does not fit a signature. ``general`` faults say nothing of one argument."""
+    """Why a call does not fit a signature. ``general`` faults say nothing of one argument's value.
 
-    __slots__ = ("general", "text")
+    argument: the name of the argument that is meant; empty where it is none.
+    """
 
-    def __init__(self, text: str, *, general: bool = False) -> None:
+    __slots__ = ("argument", "general", "text")
+
+    def __init__(self, text: str, *, general: bool = False, argument: str = "") -> None:
         self.text = text
         self.general = general
+        self.argument = argument
 
 
 # What the Python functions of factories take beside their schema's arguments, as PyTorch's do.
@@ -150,13 +154,14 @@ class Signature:
                 value = named[parameter.name]
                 used += 1
             elif parameter.default is MISSING:
-                return Mismatch(f'missing the required argument "{parameter.name}"', general=True)
+                text = f'missing the required argument "{parameter.name}"'
+                return Mismatch(text, general=True, argument=parameter.name)
             else:
                 values[parameter.name] = parameter.default
                 continue
             converted = self._convert(parameter, value)
             if converted is NO_MATCH:
-                return Mismatch(_wrong_argument(parameter, position, value))
+                return Mismatch(_wrong_argument(parameter, position, value), argument=parameter.name)
             values[parameter.name] = converted
         return self._finish(values, named, used)
 

@@ -7,6 +7,7 @@ the one that starts it has set; so does the default dtype, which PyTorch keeps p
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
@@ -39,14 +40,16 @@ class State:
     modes: what intercepts every call, innermost last.
     recording: whether every call is reported to the recorders.
     tracing: whether every call is noted for the plan of the kernel that makes it.
+    checking: whether every call is held against schemas and annotations.
     default_dtype: of floating-point results that no argument decides.
     devices: those that are meant by their type alone, where that is not the first of the type.
-    plans: whether calls may be answered from a plan; a mode wants to see each of them.
+    plans: whether calls may be answered from a plan; a mode wants to see each of them, and so do checks.
     known: what the guards without arguments make of this state, so that ``no_grad`` costs no look-up by value.
     """
 
     __slots__ = (
         "__weakref__",
+        "checking",
         "default_dtype",
         "devices",
         "exclude",
@@ -67,6 +70,7 @@ class State:
     modes: tuple[object, ...]
     recording: bool
     tracing: bool
+    checking: bool
     default_dtype: DType
     devices: tuple[Device, ...]
     plans: bool
@@ -84,6 +88,7 @@ class State:
         tracing: bool | None = None,
         default_dtype: DType | None = None,
         devices: tuple[Device, ...] | None = None,
+        checking: bool | None = None,
     ) -> State:
         """The state that differs from this one in what is given."""
         return state_of(
@@ -96,11 +101,12 @@ class State:
             self.tracing if tracing is None else tracing,
             self.default_dtype if default_dtype is None else default_dtype,
             self.devices if devices is None else devices,
+            self.checking if checking is None else checking,
         )
 
     def __repr__(self) -> str:
         names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "tracing", "default_dtype")
-        parts = [f"{name}={getattr(self, name)!r}" for name in (*names, "devices")]
+        parts = [f"{name}={getattr(self, name)!r}" for name in (*names, "devices", "checking")]
         return f"State({', '.join(parts)})"
 
 
@@ -119,9 +125,10 @@ def state_of(
     tracing: bool,
     default_dtype: DType,
     devices: tuple[Device, ...] = (),
+    checking: bool = False,
 ) -> State:
     """The one state of this combination. Modes are told apart by identity."""
-    flags = (grad_mode, inference_mode, recording, tracing)
+    flags = (grad_mode, inference_mode, recording, tracing, checking)
     key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype, devices)
     with _states_lock:
         state = _states.get(key)
@@ -134,9 +141,10 @@ def state_of(
             state.modes = modes  # held by the state, so their ids stay theirs as long as it is in the table
             state.recording = recording
             state.tracing = tracing
+            state.checking = checking
             state.default_dtype = default_dtype
             state.devices = devices
-            state.plans = not modes and not tracing
+            state.plans = not modes and not tracing and not checking
             state.known = {}
         return state
 
@@ -150,6 +158,7 @@ DEFAULT_STATE = state_of(
     recording=False,
     tracing=False,
     default_dtype=float32,
+    checking=os.environ.get("OPDSL_CHECKED", "0") not in ("", "0"),
 )
 """Where every thread starts (c10's default included and excluded sets, and our Common key)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
+from opdsl.dispatch.checked import require_annotated
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
@@ -127,6 +128,7 @@ class StructuredDefinition(Definition):
         device = first.device if first is not None else _named_device(arguments)
         context = self.base(self.name, self.results, given, device)
         returned = self.meta(context, *arguments)
+        require_annotated(self.name, self.meta, returned)
         promises = context.promises(_name_of(self.meta))
         return Prepared(promises, Handed(self._computed(returned), context.operands(arguments)))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from opcode import opmap
-from types import CodeType
-from typing import NamedTuple
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
 
 from opdsl.schema.model import Argument, FunctionSchema
 from opdsl.schema.parameters import NUMBERS, Parameter, Role, parameters_of
@@ -27,6 +27,17 @@ class Fault(NamedTuple):
 
     problem: str
     remedy: str
+
+
+def annotations_of(function: FunctionType) -> dict[str, Any]:
+    """The annotations of a function that can be evaluated where it is attached; others are for type checkers."""
+    found: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        try:
+            found[name] = eval(annotation, function.__globals__) if isinstance(annotation, str) else annotation
+        except Exception:  # a name that only type checkers import, or one of an enclosing function
+            continue
+    return found
 
 
 # ------------------------------------------------------------------------------------------------------------- kernels

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from opdsl.runtime import Tensor
+from opdsl.runtime.contents import Content, tensors_in
 
 
 class Sample:
@@ -42,15 +43,6 @@ class Sample:
         return f"({', '.join(parts)})"
 
 
-def tensors_in(value: object) -> Iterator[Tensor]:
-    """All tensors of an argument or a result, those in lists and tuples too."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors_in(each)
-
-
 def described(value: object) -> str:
     """An argument in few words: a tensor by its form."""
     if isinstance(value, Tensor):
@@ -59,30 +51,6 @@ def described(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(described(each) for each in value)}]"
     return repr(value)
-
-
-class Content(NamedTuple):
-    """All that a tensor is, to be compared bit for bit.
-
-    dtype, shape, strides, device: its form. data: its elements in logical order; empty where it has no memory.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: str
-    data: bytes
-
-
-def content(tensor: Tensor) -> Content:
-    """What a tensor is now."""
-    data = b"" if tensor.is_meta else tensor.array.tobytes()
-    return Content(tensor.dtype.name, tensor.shape, tensor.strides, str(tensor.device), data)
-
-
-def contents(value: object) -> list[Content]:
-    """What all tensors of an argument or a result are now."""
-    return [content(each) for each in tensors_in(value)]
 
 
 def difference(found: Content, wanted: Content) -> str:

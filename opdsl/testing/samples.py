@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from opdsl.dispatch import Operator, registry
-from opdsl.errors import ArgumentError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
+from opdsl.errors import ArgumentError, DeviceError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import DType, Tensor, float32
+from opdsl.runtime.contents import tensors_in
 from opdsl.schema import Argument, ListType, OptionalType
 from opdsl.testing import (
     aten_samples,
@@ -21,7 +22,7 @@ from opdsl.testing import (
     view_samples,
 )
 from opdsl.testing.making import Maker
-from opdsl.testing.sample import Sample, tensors_in
+from opdsl.testing.sample import Sample
 
 _TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples, row_samples, network_samples)
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
@@ -29,7 +30,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 }
 
 # What an operator may say of a sample that was not made for it.
-REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError)
+REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError)
 
 
 def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:

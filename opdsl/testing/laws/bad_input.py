@@ -10,8 +10,9 @@ from opdsl.dispatch import DispatchKey, Signature, bind
 from opdsl.errors import BoundsError, OpdslError
 from opdsl.kernels import StructuredDefinition, StructuredKernel, new_tensor
 from opdsl.runtime import Device, Tensor, make_view
+from opdsl.runtime.contents import contents, tensors_in
 from opdsl.schema import OptionalType
-from opdsl.testing.sample import Sample, contents, tensors_in
+from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 
 # What no argument of a schema type takes.

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opdsl.runtime import Tensor, share_storage, version_of
-from opdsl.schema import Alias, Argument, Return
-from opdsl.testing.sample import Sample, contents, tensors_in
+from opdsl.dispatch.effects import Effects, may_share
+from opdsl.runtime import Tensor
+from opdsl.runtime.contents import tensors_in
+from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
-
-# Operators whose results may be views though PyTorch's schemas do not say so, beside those that are tagged.
-_SILENT = frozenset(
-    ("aten::_unsafe_view", "aten::broadcast_tensors", "aten::unsafe_split", "aten::unsafe_split_with_sizes")
-)
-_SILENT |= {"aten::type_as", *(f"aten::atleast_{count}d" for count in (1, 2, 3))}
-_TAGGED = "maybe_aliasing_or_mutating"
 
 
 class Seen:
@@ -40,54 +34,13 @@ def check(subject: Subject) -> Iterator[str]:
 
 
 def _check_one(subject: Subject, sample: Sample, seen: Seen) -> Iterator[str]:
-    arguments = _arguments(subject, sample)
-    before = {name: contents(value) for name, value in arguments.items()}
-    versions = {name: [version_of(each) for each in tensors_in(value)] for name, value in arguments.items()}
+    given = _arguments(subject, sample)
+    values = [given.get(each.python_name) for each in subject.operator.schema.arguments]
+    effects = Effects(subject.operator, values)
     result = sample.call(subject.function)
-    for argument in subject.operator.schema.arguments:
-        value = arguments.get(argument.python_name)
-        if value is None:
-            continue
-        counted = [version_of(each) for each in tensors_in(value)] != versions[argument.python_name]
-        changed = contents(value) != before[argument.python_name]
-        if changed:
-            seen.written.add(argument.python_name)
-        if changed and not argument.is_written:
-            yield f"{argument.name} is changed, but is not declared as written: {argument}"
-        if counted and not argument.is_written:
-            yield f"{argument.name} counts a new version, but is not declared as written: {argument}"
-        if changed and not counted and "inplace_view" not in subject.operator.tags:
-            yield f"{argument.name} is changed, but counts no new version"
-        yield from _check_sharing(subject, argument, value, result, seen)
-
-
-def _check_sharing(subject: Subject, argument: Argument, value: Any, result: Any, seen: Seen) -> Iterator[str]:
-    for place, (declared, returned) in enumerate(
-        zip(subject.operator.schema.returns, _results(subject, result), strict=False)
-    ):
-        shares = any(
-            share_storage(one, other)
-            for one in tensors_in(value)
-            for other in tensors_in(returned)
-            if one.numel() and other.numel() and not one.is_meta
-        )
-        if not shares:
-            continue
-        seen.shared.add((argument.python_name, place))
-        silent = _TAGGED in subject.operator.tags or subject.operator.packet_name in _SILENT
-        if not silent and not _may_share(argument.alias, declared):
-            yield f"result {place} shares the memory of {argument.name}, but no alias set says so"
-
-
-def _may_share(alias: Alias | None, returned: Return) -> bool:
-    if alias is None or returned.alias is None:
-        return False
-    sets = {*alias.before, *alias.after}
-    return "*" in sets or bool(sets & {*returned.alias.before, *returned.alias.after, "*"})
-
-
-def _results(subject: Subject, result: Any) -> tuple[Any, ...]:
-    return tuple(result) if len(subject.operator.schema.returns) > 1 else (result,)
+    yield from (each.text for each in effects.faults(result))
+    seen.written |= effects.written
+    seen.shared |= effects.shared
 
 
 def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
@@ -108,6 +61,6 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
         if argument.is_written and writable and argument.python_name not in seen.written:
             yield f"{argument.name} is declared as written, but no sample changes it"
         for place, returned in enumerate(schema.returns):
-            promised = argument.alias is not None and returned.alias is not None and not argument.alias.write
-            if promised and _may_share(argument.alias, returned) and (argument.python_name, place) not in seen.shared:
+            promised = not argument.is_written and may_share(argument.alias, returned.alias)
+            if promised and (argument.python_name, place) not in seen.shared:
                 yield f"result {place} is declared to share the memory of {argument.name}, but in no sample does"
