@@ -82,3 +82,9 @@ def compiler_for(device_type: str) -> Compiler:
         DeviceError: there is no such backend, or it has no compiler.
     """
     return cast("Compiler", backends.load(device_type, "compiler"))
+
+
+@cache
+def counts(device_type: str) -> bool:
+    """Whether a backend's pointwise loops take operands that lie in no memory (``OperandSpec.counts``)."""
+    return bool(getattr(compiler_for(device_type), "COUNTS", False))

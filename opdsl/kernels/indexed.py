@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.compiler import Compiled, compiler_for, counts
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.outputs import array_of, check_written, new_tensor
 from opdsl.kernels.primitives import copy_elements
@@ -51,32 +51,33 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
 
 def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
     dense = target if target.is_contiguous() else _dense_like(target)
-    if target.geometry.numel <= _WIDTH:
+    if dense.geometry.numel <= _WIDTH or counts(dense.device.type):
         _fill_at_once(dense, function, given, first)
-        if dense is not target:
-            copy_elements(target, dense)
-        return
-    flat = _flat(dense)
-    values = [_flat(each) if isinstance(each, Tensor) else each for each in given]
-    count = flat.geometry.numel
-    # As many whole rows as there are, then the rest: no array of all indices is needed.
-    whole, rest = divmod(count, _WIDTH)
-    for part in ((0, whole, _WIDTH), (whole * _WIDTH, 1, rest)):
-        if part[1] and part[2]:
-            _fill_rows(flat, function, values, part, first)
+    else:
+        _fill_in_rows(dense, function, given, first)
     if dense is not target:
         copy_elements(target, dense)
 
 
 def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
-    """Fill a tensor that is as short as the rows are."""
+    """Fill a tensor that is as short as the rows are, or of a backend whose kernels count by themselves."""
     form = dense.geometry
     values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
     forms = tuple([each.geometry if isinstance(each, Tensor) else type(each) for each in values])
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
     row = first - _WORD if first >= _WORD >> 1 else first
-    column = _COLUMNS[: form.numel].reshape(form.shape)
+    column = 0 if counts(form.device.type) else _COLUMNS[: form.numel].reshape(form.shape)
     _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
+
+
+def _fill_in_rows(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
+    """Fill as many whole rows as there are, then the rest: no array of all indices is needed."""
+    flat = _flat(dense)
+    values = [_flat(each) if isinstance(each, Tensor) else each for each in given]
+    whole, rest = divmod(flat.geometry.numel, _WIDTH)
+    for part in ((0, whole, _WIDTH), (whole * _WIDTH, 1, rest)):
+        if part[1] and part[2]:
+            _fill_rows(flat, function, values, part, first)
 
 
 def _contiguous(tensor: Tensor) -> Tensor:
@@ -133,11 +134,16 @@ def _compiled(
     function: FunctionType, target: Geometry, row: Geometry | DType, column: Geometry, given: Sequence[Geometry | type]
 ) -> Compiled:
     scalar = _read(function)
+    device = target.device.type
     inputs = (row, column, *(each if isinstance(each, Geometry) else _NUMBERS[each] for each in given))
     dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float="float64")
-    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))
+    call = pointwise_call(target.shape, inputs, [target])
+    if counts(device):
+        start, index, *others = call.inputs
+        call = call._replace(inputs=(start, index._replace(counts=True), *others))
+    return compiler_for(device).pointwise(graph, call)
 
 
 @lru_cache(maxsize=64)

@@ -37,8 +37,9 @@ THREADS = 256
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
 
-# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else.
-_CONTIGUOUS, _SINGLE, _STRIDED, _NUMBER = "csxn"
+# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else. Indices
+# lie nowhere.
+_CONTIGUOUS, _SINGLE, _STRIDED, _NUMBER, _INDEX = "csxni"
 
 
 def pointwise(graph: TypedGraph, call: PointwiseCall) -> Program:
@@ -78,8 +79,9 @@ class _Kernels:
         self.inputs = [(spec, kind) for spec, (_, kind) in zip(call.inputs, graph.parameters, strict=True)]
         self.outputs = list(zip(call.outputs, graph.result_types, strict=True))
         self.operands = [*self.inputs, *self.outputs]
-        self.arrays = [k for k, (spec, _) in enumerate(self.operands) if spec.strides is not None]
-        strides = [self.operands[k][0].strides or () for k in self.arrays]
+        self.placed = [k for k, (spec, _) in enumerate(self.operands) if spec.strides is not None]
+        self.arrays = [k for k in self.placed if not self.operands[k][0].counts]
+        strides = [self.operands[k][0].strides or () for k in self.placed]
         self.layout = layout(call.sizes, strides)
         self.letters = "".join(_letter(spec) for spec, _ in self.operands)
         self.is_flat = len(call.sizes) <= 1 and _STRIDED not in self.letters
@@ -112,7 +114,10 @@ class _Kernels:
         loads = [self._load(k) for k in given]
         stores = [f"        {self._pack(k)}(operand{k} + first) = pack{k};" for k in made]
         places = {k: f"single{k}" if self.letters[k] == _SINGLE else f"pack{k}.element[at]" for k in self.arrays}
+        indices = [k for k in self.placed if k not in self.arrays]
+        places |= {k: f"first + at + operand{k}" for k in indices}
         singles = {k: f"*operand{k}" if self.letters[k] == _SINGLE else f"operand{k}[at]" for k in self.arrays}
+        singles |= {k: f"at + operand{k}" for k in indices}
         return "\n".join(
             [
                 f'extern "C" __global__ void __launch_bounds__({THREADS}) vectors(',
@@ -146,8 +151,10 @@ class _Kernels:
         """The kernel for everything else."""
 
         def place(k: int) -> str:
+            if k not in self.arrays:
+                return f"offsets[{self.placed.index(k)}] / {self.operands[k][0].dtype.itemsize} + operand{k}"
             const = "const " if k < len(self.inputs) else ""
-            offset = f"reinterpret_cast<{const}char*>(operand{k}) + offsets[{self.arrays.index(k)}]"
+            offset = f"reinterpret_cast<{const}char*>(operand{k}) + offsets[{self.placed.index(k)}]"
             return f"*reinterpret_cast<{const}{self._stored(k)}*>({offset})"
 
         return "\n".join(
@@ -156,7 +163,7 @@ class _Kernels:
                 f"    {self._parameters()}, const {self.layout.c_type} layout, long long count) {{",
                 "    const long long position = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;",
                 "    if (position < count) {",
-                f"        long long offsets[{len(self.arrays)}] = {{}};",
+                f"        long long offsets[{len(self.placed)}] = {{}};",
                 "        layout.offsets(position, offsets);",
                 *self._element(place, "        "),
                 "    }",
@@ -177,7 +184,7 @@ class _Kernels:
         """The statements for one element; all is read before anything is written."""
         values = []
         for k, (spec, kind) in enumerate(self.inputs):
-            loaded = f"operand{k}" if spec.strides is None else f"load({place(k)})"
+            loaded = f"operand{k}" if spec.strides is None else place(k) if spec.counts else f"load({place(k)})"
             values.append(f"convert<{VALUE_TYPES[kind]}>({loaded})")
         results = [f"{VALUE_TYPES[kind]} result{at};" for at, (_, kind) in enumerate(self.outputs)]
         names = [f"result{at}" for at in range(len(self.outputs))]
@@ -192,7 +199,7 @@ def parameters(operands: Sequence[tuple[OperandSpec, ScalarType]], inputs: int) 
     """The C++ declarations ``operand0``, ``operand1`` ... of arrays and numbers, the first ones being read only."""
     declared = []
     for k, (spec, kind) in enumerate(operands):
-        if spec.strides is None:
+        if spec.strides is None or spec.counts:
             declared.append(f"{number_type(kind)} operand{k}")
         else:
             declared.append(f"{'const ' if k < inputs else ''}{stored_type(spec.dtype)}* operand{k}")
@@ -202,5 +209,7 @@ def parameters(operands: Sequence[tuple[OperandSpec, ScalarType]], inputs: int) 
 def _letter(spec: OperandSpec) -> str:
     if spec.strides is None:
         return _NUMBER
+    if spec.counts:
+        return _INDEX if spec.strides in ((), (spec.dtype.itemsize,)) else _STRIDED
     step = spec.strides[-1] if spec.strides else spec.dtype.itemsize
     return {spec.dtype.itemsize: _CONTIGUOUS, 0: _SINGLE}.get(step, _STRIDED)

@@ -177,7 +177,10 @@ def blocks_for(threads: int, block: int) -> tuple[int, int, int]:
 
 def operand_arguments(operands: Sequence[tuple[OperandSpec, ScalarType]]) -> list[Argument]:
     """The parameters that stand for operands: addresses of arrays, numbers."""
-    return [Number(k, kind) if spec.strides is None else Address(k) for k, (spec, kind) in enumerate(operands)]
+    return [
+        Number(k, kind) if spec.strides is None or spec.counts else Address(k)
+        for k, (spec, kind) in enumerate(operands)
+    ]
 
 
 @cache
