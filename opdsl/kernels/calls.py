@@ -19,8 +19,8 @@ class OperandSpec(NamedTuple):
 
     dtype: how the operand is stored; for a Python number, the dtype that it is computed in.
     strides: bytes to the next element for each of the call's sizes, innermost last; None for a Python number.
-    counts: whether it lies in no memory. The kernel gets a Python number, the value of the first element; every other one
-        is larger by how many elements it lies behind the first. Only compilers that say so take such operands.
+    counts: whether it lies in no memory. The kernel gets a Python number, the value of the first element; every other
+        one is larger by how many elements it lies behind the first. Only compilers that say so take such operands.
     """
 
     dtype: DType

@@ -37,8 +37,8 @@ THREADS = 256
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
 
-# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else. Indices
-# lie nowhere.
+# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else; it is a
+# number, or lies nowhere.
 _CONTIGUOUS, _SINGLE, _STRIDED, _NUMBER, _INDEX = "csxni"
 
 

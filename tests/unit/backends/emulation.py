@@ -19,8 +19,17 @@ import numpy as np
 
 from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Number, Program, Scratch, Source, header
 
-# Contraction is off, as --fmad=false is for NVRTC; shifts and overflows that C++ leaves open would end the process.
-OPTIONS = ("-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-w")
+# Contraction is off, as --fmad=false is for NVRTC. Shared memory is a static variable of each library's own, whatever
+# others have under the same name (no "unique" symbols).
+OPTIONS = (
+    "-std=c++17",
+    "-O1",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fno-gnu-unique",
+    "-U_FORTIFY_SOURCE",
+    "-w",
+)
 GRID = Path(__file__).with_name("emulated_grid.h")
 
 

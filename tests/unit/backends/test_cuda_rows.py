@@ -1,0 +1,277 @@
+"""Reductions, rows, scans and loops with positions in CUDA C++, run by an emulated grid, give what the CPU's give."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl.backends.cuda.indirect import indirect
+from opdsl.backends.cuda.reduction import reduction
+from opdsl.backends.cuda.row import row
+from opdsl.backends.cuda.scan import scan
+from opdsl.declare import Library
+from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall, RowCall, Scanning
+from opdsl.runtime import Tensor
+from opdsl.scalar import TypedGraph, read
+from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
+from tests.unit.backends.emulation import Emulation
+from tests.unit.backends.recording import Recorded, Recorder, differs, distinct, operators_of, recorded
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
+
+# Dtypes whose elements are loaded, computed or stored in a way of their own, and the others.
+DTYPES = ("bool", "int64", "bfloat16", "float32", "complex64")
+FURTHER = ("uint8", "int8", "int16", "int32", "float16", "float64", "complex128")
+if os.environ.get("OPDSL_TEST_FULL"):
+    DTYPES += FURTHER
+
+INDEXING = ("gather", "scatter", "index", "put", "take", "embedding", "masked")
+
+
+def operators_that_run(kind: str) -> Iterator[Any]:
+    """The operators whose samples run kernels of a kind."""
+    if kind != "indirect":
+        yield from operators_of(kind)
+        return
+    for operator in [each for each in opdsl.registry if each.name.startswith("aten::")]:
+        has_kernel = opdsl.DispatchKey("CPU") in operator.registrations
+        if has_kernel and any(word in operator.name for word in INDEXING):
+            yield operator
+
+
+def wrong_ones(records: list[Recorded], folder: Path) -> list[str]:
+    """What an emulated grid makes otherwise than the CPU did."""
+    programs = [each.program for each in records]
+    emulation = Emulation(programs, folder)
+    wrong = []
+    for run, program in zip(records, programs, strict=True):
+        operands = run.operands
+        emulation.run(program, operands)
+        outputs = operands[len(operands) - len(run.results) :]
+        if any(differs(*pair, exact=False) for pair in zip(outputs, run.results, strict=True)):
+            wrong.append(f"{run.operator}: {outputs} for {run.results} of {run.values}, {run.call}")
+    return wrong
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where emulations are kept."""
+    return tmp_path_factory.mktemp("emulation")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["reduction", "row", "scan", "indirect"])
+def test_every_operator_agrees_with_the_cpu(
+    kind: str, dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = distinct(recorded(operators_that_run(kind), getattr(opdsl, dtype), [kind], monkeypatch))
+    assert records or (kind == "row" and dtype in ("bool", "int64", "complex64"))
+    assert not records or wrong_ones(records, libraries) == []
+
+
+# ------------------------------------------------------------------------------------------------------------- shapes
+
+
+lib = Library("cuda_rows_test")
+
+
+@lib.op
+def composed(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """The affine maps ``x -> (element | 1) * x + index`` of a row, one after another, at 1: they do not commute."""
+    ...
+
+
+@composed.reduction(
+    init=(1, 0), accumulators=("index", "index"), results=("index",), lift=lambda x, index: (int(x) * 2 + 1, index),
+    finish=lambda factor, addend, count: factor + addend,
+)  # fmt: skip
+def composed_combine(factor, addend, later_factor, later_addend):
+    return factor * later_factor, addend * later_factor + later_addend
+
+
+@lib.op
+def running(self: Tensor, dim: int) -> Tensor:
+    """The compositions of ``composed`` so far, at 1."""
+    ...
+
+
+@running.scan(
+    init=(1, 0), accumulators=("index", "index"), results=("index",), lift=lambda x, index: (int(x) * 2 + 1, index),
+    finish=lambda factor, addend: factor + addend,
+)  # fmt: skip
+def running_combine(factor, addend, later_factor, later_addend):
+    return factor * later_factor, addend * later_factor + later_addend
+
+
+@lib.op
+def spread(self: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """Elements less the mean of their row's exponentials, and the largest element of the row."""
+    ...
+
+
+@spread.meta
+def spread_meta(ctx, self, scale):
+    ctx.set_output(0, self.shape, like=self)
+    ctx.set_output(1, (*self.shape[:-1], 1), like=self)
+    return (self.ndim - 1,)
+
+
+@spread.row
+def spread_row(self, scale):
+    high = row_max(self)
+    e = math.exp((self - high) * scale)
+    return e / row_sum(e) - row_mean(self), high
+
+
+def whole_numbers(*shape: int) -> Tensor:
+    """Small whole numbers, whose float32 sums are exact."""
+    generator = np.random.default_rng(math.prod(shape))
+    return opdsl.from_numpy(generator.integers(-8, 8, shape).astype(np.float32))
+
+
+REDUCED = [(1,), (31,), (1025,), (100_003,), (3, 40_001), (40_001, 3), (7, 1000, 5), (70, 501), (501, 70), (2, 3, 1001)]
+
+
+@pytest.mark.parametrize("name", ["sum", "argmax", "var", "composed"])
+def test_reductions_of_any_shape(name: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    function: Callable[..., Any] = composed if name == "composed" else getattr(opdsl, name)
+    recorder = Recorder(["reduction"])
+    with recorder.installed(monkeypatch):
+        for shape in REDUCED:
+            recorder.operator = f"{name} of {shape}"
+            x = whole_numbers(*shape)
+            function(x)
+            function(x[::2])
+            if shape[0] > 1:
+                function(x[1:])  # unaligned where rows are long
+            for dim in range(len(shape)):
+                function(x, dim if name == "argmax" else [dim])
+                function(x.transpose(0, -1), dim if name == "argmax" else [dim])
+    entries = {launch.entry for each in recorder.found for launch in each.program.variants[0].launches}
+    assert entries == {"whole", "parts", "rest"}
+    assert wrong_ones(recorder.found, libraries) == []
+
+
+SCANNED = [(1,), (9,), (2049,), (70_001,), (3, 9000), (9000, 3), (5, 300, 7), (300, 40)]
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cummax", "running"])
+def test_scans_of_any_shape(name: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    function: Callable[..., Any] = running if name == "running" else getattr(opdsl, name)
+    recorder = Recorder(["scan"])
+    with recorder.installed(monkeypatch):
+        for shape in SCANNED:
+            recorder.operator = f"{name} of {shape}"
+            x = whole_numbers(*shape)
+            function(x[1:], 0)
+            for dim in range(len(shape)):
+                function(x, dim)
+                function(x.transpose(0, -1), dim)
+    assert {len(each.program.variants[0].launches) for each in recorder.found} >= {1, 2}
+    assert wrong_ones(recorder.found, libraries) == []
+
+
+ROWS = [(1,), (2, 3), (5, 32), (3, 33), (40, 128), (2, 513), (3, 1000), (2, 4097), (3, 9001), (300, 7), (33, 5, 17)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_rows_of_any_shape(dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(["row"])
+    with recorder.installed(monkeypatch):
+        for shape in ROWS:
+            recorder.operator = f"rows of {shape}"
+            x = whole_numbers(*shape).to(getattr(opdsl, dtype))
+            spread(x, 0.5)
+            for dim in range(len(shape)):
+                opdsl.softmax(x, dim)
+                opdsl.softmax(x[..., ::2], dim)
+            length = shape[-1]
+            weight, bias = (whole_numbers(length).to(x.dtype) for _ in range(2))
+            opdsl.native_layer_norm(x[..., :length], [length], weight, bias, 1e-5)
+            if length > 1:
+                opdsl.softmax(x[..., 1:], -1)  # unaligned
+    assert wrong_ones(recorder.found, libraries) == []
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "bfloat16", "float32", "int64", "complex128"])
+def test_updates_that_meet_in_one_place(dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(["indirect"])
+    values = (whole_numbers(40, 6).abs() % 2).to(getattr(opdsl, dtype))
+    rows, places = opdsl.arange(40) % 7, (opdsl.arange(240) % 5).reshape(40, 6)
+    with recorder.installed(monkeypatch):
+        values.new_zeros((7, 6)).index_add_(0, rows, values)
+        values.new_zeros((40, 6)).scatter_add_(1, places, values)
+        values.new_zeros((7, 6)).index_copy_(0, rows[:7], values[:7])
+        values[rows, places[:, 0]]
+        values.index_select(0, rows)
+    updates = [each for each in recorder.found if each.call.writes and each.call.reads is not None]
+    assert len(updates) == 2
+    assert wrong_ones(recorder.found, libraries) == []
+
+
+# ------------------------------------------------------------------------------------------- far apart, beyond 32 bits
+
+
+STEP = (1 << 30) + 7
+FAR = OperandSpec(opdsl.int8, (STEP,))
+NEAR = OperandSpec(opdsl.int8, (1,))
+
+
+def far_values() -> np.ndarray:
+    """Three numbers far apart; the system gives only the pages that are touched."""
+    far = np.zeros(2 * STEP + 4096, np.int8)
+    far[::STEP] = [3, 5, 7]
+    return far
+
+
+def typed(function: Any, *kinds: str, results: list[str]) -> TypedGraph:
+    """A scalar function of given types."""
+    scalar = read(function)
+    return scalar.specialise(dict(zip(scalar.parameters, kinds, strict=True)), results=results)
+
+
+def monoid() -> tuple[TypedGraph, TypedGraph]:
+    """How sums of int8 are begun, and joined."""
+    return typed(lambda x: x, "int8", results=["int64"]), typed(lambda a, b: a + b, "int64", "int64", results=["int64"])
+
+
+def test_a_reduction_beyond_32_bits(libraries: Path) -> None:
+    folding = Folding((0,), *monoid(), typed(lambda a, n: a + n, "int64", "int64", results=["int64"]))
+    program = reduction(folding, ReductionCall((), (3,), FAR, (OperandSpec(opdsl.int64, ()),), (None,)))
+    found = np.zeros((), np.int64)
+    Emulation([program], libraries).run(program, [far_values(), found])
+    assert found == 3 + 5 + 7 + 3
+
+
+def test_a_scan_beyond_32_bits(libraries: Path) -> None:
+    scanning = Scanning((0,), *monoid(), typed(lambda a: a, "int64", results=["int64"]))
+    program = scan(scanning, RowCall((), 3, (FAR,), (OperandSpec(opdsl.int64, (8,)),), (None,)))
+    found = np.zeros(3, np.int64)
+    Emulation([program], libraries).run(program, [far_values(), found])
+    assert found.tolist() == [3, 8, 15]
+
+
+def test_rows_beyond_32_bits(libraries: Path) -> None:
+    graph = read(lambda x: x - row_max(x), rows=True).specialise({"x": "int8"}, results=["int8"])
+    far, near = OperandSpec(opdsl.int8, (STEP, 1)), OperandSpec(opdsl.int8, (1, 1))
+    program = row(graph, RowCall((3,), 1, (far,), (near,), (None,)))
+    found = np.ones(3, np.int8)
+    Emulation([program], libraries).run(program, [far_values(), found])
+    assert found.tolist() == [0, 0, 0]
+
+
+def test_positions_beyond_32_bits(libraries: Path) -> None:
+    position = OperandSpec(opdsl.int64, (8,))
+    graph = typed(lambda x: x, "int8", results=["int8"])
+    program = indirect(graph, IndirectCall((3,), (OperandSpec(opdsl.int8, (0,)),), NEAR, (position,), 0, False))
+    found = np.zeros(3, np.int8)
+    Emulation([program], libraries).run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, found])
+    assert found.tolist() == [7, 3, 5]
