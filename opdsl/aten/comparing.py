@@ -14,7 +14,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     ...
 
 
-@equal.kernel("CPU")
+@equal.kernel("CPU", "CUDA")
 def equal_kernel(self, other):
     if self.device is not other.device:
         raise DeviceError(

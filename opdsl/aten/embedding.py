@@ -52,7 +52,7 @@ def embedding_dense_backward(
     ...
 
 
-@embedding_dense_backward.kernel("CPU")
+@embedding_dense_backward.kernel("CPU", "CUDA")
 def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     check_indices("embedding_backward", 2, indices)
     numbers = indices.reshape((indices.numel(),)).to(int64)

@@ -56,7 +56,7 @@ def values_of(call: Planned) -> tuple[str, str]:
     return f"{source}.array", f"({index},)"
 
 
-@gather_along.out_kernel("CPU", compiled=False)
+@gather_along.out_kernel("CPU", "CUDA", compiled=False)
 @planned(gathers)
 def gather_cpu(self, dim, index, sparse_grad, out):
     if index.numel():
@@ -136,7 +136,7 @@ def selects(call: Planned) -> Plan | None:
     return reading_plan(call, values_of(call), strides, [positions], [index])
 
 
-@index_select.out_kernel("CPU", compiled=False)
+@index_select.out_kernel("CPU", "CUDA", compiled=False)
 @planned(selects)
 def index_select_cpu(self, dim, index, out):
     strides, positions = selected(self, wrap_dimension(dim, self.ndim), index)
@@ -174,7 +174,7 @@ def take_meta(ctx, self, index):
     among_all(self, index)
 
 
-@take.out_kernel("CPU", compiled=False)
+@take.out_kernel("CPU", "CUDA", compiled=False)
 def take_cpu(self, index, out):
     gather(out, self, (0,) * index.ndim, among_all(self, index))
 

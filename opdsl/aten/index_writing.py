@@ -69,7 +69,7 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
     return {"dim": place}
 
 
-@index_add.out_kernel("CPU", compiled=False, alias_safe=True)
+@index_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
 def index_add_cpu(self, dim, index, source, alpha, out):
     number = to_element(alpha, self.dtype, 1)
     write_selected(self, dim, index, source, out, add_scaled_scalar_function, number)
@@ -188,7 +188,7 @@ def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) 
         )
 
 
-@index_copy.out_kernel("CPU", compiled=False, alias_safe=True)
+@index_copy.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
 def index_copy_cpu(self, dim, index, source, out):
     write_selected(self, dim, index, source, out)
 
@@ -215,7 +215,7 @@ def index_fill_(
     ...
 
 
-@index_fill_.kernel("CPU", "Meta")
+@index_fill_.kernel("CPU", "CUDA", "Meta")
 def index_fill_number_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 
@@ -233,7 +233,7 @@ def index_fill_tensor_(
     ...
 
 
-@index_fill_tensor_.kernel("CPU", "Meta")
+@index_fill_tensor_.kernel("CPU", "CUDA", "Meta")
 def index_fill_tensor_kernel(self, dim, index, value):
     check(
         value.ndim == 0,
@@ -330,7 +330,7 @@ def put_(
     ...
 
 
-@put_.kernel("CPU", "Meta")
+@put_.kernel("CPU", "CUDA", "Meta")
 def put_kernel(self, index, source, accumulate):
     if index.dtype not in LONG:
         raise DTypeError(f"put_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")

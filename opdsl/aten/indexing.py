@@ -19,7 +19,7 @@ from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.planners import Planned, planned
 from opdsl.kernels.plans import Plan
 from opdsl.kernels.strides import output_strides
-from opdsl.runtime import Tensor, bool_, contiguous_strides, int64, require_no_overlap, require_writable, uint8, wrap
+from opdsl.runtime import Tensor, bool_, contiguous_strides, int64, require_no_overlap, require_writable, uint8
 from opdsl.schema import Alias
 
 Indices = Sequence[Tensor | None]
@@ -132,7 +132,7 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
         )
     if mask.ndim == 0:  # stands for no dimension: everything once, or nothing
         raise DimensionError("a zero-dim mask takes a dimension of its own: x[None][mask[None]]")
-    return [wrap(column, int64) for column in nonzero_columns(mask)]
+    return nonzero_columns(mask)
 
 
 def shape_of_indices(tensors: Sequence[Tensor]) -> tuple[int, ...]:
@@ -197,7 +197,7 @@ def reads(call: Planned) -> Plan | None:
     return reading_plan(call, values, found.strides, found.positions, indices, from_end=True)
 
 
-@index_tensor.out_kernel("CPU", compiled=False)
+@index_tensor.out_kernel("CPU", "CUDA", compiled=False)
 @planned(reads)
 def index_cpu(self, sizes, strides, out):
     gather(out, self, strides, sizes)
@@ -237,7 +237,7 @@ def _index_put_impl_(
     ...
 
 
-@_index_put_impl_.kernel("CPU", "Meta")
+@_index_put_impl_.kernel("CPU", "CUDA", "Meta")
 def index_put_impl_kernel(self, indices, values, accumulate, unsafe):
     return write_indexed(self, indices, values, accumulate)
 

@@ -140,7 +140,7 @@ def joins(call: Planned) -> Plan | None:
     return call.plan(call.parameters[:1], join)
 
 
-@cat.out_kernel("CPU", compiled=False)
+@cat.out_kernel("CPU", "CUDA", compiled=False)
 @planned(joins)
 def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_and_stride, memory_format, out):
     start = 0

@@ -13,6 +13,7 @@ from opdsl.errors import DTypeError
 from opdsl.kernels import Positions, check, clone, copy_, gather, new_tensor, resize, resize_output, scatter
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.numbers import to_element
+from opdsl.kernels.primitives import copy_elements
 from opdsl.runtime import (
     MemoryFormat,
     Tensor,
@@ -21,7 +22,6 @@ from opdsl.runtime import (
     int64,
     require_no_overlap,
     require_writable,
-    wrap,
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
@@ -36,14 +36,14 @@ def nonzero_tensor(self: Tensor) -> Tensor:
     ...
 
 
-@nonzero_tensor.kernel("CPU")
+@nonzero_tensor.kernel("CPU", "CUDA")
 def nonzero_kernel(self):
     columns = nonzero_columns(self)
-    count = len(columns[0]) if columns else int(bool(self.item()))
+    count = columns[0].numel() if columns else int(bool(self.item()))
     # The places of one dimension lie next to each other, as PyTorch's kernel writes them.
     made = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
     for dim, column in enumerate(columns):
-        made.array[:, dim] = column
+        copy_elements(made.select(1, dim), column)
     return made
 
 
@@ -53,7 +53,7 @@ def nonzero_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[
     ...
 
 
-@nonzero_out.kernel("CPU")
+@nonzero_out.kernel("CPU", "CUDA")
 def nonzero_out_kernel(self, out):
     if out.dtype is not int64:
         raise DTypeError(f"nonzero: Expected out tensor to have scalar type Long but got {out.dtype.scalar_type}")
@@ -112,7 +112,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     ...
 
 
-@masked_select.kernel("CPU")
+@masked_select.kernel("CPU", "CUDA")
 def masked_select_kernel(self, mask):
     require_mask(mask, "masked_select: expected BoolTensor for mask")
     shape = broadcast(self.shape, mask.shape)
@@ -137,7 +137,7 @@ def masked_select_out(
     ...
 
 
-@masked_select_out.kernel("CPU")
+@masked_select_out.kernel("CPU", "CUDA")
 def masked_select_out_kernel(self, mask, out):
     if out.dtype is not self.dtype:
         raise DTypeError("masked_select(): self and result must have the same scalar type")
@@ -162,8 +162,7 @@ def where_it_holds(tensor: Tensor, mask: Tensor) -> tuple[Tensor, list[Positions
     """Where a mask of the tensor's shape holds: positions that lead through the tensor, or through its elements."""
     if tensor.ndim != 1 and tensor.is_contiguous() and mask.is_contiguous():
         tensor, mask = tensor.view((-1,)), mask.view((-1,))
-    columns = [wrap(each, int64) for each in nonzero_columns(mask)]
-    pairs = zip(columns, tensor.shape, tensor.strides, strict=True)
+    pairs = zip(nonzero_columns(mask), tensor.shape, tensor.strides, strict=True)
     return tensor, [Positions(column, size, stride) for column, size, stride in pairs]
 
 
@@ -176,7 +175,7 @@ def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scal
     ...
 
 
-@masked_fill_.kernel("CPU", "Meta")
+@masked_fill_.kernel("CPU", "CUDA", "Meta")
 def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 
@@ -194,7 +193,7 @@ def masked_fill_tensor_(
     ...
 
 
-@masked_fill_tensor_.kernel("CPU", "Meta")
+@masked_fill_tensor_.kernel("CPU", "CUDA", "Meta")
 def masked_fill_tensor_kernel(self, mask, value):
     check(
         value.ndim == 0,
@@ -279,7 +278,7 @@ def masked_scatter_(
     ...
 
 
-@masked_scatter_.kernel("CPU", "Meta")
+@masked_scatter_.kernel("CPU", "CUDA", "Meta")
 def masked_scatter_kernel(self, mask, source):
     if self.dtype is not source.dtype:
         raise DTypeError(

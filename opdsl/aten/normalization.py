@@ -331,7 +331,7 @@ def native_layer_norm_backward(
     ...
 
 
-@native_layer_norm_backward.kernel("CPU", "Meta")
+@native_layer_norm_backward.kernel("CPU", "CUDA", "Meta")
 def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     dims = normalized_dims(input, normalized_shape, weight=weight, bias=bias)
     rows = list(range(dims.start))

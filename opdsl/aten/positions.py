@@ -13,7 +13,7 @@ from opdsl.kernels.indirect import gather_loop, range_loop
 from opdsl.kernels.outputs import maker_for
 from opdsl.kernels.planners import Planned
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
-from opdsl.runtime import Tensor, bool_, contiguous_strides, int32, int64
+from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
 
 BOTH = (int64, int32)
 LONG = (int64,)
@@ -121,9 +121,9 @@ def reading_plan(
         from_end: whether negative elements count from the end of a dimension.
 
     Returns:
-        The plan; None where a position is not int64, or nothing is read.
+        The plan; None where a position is not int64, nothing is read, or the positions are not on the CPU.
     """
-    if call.made.numel == 0 or any(each.dtype is not int64 for each in given):
+    if call.made.numel == 0 or call.made.device is not cpu or any(each.dtype is not int64 for each in given):
         return None
     loop = gather_loop(call.made, call.arguments[0].dtype, strides, positions)
     ranges = [
@@ -145,16 +145,34 @@ def reading_plan(
     return make_plan(PlanSource(call.name, call.parameters, values, converts=True), read, (call.made,), call.slow)
 
 
-def nonzero_columns(tensor: Tensor) -> list[numpy.ndarray[Any, Any]]:
-    """Where the elements of a CPU tensor are not zero: for each dimension its positions, in row-major order."""
+def nonzero_columns(tensor: Tensor) -> list[Tensor]:
+    """Where the elements of a tensor are not zero: for each dimension its positions, int64, in row-major order."""
     mask = tensor if tensor.dtype is bool_ else tensor != 0
+    if mask.device is not cpu:
+        return _columns(_places_on_device(mask), mask.shape)
     if not mask.is_contiguous():
-        return list(numpy.nonzero(mask.array))
+        return [wrap(column, int64) for column in numpy.nonzero(mask.array)]
+    return [wrap(column, int64) for column in _columns(numpy.flatnonzero(mask.array), mask.shape)]
+
+
+def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Places among all elements as positions in every dimension."""
     # Dividing what is found is several times as fast as counting in every dimension.
-    rest = numpy.flatnonzero(mask.array)
-    columns: list[numpy.ndarray[Any, Any]] = []
-    for size in reversed(mask.shape[1:]):
-        quotient = rest // max(size, 1)
-        columns.insert(0, rest - quotient * size)
-        rest = quotient
-    return [rest, *columns] if mask.ndim else []
+    columns: list[Any] = []
+    for size in reversed(shape[1:]):
+        quotient = places // max(size, 1)
+        columns.insert(0, places - quotient * size)
+        places = quotient
+    return [places, *columns] if shape else []
+
+
+def _places_on_device(mask: Tensor) -> Tensor:
+    """Where a mask holds, in row-major order: how often it has held so far says where a place is written to."""
+    held = mask.reshape((-1,))
+    ends = held.cumsum(0)
+    count = ends[-1].item() if mask.numel() else 0
+    assert isinstance(count, int), "a sum of bools is whole"
+    # The other places meet behind those that count.
+    targets = held * (ends - 1 - count) + count
+    places = ends.new_empty((count + 1,)).scatter(0, targets, held.new_ones(held.shape, dtype=int64).cumsum(0) - 1)
+    return places.narrow(0, 0, count)

@@ -7,6 +7,7 @@ import numpy
 from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
 from opdsl.aten.positions import BOTH
+from opdsl.aten.ranges import arange
 from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
@@ -38,6 +39,15 @@ def flip_kernel(self, dims):
     return made
 
 
+@flip.kernel("CUDA")
+def flip_cuda(self, dims):
+    made = self.clone()
+    for dim in reduced_dimensions(dims, self.shape, none_is_all=False):
+        last = self.shape[dim] - 1
+        made = made.index_select(dim, last - arange(last + 1, device=self.device))
+    return made
+
+
 @flip.derivative("self")
 def flip_derivative(grad, dims):
     return grad.flip(dims)
@@ -66,7 +76,7 @@ def roll(self: Tensor, shifts: SymInts[1], dims: Ints[1] = ()) -> Tensor:
     ...
 
 
-@roll.kernel("CPU", "Meta")
+@roll.kernel("CPU", "CUDA", "Meta")
 @traceable
 def roll_kernel(self, shifts, dims):
     check(len(shifts) > 0, "`shifts` required")

@@ -146,7 +146,7 @@ def _cummax_helper(
     ...
 
 
-@_cummax_helper.kernel("CPU", "Meta")
+@_cummax_helper.kernel("CPU", "CUDA", "Meta")
 def cummax_helper_kernel(self, values, indices, dim):
     cummax.variants["out"](self, dim, out=(values, indices))
 
@@ -186,7 +186,7 @@ def _cummin_helper(
     ...
 
 
-@_cummin_helper.kernel("CPU", "Meta")
+@_cummin_helper.kernel("CPU", "CUDA", "Meta")
 def cummin_helper_kernel(self, values, indices, dim):
     cummin.variants["out"](self, dim, out=(values, indices))
 

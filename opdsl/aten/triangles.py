@@ -33,7 +33,7 @@ def triangle_meta(ctx: Any, self: Tensor, name: str) -> None:
 def beyond_diagonal(self: Tensor) -> Tensor:
     """For every element of a matrix how far it lies to the right of the main diagonal."""
     rows, columns = self.shape[-2:]
-    return arange(columns) - arange(rows).unsqueeze(-1)
+    return arange(columns, device=self.device) - arange(rows, device=self.device).unsqueeze(-1)
 
 
 def keep(self: Tensor, mask: Tensor, out: Tensor) -> None:
@@ -52,7 +52,7 @@ def tril_meta(ctx, self, diagonal):
     triangle_meta(ctx, self, "tril")
 
 
-@tril.out_kernel("CPU", compiled=False, alias_safe=True)
+@tril.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
 def tril_cpu(self, diagonal, out):
     keep(self, beyond_diagonal(self) <= diagonal, out)
 
@@ -73,7 +73,7 @@ def triu_meta(ctx, self, diagonal):
     triangle_meta(ctx, self, "triu")
 
 
-@triu.out_kernel("CPU", compiled=False, alias_safe=True)
+@triu.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
 def triu_cpu(self, diagonal, out):
     keep(self, beyond_diagonal(self) >= diagonal, out)
 

@@ -18,7 +18,7 @@ from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.reduction_iterator import reduction_call
 from opdsl.kernels.strides import Shape, Strides, loop_order, steps
-from opdsl.runtime.device import meta
+from opdsl.runtime.device import backends, cpu, meta
 from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry
 from opdsl.runtime.tensor import Tensor
@@ -61,7 +61,11 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     """The smallest and the largest element of an int64 tensor; None where there is none."""
     if positions.geometry.numel == 0:
         return None
-    least, greatest = range_loop(positions.geometry)(array_of(positions))
+    found = range_loop(positions.geometry)(array_of(positions))
+    if positions.device is not cpu:
+        memory = backends.memory(positions.device)
+        found = [memory.to_host(each) for each in found]
+    least, greatest = found
     return int(least), int(greatest)
 
 

@@ -123,6 +123,7 @@ def _is_state(state: object) -> bool:
 
 
 _defaults: dict[str, Generator] = {}
+_seed_of_new = DEFAULT_SEED
 _defaults_lock = threading.Lock()
 
 
@@ -131,7 +132,7 @@ def default_generator(device: Device = cpu) -> Generator:
     with _defaults_lock:
         found = _defaults.get(device.type)
         if found is None:
-            found = _defaults[device.type] = Generator(device)
+            found = _defaults[device.type] = Generator(device).manual_seed(_seed_of_new)
         return found
 
 
@@ -152,13 +153,18 @@ def generator_for(device: Device, given: Generator | None) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the sequence of a seed in the default generator of every device; returns that of the CPU.
+    """Begin the sequence of a seed in the default generator of every device, those not used yet too.
+
+    Returns:
+        The generator of the CPU.
 
     Raises:
         ConversionError, OptionError: as ``Generator.manual_seed``.
     """
+    global _seed_of_new
     made = default_generator().manual_seed(seed)
     with _defaults_lock:
+        _seed_of_new = seed
         others = [each for each in _defaults.values() if each is not made]
     for each in others:
         each.manual_seed(seed)

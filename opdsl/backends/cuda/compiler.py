@@ -28,6 +28,9 @@ __all__ = ["author", "indirect", "pointwise", "product", "reduction", "row", "sc
 MULTIPLIES_16_BITS = True
 """cuBLAS has products of float16 and bfloat16."""
 
+COUNTS = True
+"""Its pointwise loops take operands that lie in no memory."""
+
 # Where the programs of each kind of kernel are made.
 _PROGRAMS = {
     "indirect": "indirect",
@@ -66,7 +69,7 @@ def _arrays(call: Any) -> list[bool]:
     """For each input of a call whether it is an array, and no number."""
     if isinstance(call, ReductionCall):
         return [True, *(False for _ in call.numbers)]
-    inputs = [spec.strides is not None for spec in call.inputs]
+    inputs = [spec.strides is not None and not spec.counts for spec in call.inputs]
     if isinstance(call, IndirectCall):
         # The arrays of positions, and two numbers for each.
         count = len(call.positions)

@@ -37,8 +37,8 @@ THREADS = 256
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
 
-# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else; it is a
-# number, or lies nowhere.
+# How an operand lies in a loop of one dimension: its elements follow each other, are all one, or something else; or
+# it is a number, or lies nowhere.
 _CONTIGUOUS, _SINGLE, _STRIDED, _NUMBER, _INDEX = "csxni"
 
 
@@ -84,7 +84,8 @@ class _Kernels:
         strides = [self.operands[k][0].strides or () for k in self.placed]
         self.layout = layout(call.sizes, strides)
         self.letters = "".join(_letter(spec) for spec, _ in self.operands)
-        self.is_flat = len(call.sizes) <= 1 and _STRIDED not in self.letters
+        writes = self.letters[len(self.inputs) :]
+        self.is_flat = len(call.sizes) <= 1 and _STRIDED not in self.letters and _SINGLE not in writes
         largest = max(self.operands[k][0].dtype.itemsize for k in self.arrays)
         self.elements = max(1, min(_LARGEST_VECTOR // largest, _MOST_ELEMENTS))
         self.alignment = self.elements * largest

@@ -1,0 +1,95 @@
+"""Operators on a CUDA device, whose driver and grid are emulated, give what they give on the CPU."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opdsl
+from tests.unit.backends.fake_driver import FakeDriver
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
+
+Case = Callable[[Callable[..., Any]], Any]
+
+
+def matrix(to: Callable[..., Any]) -> Any:
+    """Whole numbers in three rows."""
+    return to(opdsl.arange(12.0).reshape(3, 4))
+
+
+ROWS = [0, 2, 0]
+PLACES = [[0, 1], [1, 0], [3, 3]]
+MASK = [[True, False, True, False]] * 3
+
+OPERATORS: dict[str, Case] = {
+    "exp": lambda to: opdsl.exp(matrix(to).t()),
+    "where": lambda to: opdsl.where(to(opdsl.tensor(MASK)), 1.0, matrix(to)),
+    "sum": lambda to: matrix(to).sum([1]),
+    "argmax": lambda to: matrix(to).argmax(0),
+    "var": lambda to: matrix(to).var(),
+    "softmax": lambda to: opdsl.softmax(matrix(to), 0),
+    "layer_norm": lambda to: opdsl.layer_norm(matrix(to), [4]),
+    "cumsum": lambda to: matrix(to).cumsum(1),
+    "cummax": lambda to: opdsl.cummax(matrix(to), 1)[1],
+    "gather": lambda to: matrix(to).gather(1, to(opdsl.tensor(PLACES))),
+    "index": lambda to: matrix(to)[to(opdsl.tensor(ROWS))],
+    "index_put": lambda to: matrix(to).index_put([to(opdsl.tensor(ROWS[:2]))], to(opdsl.tensor(5.0))),
+    "index_put accumulate": lambda to: matrix(to).index_put([to(opdsl.tensor(ROWS))], to(opdsl.tensor(5.0)), True),
+    "index_add": lambda to: matrix(to).index_add(0, to(opdsl.tensor(ROWS)), matrix(to)),
+    "index_copy": lambda to: matrix(to).index_copy(0, to(opdsl.tensor(ROWS[:2])), matrix(to)[:2]),
+    "index_fill": lambda to: matrix(to).index_fill(0, to(opdsl.tensor(ROWS)), 2.0),
+    "index_select": lambda to: matrix(to).index_select(0, to(opdsl.tensor(ROWS))),
+    "embedding": lambda to: opdsl.ops.aten.embedding(matrix(to), to(opdsl.tensor(ROWS))),
+    "embedding_dense_backward": lambda to: opdsl.ops.aten.embedding_dense_backward(
+        matrix(to), to(opdsl.tensor(ROWS)), 4, -1, False
+    ),
+    "scatter": lambda to: matrix(to).scatter(1, to(opdsl.tensor(PLACES[:2])), 1.0),
+    "scatter_add": lambda to: matrix(to).scatter_add(1, to(opdsl.tensor(PLACES)), matrix(to)),
+    "scatter_reduce": lambda to: matrix(to).scatter_reduce(1, to(opdsl.tensor(PLACES)), matrix(to), "amax"),
+    "take": lambda to: matrix(to).take(to(opdsl.tensor([0, 11, -1]))),
+    "put": lambda to: matrix(to).put(to(opdsl.tensor([0, 11])), to(opdsl.tensor([5.0, 6.0]))),
+    "cat": lambda to: opdsl.cat([matrix(to), matrix(to)[:1].half()]),
+    "stack": lambda to: opdsl.stack([matrix(to), matrix(to)], 1),
+    "masked_fill": lambda to: matrix(to).masked_fill(to(opdsl.tensor(MASK)), 7.0),
+    "masked_scatter": lambda to: matrix(to).masked_scatter(to(opdsl.tensor(MASK)), matrix(to)),
+    "masked_select": lambda to: matrix(to).masked_select(to(opdsl.tensor(MASK))),
+    "nonzero": lambda to: matrix(to).nonzero(),
+    "flip": lambda to: matrix(to).flip([0, 1]),
+    "roll": lambda to: matrix(to).roll(1, 0),
+    "tril": lambda to: matrix(to).tril(),
+    "equal": lambda to: opdsl.tensor(opdsl.equal(matrix(to), matrix(to))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_agrees_with_the_cpu(name: str, cuda: FakeDriver) -> None:
+    expected = OPERATORS[name](lambda tensor: tensor)
+    found = OPERATORS[name](lambda tensor: tensor.cuda())
+    assert found.dtype is expected.dtype
+    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-6)
+
+
+RANDOM: dict[str, Callable[[str], Any]] = {
+    "normal_": lambda device: opdsl.empty(1000, device=device).normal_(0.0, 1.0),
+    "uniform_ of columns": lambda device: opdsl.empty((50, 20), device=device).t().uniform_(),
+    "rand": lambda device: opdsl.rand((9000,), dtype=opdsl.bfloat16, device=device).float(),
+    "randint": lambda device: opdsl.randint(0, 100, (50,), device=device),
+    "exponential_": lambda device: opdsl.empty(100, dtype=opdsl.float64, device=device).exponential_(),
+    "bernoulli": lambda device: opdsl.bernoulli(opdsl.full((30,), 0.5, device=device)),
+    "complex": lambda device: opdsl.view_as_real(opdsl.randn(10, dtype=opdsl.complex64, device=device)),
+    "dropout": lambda device: opdsl.ops.aten.native_dropout(opdsl.ones(40, device=device), 0.5, True)[0],
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: FakeDriver) -> None:
+    found = []
+    for device in ("cpu", "cuda"):
+        opdsl.manual_seed(5)
+        found.append(RANDOM[name](device).cpu().numpy())
+    assert np.array_equal(*found)
