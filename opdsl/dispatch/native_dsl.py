@@ -50,6 +50,7 @@ class NativeDsl(Protocol):
 _modules: dict[str, str | ModuleType] = {
     "numba": "opdsl.backends.dsl.numba_dsl",
     "numba-cuda": "opdsl.backends.dsl.numba_cuda_dsl",
+    "torch": "opdsl.interop.torch.dsl",
 }
 
 

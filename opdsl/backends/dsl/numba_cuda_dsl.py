@@ -1,20 +1,26 @@
-"""numba-cuda as a native DSL: overrides for CUDA."""
+"""numba-cuda as a native DSL: overrides for CUDA, written as kernels of ``numba.cuda``."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
+from typing import Any
 
+from opdsl.backends.dsl.registering import registering
 from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
-from opdsl.dispatch.overrides import Override
-from opdsl.dispatch.overrides import deregister_op_overrides as deregister
-from opdsl.dispatch.overrides import register_op_override as register
+from opdsl.errors import ArgumentError
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Tensor, backends
+from opdsl.runtime.geometry import Geometry
 
 NAME = "numba-cuda"
 _AT_LEAST = (0, 15)
 
 # What the kernel driver puts there, on Linux and in WSL. To ask the driver itself would start it, which a fork breaks.
 _DRIVER_FILES = ("/dev/nvidiactl", "/dev/dxg")
+
+register_op_override, deregister_op_overrides = registering(NAME)
 
 
 def unavailable_reason() -> str | None:
@@ -35,29 +41,48 @@ def runtime_version() -> Version | None:
     return installed_version("numba-cuda")
 
 
-def register_op_override(
-    lib_symbol: str,
-    op_symbol: str,
-    dispatch_key: str,
-    cond: Callable[..., object] | None,
-    impl: Callable[..., object],
-    *,
-    allow_multiple_override: bool = False,
-    unconditional_override: bool = False,
-) -> Override:
-    """``opdsl.register_op_override`` for numba-cuda."""
-    return register(
-        NAME,
-        lib_symbol,
-        op_symbol,
-        dispatch_key,
-        cond,
-        impl,
-        allow_multiple_override=allow_multiple_override,
-        unconditional_override=unconditional_override,
-    )
+# The grid and the block of a launch.
+Launch = tuple[Any, Any]
 
 
-def deregister_op_overrides() -> None:
-    """Disable every override written in numba-cuda."""
-    deregister(disable_dsl_names=NAME)
+def launched(
+    configuration: Callable[..., Launch], result: Callable[..., Geometry] | None = None
+) -> Callable[[Callable[..., object]], Callable[..., Tensor]]:
+    """An implementation of a kernel that numba-cuda compiles when it is first called.
+
+    The decorated function takes arrays where the operator takes tensors, then the output, which it fills. It is
+    queued on the current stream; memory is shared, nothing is copied.
+
+    Args:
+        configuration: from the operator's arguments to the grid and the block.
+        result: from the operator's arguments to the geometry of the output; that of the first tensor by default.
+
+    Returns:
+        A decorator that makes the implementation, tensors in and a tensor out.
+    """
+
+    def decorate(function: Callable[..., object]) -> Callable[..., Tensor]:
+        kernels: list[Any] = []
+
+        def implementation(*given: Any) -> Tensor:
+            cuda: Any = importlib.import_module("numba.cuda")
+            if not kernels:
+                kernels.append(cuda.jit(function))
+            first = next((each for each in given if isinstance(each, Tensor)), None)
+            if first is None:
+                raise ArgumentError(f"the numba-cuda kernel {implementation.__name__} needs a tensor (got {given!r})")
+            form = first.geometry.replace(is_view=False) if result is None else result(*given)
+            out = new_tensor(form)
+            stream = cuda.external_stream(backends.memory(first.device).current_stream(first.device))
+            # In the order of one stream: there is nothing to wait for.
+            arrays = [
+                cuda.as_cuda_array(each, sync=False) if isinstance(each, Tensor) else each for each in (*given, out)
+            ]
+            grid, block = configuration(*given)
+            kernels[0][grid, block, stream](*arrays)
+            return out
+
+        implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "kernel")
+        return implementation
+
+    return decorate

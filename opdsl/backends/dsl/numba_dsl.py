@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy
 
+from opdsl.backends.dsl.registering import registering
 from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
-from opdsl.dispatch.overrides import Override
-from opdsl.dispatch.overrides import deregister_op_overrides as deregister
-from opdsl.dispatch.overrides import register_op_override as register
 from opdsl.runtime import Tensor, from_numpy
 
 NAME = "numba"
 _AT_LEAST = (0, 59)
+
+# ``impl`` takes tensors; ``compiled`` makes one of a kernel.
+register_op_override, deregister_op_overrides = registering(NAME)
 
 
 def unavailable_reason() -> str | None:
@@ -30,34 +31,6 @@ def runtime_available() -> bool:
 def runtime_version() -> Version | None:
     """The installed version of numba."""
     return installed_version("numba")
-
-
-def register_op_override(
-    lib_symbol: str,
-    op_symbol: str,
-    dispatch_key: str,
-    cond: Callable[..., object] | None,
-    impl: Callable[..., object],
-    *,
-    allow_multiple_override: bool = False,
-    unconditional_override: bool = False,
-) -> Override:
-    """``opdsl.register_op_override`` for numba; ``impl`` takes tensors, ``compiled`` makes one of a kernel."""
-    return register(
-        NAME,
-        lib_symbol,
-        op_symbol,
-        dispatch_key,
-        cond,
-        impl,
-        allow_multiple_override=allow_multiple_override,
-        unconditional_override=unconditional_override,
-    )
-
-
-def deregister_op_overrides() -> None:
-    """Disable every override written in numba."""
-    deregister(disable_dsl_names=NAME)
 
 
 def compiled(function: Callable[..., object]) -> Callable[..., object]:

@@ -1,0 +1,63 @@
+"""The two functions that every DSL's module has for its overrides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from opdsl.dispatch.overrides import Override, deregister_op_overrides, register_op_override
+
+__all__ = ["Register", "registering"]
+
+
+class Register(Protocol):
+    """``opdsl.register_op_override`` for one DSL."""
+
+    def __call__(
+        self,
+        lib_symbol: str,
+        op_symbol: str,
+        dispatch_key: str,
+        cond: Callable[..., object] | None,
+        impl: Callable[..., object],
+        *,
+        allow_multiple_override: bool = False,
+        unconditional_override: bool = False,
+    ) -> Override:
+        """See ``opdsl.register_op_override``."""
+
+
+def registering(name: str) -> tuple[Register, Callable[[], None]]:
+    """``register_op_override`` and ``deregister_op_overrides`` of a DSL.
+
+    Args:
+        name: what its overrides are registered under.
+    """
+
+    def register(
+        lib_symbol: str,
+        op_symbol: str,
+        dispatch_key: str,
+        cond: Callable[..., object] | None,
+        impl: Callable[..., object],
+        *,
+        allow_multiple_override: bool = False,
+        unconditional_override: bool = False,
+    ) -> Override:
+        return register_op_override(
+            name,
+            lib_symbol,
+            op_symbol,
+            dispatch_key,
+            cond,
+            impl,
+            allow_multiple_override=allow_multiple_override,
+            unconditional_override=unconditional_override,
+        )
+
+    def deregister() -> None:
+        deregister_op_overrides(disable_dsl_names=name)
+
+    register.__doc__ = f"``opdsl.register_op_override`` for {name}."
+    deregister.__doc__ = f"Disable every override written in {name}."
+    return register, deregister

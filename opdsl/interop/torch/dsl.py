@@ -1,0 +1,66 @@
+"""torch as a native DSL: overrides written as functions of torch tensors, on the CPU and on CUDA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.backends.dsl.registering import registering
+from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
+from opdsl.runtime import Tensor, from_dlpack
+
+__all__ = [
+    "NAME",
+    "computed",
+    "deregister_op_overrides",
+    "register_op_override",
+    "runtime_available",
+    "runtime_version",
+]
+
+NAME = "torch"
+_AT_LEAST = (2, 11)
+
+register_op_override, deregister_op_overrides = registering(NAME)
+
+
+def unavailable_reason() -> str | None:
+    """Why it cannot be used, and how to mend that; None if it can."""
+    return missing_reason(NAME, "torch", "torch", _AT_LEAST)
+
+
+def runtime_available() -> bool:
+    """Whether torch is installed; it is not imported."""
+    return unavailable_reason() is None
+
+
+def runtime_version() -> Version | None:
+    """The installed version of torch."""
+    return installed_version("torch")
+
+
+def computed(function: Callable[..., object]) -> Callable[..., object]:
+    """An implementation of a function of torch tensors.
+
+    Memory is shared both ways, through DLPack, so that on CUDA each side's stream waits for the other's.
+
+    Args:
+        function: takes torch tensors where the operator takes tensors, and returns new ones.
+
+    Returns:
+        The implementation, tensors in and tensors out.
+    """
+
+    def implementation(*given: object) -> object:
+        from torch import Tensor as TorchTensor
+        from torch.utils.dlpack import from_dlpack as torch_tensor
+
+        def ours(value: Any) -> Any:
+            if isinstance(value, TorchTensor):
+                return from_dlpack(value)
+            return type(value)(map(ours, value)) if type(value) in (tuple, list) else value
+
+        return ours(function(*(torch_tensor(each) if isinstance(each, Tensor) else each for each in given)))
+
+    implementation.__name__ = implementation.__qualname__ = getattr(function, "__name__", "function")
+    return implementation
