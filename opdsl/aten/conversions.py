@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, overload
 
 from opdsl.declare import op
 from opdsl.kernels import copied
@@ -151,7 +152,35 @@ like: Callable[..., Tensor] = to_other
 otherwise: Callable[..., Tensor] = to_dtype_layout
 
 
-def to(self: Tensor, *given: object, **named: object) -> Tensor:
+@overload
+def to(
+    self: Tensor,
+    dtype: DType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    dtype: DType | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
     """The tensor with another dtype, on another device, or both; itself if it is so already.
 
     ``x.to(dtype)``, ``x.to(device, dtype=None)`` or ``x.to(tensor)``, each with ``non_blocking=False``, ``copy=False``
@@ -218,5 +247,12 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
     return method
 
 
-for each in (to, cpu, cuda, *(dtype_method(*pair) for pair in DTYPES.items())):
-    install_method(each.__name__, each)
+METHODS: dict[str, Callable[..., Tensor]] = {
+    "to": to,
+    "cpu": cpu,
+    "cuda": cuda,
+    **{name: dtype_method(name, dtype) for name, dtype in DTYPES.items()},
+}
+
+for each, method in METHODS.items():
+    install_method(each, method)

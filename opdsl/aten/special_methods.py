@@ -9,6 +9,7 @@ from opdsl.dispatch import Operator, get_default_dtype, registry
 from opdsl.errors import ArgumentError
 from opdsl.runtime import Tensor, install_method, is_installed
 from opdsl.runtime.representation import representation
+from opdsl.schema.vocabulary import Scalar
 
 # Special methods that are a packet's function with the tensor first.
 DIRECT = {
@@ -53,7 +54,7 @@ def _is_function(operator: Operator) -> bool:
     return operator.is_bound
 
 
-def divide_number(self: Tensor, other: object) -> Tensor:
+def divide_number(self: Tensor, other: Scalar) -> Tensor:
     """``other / self``, as PyTorch computes it: the reciprocal times the number."""
     return self.reciprocal() * other
 
@@ -92,14 +93,15 @@ REFLECTED = {
 }
 
 
-def _reflected(name: str, function: Callable[..., object]) -> Callable[..., object]:
+def _reflected(name: str, function: Callable[..., Tensor]) -> Callable[..., object]:
     """A special method that hands its operands on in the other order."""
 
-    def reflected(self: Tensor, other: object) -> object:
+    def reflected(self: Tensor, other: Scalar) -> Tensor:
         try:
-            return function(other, self)
+            result = function(other, self)
         except ArgumentError:
-            return NotImplemented
+            result = NotImplemented
+        return result
 
     reflected.__name__ = reflected.__qualname__ = name
     return reflected

@@ -15,6 +15,7 @@ from opdsl.cli.exporting import export
 from opdsl.cli.importing import import_file
 from opdsl.cli.listing import list_operators
 from opdsl.cli.showing import show
+from opdsl.cli.stubbing import stubs
 from opdsl.errors import OpdslError
 
 
@@ -46,5 +47,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, doctor):
+for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, stubs, doctor):
     main.add_command(command)

@@ -128,15 +128,7 @@ class Packet:
         """
 
         def make(namespace: dict[str, object]) -> Caller:
-            overloads = tuple(self.overloads.values())
-            # A packet of which Python calls reach nothing is still found in `opdsl.ops`.
-            chosen = [each for each in overloads if select(each)] or list(overloads)
-            if not chosen:
-                raise UnknownOperatorError(
-                    f"{self.name}: no operator of that name is declared any more; its library has taken it back. "
-                    "Declare it again, or keep the library open."
-                )
-            signatures = pair(chosen, skip_self=is_method, with_out=not is_method)
+            signatures = self.signatures(select, is_method=is_method)
             return make_caller(
                 name or self.base,
                 signatures,
@@ -150,6 +142,26 @@ class Packet:
         facade = Facade(name or self.base, self.module, make)
         self.facades.append(facade)
         return facade
+
+    def signatures(self, select: Select = _has_function, *, is_method: bool = False) -> list[Signature]:
+        """What calls of a function over the selected overloads are tried against, in that order.
+
+        Args:
+            select: which overloads the function reaches; by default those of the packet's own.
+            is_method: whether it is a method, which has no ``out``.
+
+        Raises:
+            UnknownOperatorError: the packet has no overload any more.
+        """
+        overloads = tuple(self.overloads.values())
+        # A packet of which Python calls reach nothing is still found in `opdsl.ops`.
+        chosen = [each for each in overloads if select(each)] or list(overloads)
+        if not chosen:
+            raise UnknownOperatorError(
+                f"{self.name}: no operator of that name is declared any more; its library has taken it back. "
+                "Declare it again, or keep the library open."
+            )
+        return pair(chosen, skip_self=is_method, with_out=not is_method)
 
     def operator_function(self, operator: Operator) -> FunctionType:
         """The function of one overload, with exactly its schema's parameters."""

@@ -1,4 +1,7 @@
-"""The index of the operator library, held against what its topics declare. ``OPDSL_REFRESH=1`` writes it anew."""
+"""The index of the operator library and the stubs, held against what its topics declare.
+
+``OPDSL_REFRESH=1`` writes both anew.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +68,14 @@ def refresh() -> None:
         tables.append(f"{name}: dict[str, str] = {{\n{''.join(lines)}}}\n")
         setattr(index, name, table)
     path.write_text(head + "\n".join(tables))
+
+
+def test_the_stubs_are_up_to_date() -> None:
+    folder = Path(index.__file__).parents[2] / "stubs"
+    mode = [] if os.environ.get("OPDSL_REFRESH") else ["--check"]
+    command = [sys.executable, "-m", "opdsl", "stubs", "-o", str(folder), *mode]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, ""), "run it again with OPDSL_REFRESH=1, or write `opdsl stubs`"
 
 
 def test_a_first_result_loads_one_topic() -> None:

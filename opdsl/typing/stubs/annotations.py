@@ -1,0 +1,123 @@
+"""What the types of a schema are in a stub, and which of two types is the wider one.
+
+A type is a tuple of alternatives: ``("int", "Sequence[int]", "None")`` is what ``int[2]?`` takes. Callers give any
+sequence for a list; a number may stand for a tensor where the operator says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.declare.source.expressions import DTYPES, REDUCTIONS, SYMBOL_OWNERS, quoted
+from opdsl.schema import Argument, BaseType, ClassType, ListType, OptionalType, Return, Symbol, Type
+from opdsl.schema.model import DefaultValue
+
+Alternatives = tuple[str, ...]
+
+NUMBER = "Scalar"
+
+_PARAMETERS: dict[BaseType, Alternatives] = {
+    BaseType.ScalarType: ("DType",),
+    BaseType.Device: ("Device", "str", "int"),
+    BaseType.SymInt: ("int",),
+    BaseType.DeviceIndex: ("int",),
+    BaseType.SymBool: ("bool",),
+    BaseType.DimVector: ("Sequence[int]",),
+}
+"""What stands for a base type whose name is not that of a class."""
+
+_RESULTS: dict[BaseType, Alternatives] = {**_PARAMETERS, BaseType.Device: ("Device",)}
+
+# Of what takes one element in place of a list of a given size.
+_REPEATED = frozenset((BaseType.int, BaseType.SymInt, BaseType.float, BaseType.bool))
+
+
+def taken(type: Type, *, accepts_number: bool = False) -> Alternatives:
+    """What a caller may give for a parameter.
+
+    >>> taken(OptionalType(ListType(BaseType.int, 2)))
+    ('int', 'Sequence[int]', 'None')
+    """
+    if isinstance(type, OptionalType):
+        return (*taken(type.element, accepts_number=accepts_number), "None")
+    if isinstance(type, ListType):
+        element = taken(type.element)
+        sequence = f"Sequence[{text(element)}]"
+        return (*element, sequence) if type.size is not None and type.element in _REPEATED else (sequence,)
+    if isinstance(type, ClassType):
+        return ("object",)
+    alternatives = _PARAMETERS.get(type, (type.value,))
+    return (*alternatives, NUMBER) if accepts_number and type is BaseType.Tensor else alternatives
+
+
+def given(type: Type) -> str:
+    """What an operator returns."""
+    if isinstance(type, OptionalType):
+        return f"{given(type.element)} | None"
+    if isinstance(type, ListType):
+        return f"list[{given(type.element)}]"
+    if isinstance(type, ClassType):
+        return "Any"
+    return text(_RESULTS.get(type, (type.value,)))
+
+
+def returned(returns: Sequence[Return]) -> str:
+    """What an operator with these returns gives, where they have no names."""
+    if not returns:
+        return "None"
+    texts = [given(each.type) for each in returns]
+    return texts[0] if len(texts) == 1 else f"tuple[{', '.join(texts)}]"
+
+
+def text(alternatives: Alternatives) -> str:
+    """The annotation of alternatives."""
+    return " | ".join(alternatives)
+
+
+def default(argument: Argument) -> str:
+    """The default of an argument as an expression."""
+    assert argument.default is not None, "asked of arguments that have one"
+    value = argument.default.value
+    if isinstance(value, int) and argument.default.text in REDUCTIONS:
+        return f"Reduction.{argument.default.text}"
+    if isinstance(value, Symbol):
+        base = argument.type.base
+        owner = SYMBOL_OWNERS.get(base) if isinstance(base, BaseType) else None
+        return f"{owner}.{value.name}" if owner else DTYPES[value.name]
+    return _literal(value)
+
+
+def _literal(value: DefaultValue) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, str):
+        return quoted(value)
+    # A number that Python has no literal for has a default all the same.
+    return "..." if isinstance(value, float) and value - value != 0 else repr(value)
+
+
+_NUMBERS = ("bool", "int", "float", "complex")
+
+
+def is_within(narrow: Alternatives, wide: Alternatives) -> bool:
+    """Whether everything that one type takes is taken by another.
+
+    >>> is_within(("int", "None"), ("Scalar", "None")), is_within(("Sequence[int]",), ("int",))
+    (True, False)
+    """
+    return all(any(_is_alternative_within(one, other) for other in wide) for one in narrow)
+
+
+def _is_alternative_within(one: str, other: str) -> bool:
+    if one == other or other == "object":
+        return True
+    one, other = (each.replace(NUMBER, "complex") for each in (one, other))
+    if one in _NUMBERS and other in _NUMBERS:
+        return _NUMBERS.index(one) <= _NUMBERS.index(other)
+    if one.startswith("Sequence[") and other.startswith("Sequence["):
+        return is_within(_split(one), _split(other))
+    return False
+
+
+def _split(sequence: str) -> Alternatives:
+    return tuple(sequence.removeprefix("Sequence[").removesuffix("]").split(" | "))

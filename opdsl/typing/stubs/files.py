@@ -1,0 +1,149 @@
+"""The stub files of opdsl, and of libraries: their text by path.
+
+``opdsl/_operators.pyi``, which is no module at run time, has the packets of aten as classes, and ``opdsl.ops``;
+``opdsl/__init__.pyi`` takes the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods. The
+modules of a library have their packets in place of the declarations.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import PurePosixPath
+
+from opdsl.aten import load
+from opdsl.aten.index import METHODS
+from opdsl.declare.generated import declare_generated
+from opdsl.dispatch import Operator, Registry, registry
+from opdsl.dispatch.bindings import PYTHON_MODULES, module_of
+from opdsl.errors import UnknownOperatorError
+from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, variable
+from opdsl.typing.stubs.libraries import Library
+from opdsl.typing.stubs.names import OPERATORS, Names
+from opdsl.typing.stubs.packets import Results, class_name, packet_class
+from opdsl.typing.stubs.sources import Source, file_of, source_of
+from opdsl.typing.stubs.tensor import TensorMethods
+
+
+def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
+    """The stubs of opdsl; with a library's, whose operators and methods opdsl has then, too.
+
+    Args:
+        declared: the library's operators, in a registry of their own.
+
+    Returns:
+        The text of each file, by its path in the folder of stubs.
+    """
+    library = None if declared is None else Library(declared)
+    made = Stubs(library).files()
+    return made if library is None else {**made, **dict(library.files())}
+
+
+class Stubs:
+    """The stubs of opdsl itself.
+
+    Args:
+        library: whose operators are found in ``opdsl.ops`` and among the methods of Tensor.
+    """
+
+    def __init__(self, library: Library | None = None) -> None:
+        load()
+        declare_generated(registry, "aten")
+        self.library = library
+        self.results = Results()
+        prefix = "aten::"
+        self.own = {
+            name.removeprefix(prefix): each for name, each in registry.packets.items() if name.startswith(prefix)
+        }
+        # By namespace and name: a library's own aten operators stand in front of ours.
+        self.classes = {("aten", name): class_name(each) for name, each in self.own.items()}
+        self.packets = dict(self.own)
+        for packet in () if library is None else library.packets:
+            namespace, _, base = packet.name.partition("::")
+            self.classes[namespace, base] = library.reference(packet) if library is not None else ""
+            if namespace == "aten":
+                self.packets[base] = packet
+        self.functions = self._functions()
+
+    def files(self) -> dict[PurePosixPath, str]:
+        """The text of each file."""
+        root = PurePosixPath("opdsl")
+        package, runtime = (source_of(sys.modules[each]) for each in ("opdsl", "opdsl.runtime"))
+        return {
+            root / "__init__.pyi": self._package(package),
+            root / "_operators.pyi": self._operators(),
+            root / "runtime" / "__init__.pyi": file_of(runtime.doc, *runtime.statements()),
+            root / "runtime" / "tensor.pyi": self._tensor(source_of(sys.modules["opdsl.runtime.tensor"])),
+        }
+
+    def _functions(self) -> dict[str, dict[str, str]]:
+        """The classes of the packets that are functions, by the ``python_module``; ``""`` for opdsl itself."""
+        found: dict[str, dict[str, str]] = {each: {} for each in ("", *PYTHON_MODULES)}
+        for name, packet in sorted(self.packets.items()):
+            try:
+                place = module_of(packet) or ""
+            except UnknownOperatorError:
+                continue
+            reference = self.classes["aten", name]
+            found.setdefault(place, {})[name] = reference
+            if place and name.startswith(f"{place}_"):
+                found[place][name.removeprefix(f"{place}_")] = reference
+        return found
+
+    def _package(self, source: Source) -> str:
+        present = source.names()
+        taken = ["ops", *PYTHON_MODULES]
+        given = [each for each in self.functions[""] if each not in present]
+        imports, body = source.statements(without=[*taken, "__getattr__"])
+        imports.append(import_from(OPERATORS, [f"{each} as {each}" for each in [*taken, *given]]))
+        return file_of(source.doc, imports, body)
+
+    def _operators(self) -> str:
+        names = Names(self.own, OPERATORS)
+        packets = [packet_class(each, names, self.results.of) for _, each in sorted(self.own.items())]
+        body = [_operator_decorator(names), *self.results.classes(names), *packets]
+        body += [variable(name, reference) for name, reference in self.functions[""].items()]
+        for place in PYTHON_MODULES:
+            members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[place].items())]
+            if place == "nn":
+                members.append(variable("functional", "_module_nn"))
+            body += [class_of(f"_module_{place}", [], members), variable(place, f"_module_{place}")]
+        namespaces = sorted({namespace for namespace, _ in self.classes})
+        for namespace in namespaces:
+            chosen = sorted((name, text) for (space, name), text in self.classes.items() if space == namespace)
+            body.append(class_of(f"_namespace_{namespace}", [], [variable(*each, indent=1) for each in chosen]))
+        spaces = [variable(each, f"_namespace_{each}") for each in namespaces]
+        body += [class_of("_Operators", [names.use("Operators")], spaces), variable("ops", "_Operators")]
+        doc = "The operators of aten, packets as classes. There is no such module at run time."
+        return file_of(doc, [*self._library_imports(), *names.imports()], body)
+
+    def _tensor(self, source: Source) -> str:
+        names = Names(source.names(), "opdsl.runtime.tensor")
+        others = [] if self.library is None else self.library.packets
+        methods = TensorMethods(source, [*self.own.values(), *others], self._result, names)
+        for name in METHODS:
+            methods.add_installed(name)
+        for packet in others:
+            methods.add_packet(packet)
+        imports, body = source.statements(without=["Tensor"])
+        written = methods.written()
+        return file_of(source.doc, [*imports, *self._library_imports(), *names.imports()], [written, *body])
+
+    def _result(self, operator: Operator) -> str:
+        if self.library is not None and operator in self.library:
+            return self.library.result_elsewhere(operator)
+        return self.results.of(operator)
+
+    def _library_imports(self) -> list[Statement]:
+        modules = [] if self.library is None else sorted(self.library.modules)
+        return [Statement("import", (f"import {each}",)) for each in modules]
+
+
+def _operator_decorator(names: Names) -> Statement:
+    """What makes an Operator of the function of an overload."""
+    parameters = [f"function: {names.use('Callable')}[_P, _R]"]
+    made = function("_operator", parameters, f"{names.use('Operator')}[_P, _R]")
+    variables = (f'_P = {names.use("ParamSpec")}("_P")', f'_R = {names.use("TypeVar")}("_R")', "")
+    return Statement("function", (*variables, *made.lines))
+
+
+__all__ = ["Stubs", "stub_files"]

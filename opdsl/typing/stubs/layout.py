@@ -1,0 +1,141 @@
+"""Text of stub files in the form that ``ruff format`` gives them, with lines of at most 120 characters."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+from opdsl.declare.source.layout import WIDTH
+
+INDENT = "    "
+
+
+@attrs.frozen
+class Statement:
+    """A statement, or a block of them that stand together.
+
+    kind: what ruff tells apart where it sets blank lines: ``import``, ``variable``, ``function``, ``documented`` for a
+        function with a docstring, ``class``, and ``name`` for a class without a body.
+    lines: without a margin.
+    """
+
+    kind: str
+    lines: tuple[str, ...]
+
+
+def import_from(module: str, names: Iterable[str]) -> Statement:
+    """``from module import names``; names may be ``x as y``."""
+    sorted_names = sorted(set(names))
+    line = f"from {module} import {', '.join(sorted_names)}"
+    if len(line) <= WIDTH:
+        return Statement("import", (line,))
+    return Statement("import", (f"from {module} import (", *(f"{INDENT}{each}," for each in sorted_names), ")"))
+
+
+def docstring(text: str | None) -> tuple[str, ...]:
+    """A docstring's lines, dedented."""
+    if not text or not text.strip():
+        return ()
+    first, _, rest = text.strip().partition("\n")
+    body = textwrap.dedent(rest)
+    lines = [first, *body.split("\n")] if rest else [first]
+    escaped = [each.rstrip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for each in lines]
+    if len(escaped) == 1:
+        closing = " " if escaped[0].endswith('"') else ""
+        return (f'"""{escaped[0]}{closing}"""',)
+    return (f'"""{escaped[0]}', *escaped[1:], '"""')
+
+
+def function(
+    name: str,
+    parameters: Sequence[str],
+    result: str,
+    doc: str | None = None,
+    *,
+    decorators: Iterable[str] = (),
+    indent: int = 0,
+    comment: str = "",
+    is_async: bool = False,
+) -> Statement:
+    """A function without a body.
+
+    Args:
+        name: the function's name.
+        parameters: each as it is written, ``*`` and ``/`` among them.
+        result: the annotation of what it returns.
+        doc: its docstring.
+        decorators: without ``@``.
+        indent: how many levels deep it will stand, which is part of the width of its lines.
+        comment: behind the first line, for the type checkers.
+        is_async: whether it is a coroutine function.
+    """
+    documentation = docstring(doc)
+    tail = f") -> {result}:"
+    end = "" if documentation else " ..."
+    head = f"{'async ' if is_async else ''}def {name}("
+    room = WIDTH - len(INDENT) * indent
+    behind = f"  {comment}" if comment else ""
+    joined = ", ".join(parameters)
+    if len(head + joined + tail + end) <= room or not parameters:
+        lines = [head + joined + tail + end + behind]
+    elif len(INDENT + joined) <= room:
+        lines = [head + behind, INDENT + joined, tail + end]
+    else:
+        lines = [head + behind, *(f"{INDENT}{each}," for each in parameters), tail + end]
+    lines = [*(f"@{each}" for each in decorators), *lines]
+    return Statement("documented" if documentation else "function", (*lines, *(_indented(documentation))))
+
+
+def variable(name: str, annotation: str, doc: str | None = None, *, indent: int = 0) -> Statement:
+    """``name: annotation``, with its documentation beneath it."""
+    line = f"{name}: {annotation}"
+    is_long = len(line) > WIDTH - len(INDENT) * indent
+    lines = (f"{name}: (", INDENT + annotation, ")") if is_long else (line,)
+    return Statement("variable", (*lines, *docstring(doc)))
+
+
+def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: str | None = None) -> Statement:
+    """A class."""
+    head = f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"
+    documentation = docstring(doc)
+    if not body and not documentation:
+        return Statement("name", (f"{head} ...",))
+    inside = _body(body)
+    between = ("",) if documentation and inside else ()
+    return Statement("class", (head, *_indented((*documentation, *between, *inside))))
+
+
+def _body(body: Sequence[Statement]) -> tuple[str, ...]:
+    lines: list[str] = []
+    before: Statement | None = None
+    for each in body:
+        if before is not None and "class" in (before.kind, each.kind):
+            lines.append("")
+        lines += each.lines
+        before = each
+    return tuple(lines)
+
+
+def module(doc: str | None, statements: Sequence[Statement]) -> str:
+    """The text of a file."""
+    lines = list(docstring(doc))
+    before: Statement | None = None
+    for each in statements:
+        if lines and (before is None or not _stand_together(before.kind, each.kind)):
+            lines.append("")
+        lines += each.lines
+        before = each
+    return "\n".join(lines) + "\n"
+
+
+def _stand_together(before: str, kind: str) -> bool:
+    """Whether no blank line is between two statements of a module."""
+    if before == "function":
+        return kind in ("function", "documented")
+    return before == kind and kind not in ("documented", "class")
+
+
+def _indented(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{INDENT}{each}" if each else "" for each in lines)

@@ -1,0 +1,112 @@
+"""The names that a stub file uses, and the imports that bring them."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Collection
+
+from opdsl.declare.source.expressions import DTYPES
+from opdsl.typing.stubs.layout import Statement, import_from
+
+_TENSOR = "opdsl.runtime.tensor"
+_VOCABULARY = "opdsl.schema.vocabulary"
+_DEVICE = "opdsl.runtime.device"
+
+OPERATORS = "opdsl._operators"
+"""The module of the packets of aten, which type checkers know alone."""
+
+HOMES: dict[str, str] = {
+    "Any": "typing",
+    "Callable": "collections.abc",
+    "Iterator": "collections.abc",
+    "NamedTuple": "typing",
+    "ParamSpec": "typing",
+    "Protocol": "typing",
+    "Sequence": "collections.abc",
+    "TypeVar": "typing",
+    "overload": "typing",
+    "Operator": "opdsl.declare.operator",
+    "Operators": "opdsl.dispatch.namespaces",
+    "_operator": OPERATORS,
+    "Tensor": _TENSOR,
+    "DType": "opdsl.runtime.dtype",
+    "Device": _DEVICE,
+    "Layout": _DEVICE,
+    "MemoryFormat": _DEVICE,
+    "Generator": "opdsl.runtime.generator",
+    **dict.fromkeys(("GraphModule", "QScheme", "Reduction", "Scalar", "Storage", "Stream"), _VOCABULARY),
+    **dict.fromkeys(DTYPES.values(), "opdsl.runtime.dtype"),
+}
+"""Where the names of generated annotations are defined."""
+
+_PUBLIC = ("opdsl.declare.operator", "opdsl.runtime.", _VOCABULARY)
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+
+# A name that is no parameter's.
+_VALUE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!: (?!\.\.\.$))", re.MULTILINE)
+
+
+class Names:
+    """What a file uses of other modules.
+
+    Args:
+        own: the names that the file defines, or imports itself.
+        module: the file's module; opdsl's own take names from where they are defined, others from ``opdsl``.
+    """
+
+    def __init__(self, own: Collection[str], module: str) -> None:
+        self._own = frozenset(own)
+        self._module = module
+        self._used: set[tuple[str, str]] = set()
+
+    def use(self, annotation: str, shadowed: Collection[str] = ()) -> str:
+        """An annotation as it is to be written in the file.
+
+        Args:
+            annotation: in which names stand for what they mean in ``HOMES`` or in builtins.
+            shadowed: the names that the class around it gives another meaning; they are imported with an underscore.
+        """
+        return _NAME.sub(lambda match: self._name(match.group(), shadowed), annotation)
+
+    def use_builtins(self, line: str, shadowed: Collection[str]) -> str:
+        """A line of a class with the names of builtins that its members shadow as they are imported."""
+        return _VALUE.sub(
+            lambda match: self._name(match.group(), shadowed) if match.group() in shadowed else match.group(), line
+        )
+
+    def use_parameter(self, parameter: str, shadowed: Collection[str] = ()) -> str:
+        """A parameter as it is to be written; its own name stays."""
+        name, colon, rest = parameter.partition(":")
+        return f"{name}{colon}{self._use_outside_of_strings(rest, shadowed)}"
+
+    def _use_outside_of_strings(self, annotation: str, shadowed: Collection[str]) -> str:
+        annotation, equals, default = annotation.partition(" = ")
+        is_text = default[:1] in ("'", '"')
+        return f"{self.use(annotation, shadowed)}{equals}{default if is_text else self.use(default, shadowed)}"
+
+    def _name(self, name: str, shadowed: Collection[str]) -> str:
+        is_builtin = hasattr(builtins, name)
+        home = HOMES.get(name, "builtins" if is_builtin else None)
+        if name.startswith("_results_") and self._module == _TENSOR:
+            home = OPERATORS
+        if home is None or home == self._module or name in ("None", "True", "False"):
+            if name in shadowed and name in self._own:
+                self._used.add((self._module, f"{name} as _{name}"))
+                return f"_{name}"
+            return name
+        if name in shadowed or (is_builtin and name in self._own):
+            self._used.add((home, f"{name} as _{name}"))
+            return f"_{name}"
+        if not is_builtin and name not in self._own:
+            self._used.add((home, name))
+        return name
+
+    def imports(self) -> list[Statement]:
+        """The import statements for what has been used, ordered by module."""
+        by_module: dict[str, set[str]] = {}
+        for home, name in self._used:
+            is_public = not self._module.startswith("opdsl.") and home.startswith(_PUBLIC)
+            by_module.setdefault("opdsl" if is_public else home, set()).add(name)
+        return [import_from(each, by_module[each]) for each in sorted(by_module)]

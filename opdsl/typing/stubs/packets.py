@@ -1,0 +1,102 @@
+"""Packets as classes: what calling one takes, and its overloads as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from keyword import iskeyword
+
+from opdsl.dispatch import Operator, Packet
+from opdsl.typing.stubs.annotations import given, returned
+from opdsl.typing.stubs.forms import Form, ResultOf, function_forms, schema_form
+from opdsl.typing.stubs.layout import Statement, class_of, function
+from opdsl.typing.stubs.names import Names
+
+
+def class_name(packet: Packet) -> str:
+    """The name of a packet's class."""
+    return f"_packet_{packet.base}"
+
+
+class Results:
+    """The classes of named results.
+
+    Args:
+        known: the names of classes that there are already, by the name and the fields of the tuple.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
+
+    def of(self, operator: Operator) -> str:
+        """What an operator returns; several results with names are a named tuple."""
+        made = operator.result_type
+        if made is None:
+            return returned(operator.schema.returns)
+        fields = tuple((str(each.name), given(each.type)) for each in operator.schema.returns)
+        key = (operator.schema.name.functional_base, fields)
+        if key not in self._names:
+            stem = f"_results_{key[0]}"
+            taken = sum(base == key[0] for base, _ in self._names)
+            self._names[key] = f"{stem}_{taken + 1}" if taken else stem
+        return self._names[key]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the classes."""
+        return tuple(self._names.values())
+
+    def classes(self, names: Names) -> list[Statement]:
+        """The classes, ordered by name."""
+        return [
+            class_of(
+                name,
+                [names.use("NamedTuple")],
+                [Statement("variable", (f"{field}: {names.use(type)}",)) for field, type in fields],
+            )
+            for (_, fields), name in sorted(self._names.items(), key=lambda item: item[1])
+        ]
+
+
+def packet_class(packet: Packet, names: Names, result_of: ResultOf) -> Statement:
+    """The class of a packet: an Operator that is called as its function, with a static method for each overload.
+
+    An overload whose name is a keyword of Python's (``random_.from``) is left out: no program can write it.
+    """
+    forms = function_forms(packet.signatures(), result_of)
+    operators = {overload or "default": each for overload, each in packet.overloads.items()}
+    shown = {name: each for name, each in operators.items() if not iskeyword(name)}
+    result = " | ".join(dict.fromkeys(form.result for form in forms))
+    body = [
+        *overloaded("__call__", forms, names, shadowed=shown, first="_"),
+        *(_overload(name, schema_form(each, result_of), names, shown) for name, each in shown.items()),
+    ]
+    bases = [f"{names.use('Operator')}[..., {names.use(result)}]", names.use("Protocol")]
+    return class_of(class_name(packet), bases, body)
+
+
+def overloaded(
+    name: str, forms: Collection[Form], names: Names, *, shadowed: Collection[str] = (), first: str | None = None
+) -> Iterable[Statement]:
+    """A function with a definition for each form.
+
+    Args:
+        name: the function's name.
+        forms: in the order in which they are to be tried.
+        names: of the file.
+        shadowed: the names of what is defined in the class around it.
+        first: the parameter for the object that it is a method of.
+    """
+    decorators = [names.use("overload", shadowed)] if len(forms) > 1 else []
+    lead = [] if first is None else [first]
+    doc: str | None = None
+    for form in forms:
+        parameters = [*lead, *(names.use_parameter(each, shadowed) for each in form.written())]
+        # A text that stands above says the same of this form.
+        shown, doc = (None if form.doc == doc else form.doc), form.doc
+        yield function(name, parameters, names.use(form.result, shadowed), shown, decorators=decorators, indent=1)
+
+
+def _overload(name: str, form: Form, names: Names, shadowed: Collection[str]) -> Statement:
+    parameters = [names.use_parameter(each, shadowed) for each in form.written()]
+    decorators = ("_operator", names.use("staticmethod", shadowed))
+    return function(name, parameters, names.use(form.result, shadowed), form.doc, decorators=decorators, indent=1)

@@ -1,0 +1,376 @@
+"""The stub of a module as its source has it: imports, constants, functions without bodies, classes.
+
+What a module declares as operators stands there with its packets; that is put in by who writes the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+
+from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, module, variable
+
+# Calls whose value a type checker has to see.
+_SEEN = frozenset(("ParamSpec", "TypeVar", "TypeVarTuple", "NewType", "NamedTuple", "TypedDict", "namedtuple"))
+
+_KEPT_DECORATORS = ("property", "staticmethod", "classmethod", "overload", "setter", "deleter", "final", "override")
+
+_FOR_TYPES = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+_BRACKETS = re.compile(r"\b(Tensor|CPUTensor|CUDATensor)\[(?:Alias\([^()]*\))\]")
+
+
+def plain(annotation: str) -> str:
+    """An annotation that type checkers read without a plugin: ``Tensor[Alias("a")]`` is ``Tensor``.
+
+    >>> plain('list[Tensor[Alias("a", write=True)]]')
+    'list[Tensor]'
+    """
+    return _BRACKETS.sub(r"\1", annotation)
+
+
+class Source:
+    """A module's source, taken apart.
+
+    Args:
+        text: of the module.
+        values: the module's names at run time, for the types of constants.
+        is_package: whether what it imports is what it gives.
+    """
+
+    def __init__(self, text: str, values: Mapping[str, object], *, is_package: bool = False) -> None:
+        self.text = text
+        self.values = values
+        self.tree = ast.parse(text)
+        # Places in a tree count the bytes of a line.
+        self._lines = [each.encode() for each in text.splitlines(keepends=True)]
+        self.is_package = is_package
+        self.all = next(
+            (each for each in self.tree.body if isinstance(each, ast.Assign) and _target(each) == "__all__"), None
+        )
+
+    @property
+    def doc(self) -> str | None:
+        """The module's docstring."""
+        return ast.get_docstring(self.tree)
+
+    def nodes(self) -> Iterator[ast.stmt]:
+        """The statements that a type checker looks at, those in conditions among them."""
+        yield from _flat(self.tree.body)
+
+    def names(self) -> dict[str, str]:
+        """The names that the module has, with the modules that those are from that it imports; others have none."""
+        found: dict[str, str] = {}
+        for node in self.nodes():
+            if isinstance(node, ast.ImportFrom):
+                found.update({each.asname or each.name: "." * node.level + (node.module or "") for each in node.names})
+            elif isinstance(node, ast.Import):
+                found.update({each.asname or each.name.partition(".")[0]: each.name for each in node.names})
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found[node.name] = ""
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                found[_target(node)] = ""
+        return found
+
+    def statements(self, *, without: Collection[str] = ()) -> tuple[list[Statement], list[Statement]]:
+        """The imports, and the other statements.
+
+        Args:
+            without: names that stand elsewhere.
+        """
+        body = [made for name, node in self.by_name() if name not in without for made in self.statement(node)]
+        return self.imports(), [*body, *self.given()]
+
+    def imports(self) -> list[Statement]:
+        """The import statements."""
+        nodes = (each for each in self.nodes() if isinstance(each, (ast.Import, ast.ImportFrom)))
+        return [made for each in nodes for made in self._import(each)]
+
+    def given(self) -> list[Statement]:
+        """``__all__``, where the module has it."""
+        if self.all is None:
+            return []
+        return [Statement("variable", tuple(self._segment(self.all, keep_lines=True).split("\n")))]
+
+    def by_name(self) -> Iterator[tuple[str, ast.stmt]]:
+        """What the module defines, in order, with the names."""
+        return _defined(self.nodes())
+
+    def statement(self, node: ast.stmt, indent: int = 0) -> Iterator[Statement]:
+        """The stub of one statement; of those that bring no name, nothing."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield self.function(node, indent)
+        elif isinstance(node, ast.ClassDef):
+            yield self.class_(node)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            is_filled = node.value is not None and indent and "ClassVar" not in ast.unparse(node.annotation)
+            line = f"{node.target.id}: {self.annotation(node.annotation)}{' = ...' if is_filled else ''}"
+            yield Statement("variable", (line,))
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            yield self._assignment(node.targets[0].id, node.value, indent)
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, indent: int = 0) -> Statement:
+        """A function without its body; what it does not say of its types is Any."""
+        result = "None" if node.name == "__init__" else None if node.returns is None else self.annotation(node.returns)
+        return function(
+            node.name,
+            self.parameters(node.args, is_method=bool(indent)),
+            "object" if result is None else result,
+            ast.get_docstring(node),
+            decorators=[text for text in map(self._segment, node.decorator_list) if _is_kept(text)],
+            indent=indent,
+            is_async=isinstance(node, ast.AsyncFunctionDef),
+            comment=self._comment(node),
+        )
+
+    def parameters(self, arguments: ast.arguments, *, is_method: bool = False) -> list[str]:
+        """The parameters of a function, as they are written."""
+        places = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(places) - len(arguments.defaults)) + [*arguments.defaults]
+        written = [
+            self._parameter(each, default, bare=is_method and not position)
+            for position, (each, default) in enumerate(zip(places, defaults, strict=True))
+        ]
+        if arguments.posonlyargs:
+            written.insert(len(arguments.posonlyargs), "/")
+        if arguments.vararg is not None:
+            written.append("*" + self._parameter(arguments.vararg, None))
+        elif arguments.kwonlyargs:
+            written.append("*")
+        pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        written += [self._parameter(each, default) for each, default in pairs]
+        if arguments.kwarg is not None:
+            written.append("**" + self._parameter(arguments.kwarg, None))
+        return written
+
+    def class_(self, node: ast.ClassDef) -> Statement:
+        """A class with its members."""
+        bases = [self._segment(each) for each in node.bases]
+        bases += [f"{each.arg}={self._segment(each.value)}" for each in node.keywords if each.arg]
+        made = class_of(node.name, bases, self.members(node), ast.get_docstring(node))
+        decorators = [f"@{self._segment(each)}" for each in node.decorator_list]
+        return Statement(made.kind, (*decorators, *made.lines))
+
+    def members(self, node: ast.ClassDef) -> list[Statement]:
+        """The stubs of what stands in a class."""
+        defined = list(_defined(_flat(node.body, for_types=False)))
+        names = {name for name, _ in defined}
+        attributes = [variable(name, type, indent=1) for name, type in self._attributes(node) if name not in names]
+        return [*attributes, *(made for _, each in defined for made in self.statement(each, indent=1))]
+
+    def _attributes(self, node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+        """What ``__init__`` gives every object, with its type."""
+        made = next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+        if made is None:
+            return
+        given = {each.arg: each.annotation for each in (*made.args.args, *made.args.kwonlyargs)}
+        seen: set[str] = set()
+        for each in ast.walk(made):
+            target: ast.expr | None = each.target if isinstance(each, ast.AnnAssign) else None
+            if isinstance(each, ast.Assign) and len(each.targets) == 1:
+                target = each.targets[0]
+            if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self" or target.attr in seen:
+                continue
+            seen.add(target.attr)
+            value = getattr(each, "value", None)
+            typed = getattr(each, "annotation", None)
+            typed = given.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
+            yield target.attr, "Any" if typed is None else self.annotation(typed)
+
+    def annotation(self, node: ast.expr) -> str:
+        """An annotation, without the quotes that stubs do not need."""
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else self._segment(node)
+        return plain(text)
+
+    def _parameter(self, argument: ast.arg, default: ast.expr | None, *, bare: bool = False) -> str:
+        if argument.annotation is None and bare:
+            return argument.arg
+        typed = "Any" if argument.annotation is None else self.annotation(argument.annotation)
+        written = f"{argument.arg}: {typed}"
+        return written if default is None else f"{written} = {self._default(default)}"
+
+    def _default(self, node: ast.expr) -> str:
+        is_simple = isinstance(node, (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp))
+        is_empty = isinstance(node, ast.Tuple) and not node.elts
+        return self._segment(node) if is_simple or is_empty else "..."
+
+    def _assignment(self, name: str, value: ast.expr, indent: int) -> Statement:
+        if isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _SEEN:
+            return Statement("variable", (f"{name} = {self._segment(value)}",))
+        is_member = bool(indent) and isinstance(value, (ast.Constant, ast.Name, ast.Attribute, ast.Tuple))
+        if name == "__slots__" or is_member or (not indent and self._is_type(value)):
+            return Statement("variable", (f"{name} = {self._segment(value)}",))
+        return variable(name, self._type_of(name))
+
+    def _is_type(self, value: ast.expr) -> bool:
+        """Whether a value is another name of a type: ``Shape = tuple[int, ...]``."""
+        if isinstance(value, (ast.Subscript, ast.BinOp)):
+            return all(
+                isinstance(each, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.Constant))
+                for each in ast.walk(value)
+                if isinstance(each, ast.expr)
+            ) and not isinstance(_evaluated(value, self.values), (int, float, str, bytes, list, tuple, dict, set))
+        return isinstance(value, (ast.Name, ast.Attribute)) and isinstance(_evaluated(value, self.values), type)
+
+    def _type_of(self, name: str) -> str:
+        """The type of a constant by its value."""
+        if name not in self.values:
+            return "Any"
+        made = type(self.values[name])
+        if made in (bool, int, float, complex, str, bytes, object):
+            return made.__name__
+        if made in (list, tuple, dict, set, frozenset):
+            return f"{made.__name__}[{'Any, ...' if made is tuple else 'Any, Any' if made is dict else 'Any'}]"
+        return made.__name__ if self.values.get(made.__name__) is made else "Any"
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[Statement]:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            return
+        if isinstance(node, ast.Import):
+            written = (f"{each.name} as {each.asname}" if each.asname else each.name for each in node.names)
+            yield from (Statement("import", (f"import {each}",)) for each in written)
+            return
+        module = "." * node.level + (node.module or "")
+        yield import_from(module, [self._imported(each) for each in node.names])
+
+    def _imported(self, name: ast.alias) -> str:
+        own = name.asname or name.name
+        is_given = self.is_package and self.all is None and not own.startswith("_") and name.name != "*"
+        return f"{name.name} as {own}" if name.asname or is_given else name.name
+
+    def _comment(self, node: ast.stmt) -> str:
+        """A type checker's comment behind the first line of a definition."""
+        line = self._lines[node.lineno - 1].decode().rstrip()
+        mark = line.find("# type:")
+        return line[mark:] if mark >= 0 else ""
+
+    def _segment(self, node: ast.expr | ast.stmt, keep_lines: bool = False) -> str:
+        """The text of a node; one that has several lines is written in one, unless they are to be kept."""
+        first, last, end = node.lineno - 1, (node.end_lineno or node.lineno) - 1, node.end_col_offset
+        if first != last and not keep_lines:
+            return ast.unparse(node)
+        lines = [*self._lines[first:last], self._lines[last][:end]]
+        return b"".join([lines[0][node.col_offset :], *lines[1:]]).decode()
+
+
+def source_of(module: ModuleType) -> Source:
+    """The source of a module that has been imported."""
+    assert module.__file__ is not None, "a module that is written in Python"
+    with open(module.__file__, encoding="utf-8") as file:
+        return Source(file.read(), vars(module), is_package=hasattr(module, "__path__"))
+
+
+def file_of(doc: str | None, imports: Sequence[Statement], body: Sequence[Statement]) -> str:
+    """The text of a stub file.
+
+    Args:
+        doc: the module's docstring.
+        imports: of which those stay whose names are used, or given to others as ``from a import b as b``.
+        body: everything else.
+    """
+    used: set[str] = set()
+    for each in body:
+        text = "\n".join(each.lines)
+        used.update(_IDENTIFIER.findall(text if text.startswith("__all__") else _STRING.sub("", text)))
+    kept = merged(imports, used)
+    if "Any" in used and not any("Any" in _IDENTIFIER.findall(line) for each in kept for line in each.lines):
+        kept = merged([*imports, import_from("typing", ["Any"])], used)
+    return HEADER + module(doc, [*kept, *body])
+
+
+# A name that is neither an attribute nor what a parameter or a variable is called: those have an annotation behind.
+_IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!: (?!\.\.\.$))", re.MULTILINE)
+
+_STRING = re.compile(r'"""(?:\\.|[^"\\]|"(?!""))*"""|"[^"\n]*"', re.DOTALL)
+
+
+def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statement]:
+    """Import statements, one for a module, in order; only for what is used, or given to others."""
+    plain_imports: set[str] = set()
+    by_module: dict[str, set[str]] = {}
+    for statement in imports:
+        node = ast.parse("\n".join(statement.lines)).body[0]
+        assert isinstance(node, (ast.Import, ast.ImportFrom)), "an import"
+        for each in node.names:
+            own = each.asname or each.name.partition(".")[0]
+            if own not in used and each.asname != each.name and own != "*":
+                continue
+            written = f"{each.name} as {each.asname}" if each.asname else each.name
+            if isinstance(node, ast.Import):
+                plain_imports.add(f"import {written}")
+            else:
+                by_module.setdefault("." * node.level + (node.module or ""), set()).add(written)
+    first = [Statement("import", (each,)) for each in sorted(plain_imports)]
+    return first + [import_from(each, by_module[each]) for each in sorted(by_module)]
+
+
+HEADER = """\
+# Written by `opdsl stubs` from the declarations; not to be edited.
+# A static method may have a parameter `self`: schemas have one.
+# pyright: reportSelfClsParameterName=false
+"""
+
+
+def _flat(body: Sequence[ast.stmt], *, for_types: bool = True) -> Iterator[ast.stmt]:
+    """Statements, and those in conditions and in ``try``.
+
+    for_types: whether what only type checkers see is among them.
+    """
+    for node in body:
+        if isinstance(node, ast.If):
+            if ast.unparse(node.test) not in _FOR_TYPES:
+                yield from _flat([*node.body, *node.orelse], for_types=for_types)
+            elif for_types:
+                yield from _flat(node.body)
+        elif isinstance(node, ast.Try):
+            yield from _flat([*node.body, *node.orelse], for_types=for_types)
+        elif isinstance(node, ast.With):
+            yield from _flat(node.body, for_types=for_types)
+        else:
+            yield node
+
+
+def _target(node: ast.Assign | ast.AnnAssign) -> str:
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _name(node: ast.stmt) -> str | None:
+    """The name that a statement defines."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return node.name
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return None if _target(node) == "__all__" else _target(node) or None
+    return None
+
+
+def _defined(nodes: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
+    """The statements that define names, without the implementations of overloads."""
+    seen: set[str] = set()
+    for node in nodes:
+        name = _name(node)
+        if name is not None and (name not in seen or _is_overload(node)):
+            seen.add(name)
+            yield name, node
+
+
+def _is_overload(node: ast.stmt) -> bool:
+    """Whether a function with the name of an earlier one belongs to it."""
+    decorators = getattr(node, "decorator_list", [])
+    return any(_is_kept(ast.unparse(each)) for each in decorators)
+
+
+def _is_kept(decorator: str) -> bool:
+    return decorator.partition("(")[0].rpartition(".")[2] in _KEPT_DECORATORS
+
+
+def _evaluated(node: ast.expr, values: Mapping[str, object]) -> object:
+    """The value of a name with dots; None for anything else."""
+    if isinstance(node, ast.Name):
+        return values.get(node.id, getattr(builtins, node.id, None))
+    if isinstance(node, ast.Attribute):
+        return getattr(_evaluated(node.value, values), node.attr, None)
+    return None

@@ -1,0 +1,169 @@
+"""The stub of ``Tensor``: what its source has, and the methods that the operator library and others install."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
+from typing import get_overloads
+
+from opdsl.dispatch import Facade, Packet
+from opdsl.dispatch.packet import has_method
+from opdsl.runtime import Tensor
+from opdsl.typing.stubs.forms import KEYWORD, POSITIONAL, Form, Parameter, ResultOf, method_forms, ordered
+from opdsl.typing.stubs.layout import Statement, class_of, function
+from opdsl.typing.stubs.names import Names
+from opdsl.typing.stubs.packets import overloaded
+from opdsl.typing.stubs.sources import Source, plain
+
+# Python's object has these with other results: a comparison of tensors is a tensor.
+_OVERRIDES = ("__eq__", "__ne__")
+
+
+class TensorMethods:
+    """The methods of Tensor, each as statements of a class.
+
+    Args:
+        source: of the module of Tensor.
+        packets: whose functions may be methods.
+        result_of: what an operator returns.
+        names: of the file.
+    """
+
+    def __init__(self, source: Source, packets: Iterable[Packet], result_of: ResultOf, names: Names) -> None:
+        self._source = source
+        self._node = next(each for each in source.tree.body if isinstance(each, ast.ClassDef) and each.name == "Tensor")
+        own = {getattr(each, "name", _target_of(each)) for each in self._node.body}
+        self._by_hand = own.union(*(vars(each) for each in Tensor.__mro__[1:]))
+        self._facades: dict[object, Facade] = {each.function: each for one in packets for each in one.facades}
+        self._packets = {each.base: each for each in packets}
+        self._result_of = result_of
+        self._names = names
+        self._members: dict[str, Callable[[frozenset[str]], Iterator[Statement]]] = {}
+
+    def add_installed(self, name: str) -> None:
+        """Take in what is installed on Tensor under a name."""
+        value = Tensor.__dict__[name]
+        self._members[name] = lambda shadowed: self._installed(name, value, shadowed)
+
+    def add_packet(self, packet: Packet) -> None:
+        """Take in the method of a packet, if it has one and Tensor has none of that name by hand."""
+        if packet.base not in self._by_hand and any(map(has_method, packet.overloads.values())):
+            forms = method_forms(packet.signatures(has_method, is_method=True), self._result_of)
+            self._members[packet.base] = lambda shadowed: self._method(packet.base, forms, shadowed)
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """The names that have been taken in."""
+        return frozenset(self._members)
+
+    def written(self) -> Statement:
+        """The class: its own members, then the methods in order of their names."""
+        source, node = self._source, self._node
+        present = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        shadowed = frozenset(self._members.keys() | present)
+        kept = [each for each in node.body if getattr(each, "name", _target_of(each)) not in self._members]
+        own = ast.ClassDef(node.name, node.bases, node.keywords, kept, node.decorator_list)
+        body = [_renamed(each, self._names, shadowed) for each in source.members(own)]
+        for name in sorted(self._members):
+            body += self._members[name](shadowed)
+        bases = [source.annotation(each) for each in node.bases]
+        return class_of(node.name, bases, body, ast.get_docstring(node))
+
+    def _installed(self, name: str, value: object, shadowed: frozenset[str]) -> Iterator[Statement]:
+        if isinstance(value, property):
+            yield from self._property(name, value, shadowed)
+            return
+        assert isinstance(value, FunctionType), "what is installed is a function or a property"
+        facade = self._facades.get(value)
+        if facade is None:
+            forms = [_declared(each) for each in get_overloads(value) or [value]]
+            yield from self._method(name, forms, shadowed)
+            return
+        facade.build()
+        assert facade.caller is not None, "built just now"
+        forms = method_forms(facade.caller.signatures, self._result_of)
+        if name.startswith("__"):
+            forms = ordered([operands for each in forms for operands in _operands(each)])
+        yield from self._method(name, forms, shadowed)
+
+    def _method(self, name: str, forms: list[Form], shadowed: frozenset[str]) -> Iterator[Statement]:
+        if name not in _OVERRIDES:
+            yield from overloaded(name, forms, self._names, shadowed=shadowed, first="self")
+            return
+        # object.__eq__ takes anything; what no overload takes is not equal to a tensor.
+        object_ = self._names.use("object", shadowed)
+        tensor = self._names.use("Tensor", shadowed)
+        parameters = ["self", f"other: {object_}"]
+        comment = "# type: ignore[override]"
+        yield function(name, parameters, tensor, forms[0].doc, indent=1, comment=comment)
+
+    def _property(self, name: str, value: property, shadowed: frozenset[str]) -> Iterator[Statement]:
+        assert value.fget is not None, "a property can be read"
+        form = _declared(value.fget)
+        decorator = self._names.use("property", shadowed)
+        result = self._names.use(form.result, shadowed)
+        yield function(name, ["self"], result, form.doc, decorators=[decorator], indent=1)
+        if value.fset is not None:
+            given = _declared(value.fset).parameters[0]
+            parameters = ["self", self._names.use_parameter(str(given), shadowed)]
+            none = self._names.use("None", shadowed)
+            yield function(name, parameters, none, decorators=[f"{name}.setter"], indent=1)
+
+
+def _declared(written: Callable[..., object]) -> Form:
+    """The form of a function that is written by hand, without its first parameter."""
+    signature = inspect.signature(written)
+    parameters = tuple(_parameter(each) for each in list(signature.parameters.values())[1:])
+    return Form(parameters, plain(str(signature.return_annotation)), written.__doc__)
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    text = str(parameter)
+    stars = text[: len(text) - len(text.lstrip("*"))]
+    kind = KEYWORD if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) else POSITIONAL
+    default = None if parameter.default is parameter.empty else _default(parameter.default)
+    return Parameter(stars + parameter.name, (plain(str(parameter.annotation)),), default, kind)
+
+
+def _default(value: object) -> str:
+    """A value as an expression."""
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else repr(value)
+
+
+def _operands(form: Form) -> Iterator[Form]:
+    """What Python's operators give: the operands alone; nothing where an option has to be given."""
+    operands = tuple(each for each in form.parameters if each.kind == POSITIONAL)
+    if all(each.default is not None for each in form.parameters[len(operands) :]):
+        yield Form(operands, form.result, form.doc)
+
+
+def _target_of(node: ast.stmt) -> str | None:
+    target = getattr(node, "target", None) or next(iter(getattr(node, "targets", [])), None)
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _renamed(statement: Statement, names: Names, shadowed: frozenset[str]) -> Statement:
+    """A statement of the source's in which builtins that methods shadow have the names of their imports."""
+    taken = shadowed & _SHADOWABLE
+    lines = list(statement.lines)
+    ends = next((place for place, line in enumerate(lines) if line.lstrip().startswith('"""')), len(lines))
+    for place in range(ends):
+        head, separator, rest = _split(lines[place])
+        lines[place] = head + separator + names.use_builtins(rest, taken)
+    return Statement(statement.kind, tuple(lines))
+
+
+_SHADOWABLE = frozenset(("bool", "int", "float", "complex", "str", "tuple", "list", "dict", "object", "type"))
+
+
+def _split(line: str) -> tuple[str, str, str]:
+    """A line, cut behind what it defines: the name of a method is no type."""
+    if line.startswith(("def ", "@")):
+        return line.partition("(")
+    return "", "", line
+
+
+__all__ = ["TensorMethods"]

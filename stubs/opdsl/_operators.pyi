@@ -1,0 +1,10539 @@
+# Written by `opdsl stubs` from the declarations; not to be edited.
+# A static method may have a parameter `self`: schemas have one.
+# pyright: reportSelfClsParameterName=false
+"""The operators of aten, packets as classes. There is no such module at run time."""
+
+from builtins import float as _float, int as _int
+from collections.abc import Callable, Sequence, Sequence as _Sequence
+from opdsl.declare.operator import Operator
+from opdsl.dispatch.namespaces import Operators
+from opdsl.runtime.device import Device, Layout, MemoryFormat
+from opdsl.runtime.dtype import DType, int64
+from opdsl.runtime.generator import Generator
+from opdsl.runtime.tensor import Tensor, Tensor as _Tensor
+from opdsl.schema.vocabulary import Scalar, Scalar as _Scalar
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+def _operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
+
+class _results_aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+class _results_cummax(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_cummin(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_kthvalue(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_log_sigmoid_forward(NamedTuple):
+    output: Tensor
+    buffer: Tensor
+
+class _results_max(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_sort(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_topk(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _packet___and__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+
+class _packet___iand__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+
+class _packet___ilshift__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``"""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+
+class _packet___ior__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+
+class _packet___irshift__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``"""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+
+class _packet___ixor__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+
+class _packet___lshift__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``"""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``__lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``__lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet___or__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+
+class _packet___rshift__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``"""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``__rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``__rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet___xor__(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+
+class _packet__cummax_helper(Operator[..., None], Protocol):
+    def __call__(_, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        """``cummax`` into given tensors."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        """``cummax`` into given tensors."""
+
+class _packet__cummin_helper(Operator[..., None], Protocol):
+    def __call__(_, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        """``cummin`` into given tensors."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        """``cummin`` into given tensors."""
+
+class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+    ) -> tuple[Tensor, Tensor]:
+        """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+    ) -> tuple[Tensor, Tensor]:
+        """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
+
+class _packet__index_put_impl(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        indices: Sequence[Tensor | None],
+        values: Tensor,
+        accumulate: bool = False,
+        unsafe: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
+    ) -> Tensor:
+        """``_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        indices: Sequence[Tensor | None],
+        values: Tensor,
+        accumulate: bool = False,
+        unsafe: bool = False,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``_index_put_impl.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        indices: Sequence[Tensor | None],
+        values: Tensor,
+        accumulate: bool = False,
+        unsafe: bool = False,
+    ) -> Tensor:
+        """Writes, or adds, values where index tensors lead."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
+    ) -> Tensor:
+        """Writes, or adds, values where index tensors lead."""
+
+class _packet__log_softmax(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm of ``softmax``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        """The logarithm of ``softmax``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) -> Tensor:
+        """The logarithm of ``softmax``."""
+
+class _packet__log_softmax_backward_data(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor) -> Tensor:
+        """The gradient of ``log_softmax``'s input, from that of its output and the output."""
+
+class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+
+class _packet__softmax(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
+
+class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``softmax``'s input, from that of its output and the output."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        """The gradient of ``softmax``'s input, from that of its output and the output."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``softmax``'s input, from that of its output and the output."""
+
+class _packet__to_copy(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        non_blocking: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A copy of another dtype, on another device, in another order of the dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        non_blocking: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A copy of another dtype, on another device, in another order of the dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: Tensor
+    ) -> Tensor:
+        """``_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet__unsafe_index(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
+        """``index`` by positions that are known to be good; here they are looked at all the same."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
+        """``index`` by positions that are known to be good; here they are looked at all the same."""
+
+class _packet__unsafe_index_put(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """``index_put`` by positions that are known to be good; here they are looked at all the same."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """``index_put`` by positions that are known to be good; here they are looked at all the same."""
+
+class _packet__unsafe_view(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+        """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """``view`` of a tensor that nothing else refers to: the result counts as new."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``_unsafe_view.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_abs(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+
+class _packet_abs_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+
+class _packet_absolute(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+
+class _packet_absolute_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+
+class _packet_acos(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+
+class _packet_acos_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+
+class _packet_acosh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+
+class _packet_acosh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+
+class _packet_add(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+    ) -> _Tensor:
+        """``self + alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self + alpha * other``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | _Scalar
+    ) -> _Tensor:
+        """``self + alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
+        """``add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_add_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self + alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self + alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
+
+class _packet_addbmm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
+    ) -> Tensor:
+        """``addbmm`` into a given tensor."""
+
+class _packet_addbmm_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``addbmm`` into ``self``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``addbmm`` into ``self``."""
+
+class _packet_addcdiv(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+
+class _packet_addcdiv_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+
+class _packet_addcmul(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+
+class _packet_addcmul_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+
+class _packet_addmm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+
+class _packet_addmm_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+
+class _packet_addmv(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+
+class _packet_addmv_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+
+class _packet_adjoint(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Every matrix of a batch transposed and conjugated."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Every matrix of a batch transposed and conjugated."""
+
+class _packet_alias(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """A view of everything."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A view of everything."""
+
+class _packet_alias_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``alias_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``alias_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_all(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+    @_operator
+    @staticmethod
+    def dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Whether all elements are not zero."""
+    @_operator
+    @staticmethod
+    def all_out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Whether all elements are not zero."""
+
+class _packet_alpha_dropout(Operator[..., Tensor], Protocol):
+    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+        """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, p: float, train: bool) -> Tensor:
+        """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
+
+class _packet_alpha_dropout_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+        """``alpha_dropout`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, train: bool) -> Tensor:
+        """``alpha_dropout`` in place."""
+
+class _packet_amax(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The largest element along dimensions, along all for none given; NaN where there is one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+        """The largest element along dimensions, along all for none given; NaN where there is one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The largest element along dimensions, along all for none given; NaN where there is one."""
+
+class _packet_amin(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The smallest element along dimensions, along all for none given; NaN where there is one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor:
+        """The smallest element along dimensions, along all for none given; NaN where there is one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The smallest element along dimensions, along all for none given; NaN where there is one."""
+
+class _packet_aminmax(Operator[..., _results_aminmax], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dim: int | None = None,
+        keepdim: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_aminmax:
+        """The smallest and the largest element along a dimension, or of all."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> _results_aminmax:
+        """The smallest and the largest element along a dimension, or of all."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, *, dim: int | None = None, keepdim: bool = False, min: Tensor, max: Tensor
+    ) -> _results_aminmax:
+        """The smallest and the largest element along a dimension, or of all."""
+
+class _packet_angle(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The angle of every complex number; of real ones 0, or pi where they are negative."""
+
+class _packet_any(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    @_operator
+    @staticmethod
+    def dims(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
+        """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+    @_operator
+    @staticmethod
+    def dims_out(self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Whether any element is not zero."""
+    @_operator
+    @staticmethod
+    def all_out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Whether any element is not zero."""
+
+class _packet_arange(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        end: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Numbers from 0 up to, but not including, ``end``."""
+    @overload
+    def __call__(
+        _,
+        start: Scalar,
+        end: Scalar,
+        step: Scalar = 1,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    @_operator
+    @staticmethod
+    def start_step(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar = 1,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` up to, but not including, ``end``; int64 where all are integers and no dtype is given."""
+    @_operator
+    @staticmethod
+    def start(
+        start: Scalar,
+        end: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from ``start`` up to, but not including, ``end``."""
+    @_operator
+    @staticmethod
+    def default(
+        end: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from 0 up to, but not including, ``end``."""
+    @_operator
+    @staticmethod
+    def out(end: Scalar, *, out: Tensor) -> Tensor:
+        """Writes the numbers from 0 up to ``end`` into ``out``, which is resized if it has another number of elements."""
+    @_operator
+    @staticmethod
+    def start_out(start: Scalar, end: Scalar, step: Scalar = 1, *, out: Tensor) -> Tensor:
+        """Writes the numbers into ``out``, which is resized if it has another number of elements."""
+
+class _packet_arccos(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+
+class _packet_arccos_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+
+class _packet_arccosh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+
+class _packet_arccosh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+
+class _packet_arcsin(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+
+class _packet_arcsin_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+
+class _packet_arcsinh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+
+class _packet_arcsinh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+
+class _packet_arctan(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+
+class _packet_arctan2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+
+class _packet_arctan2_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+
+class _packet_arctan_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+
+class _packet_arctanh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+
+class _packet_arctanh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+
+class _packet_argmax(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
+
+class _packet_argmin(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
+
+class _packet_argsort(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        """The indices of the elements along a dimension in order, equal ones in theirs."""
+    @overload
+    def __call__(_, self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        """The indices of the elements along a dimension in order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        """The indices of the elements along a dimension in order."""
+    @_operator
+    @staticmethod
+    def stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+        """The indices of the elements along a dimension in order, equal ones in theirs."""
+    @_operator
+    @staticmethod
+    def stable_out(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor) -> Tensor:
+        """``argsort`` into a given tensor."""
+
+class _packet_argwhere(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``nonzero``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``nonzero``, by NumPy's name."""
+
+class _packet_as_strided(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Tensor:
+        """Any shape, strides and offset inside the storage."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """Any shape, strides and offset inside the storage."""
+
+class _packet_as_strided_(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Tensor:
+        """Any shape, strides and offset inside the storage, given to the tensor itself."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """Any shape, strides and offset inside the storage, given to the tensor itself."""
+
+class _packet_as_strided_copy(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+        """``as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: Tensor
+    ) -> Tensor:
+        """``as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Tensor:
+        """``self`` with what ``as_strided`` shows of it replaced."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Tensor:
+        """``self`` with what ``as_strided`` shows of it replaced."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        src: Tensor,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``self`` with what ``as_strided`` shows of it replaced."""
+
+class _packet_asin(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+
+class _packet_asin_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+
+class _packet_asinh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+
+class _packet_asinh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+
+class _packet_atan(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+
+class _packet_atan2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+
+class _packet_atan2_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+
+class _packet_atan_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+
+class _packet_atanh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+
+class _packet_atanh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+
+class _packet_atleast_1d(Operator[..., Tensor | list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor with at least one dimension."""
+    @overload
+    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least one dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor with at least one dimension."""
+    @_operator
+    @staticmethod
+    def Sequence(tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least one dimension."""
+
+class _packet_atleast_2d(Operator[..., Tensor | list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor with at least two dimensions."""
+    @overload
+    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least two dimensions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor with at least two dimensions."""
+    @_operator
+    @staticmethod
+    def Sequence(tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least two dimensions."""
+
+class _packet_atleast_3d(Operator[..., Tensor | list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor with at least three dimensions."""
+    @overload
+    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least three dimensions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor with at least three dimensions."""
+    @_operator
+    @staticmethod
+    def Sequence(tensors: _Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor with at least three dimensions."""
+
+class _packet_baddbmm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        batch1: Tensor,
+        batch2: Tensor,
+        *,
+        beta: Scalar = 1,
+        alpha: Scalar = 1,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor
+    ) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+
+class _packet_baddbmm_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+
+class _packet_bernoulli(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, *, generator: Generator | None = None, out: _Tensor | None = None) -> _Tensor:
+        """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    @overload
+    def __call__(_, self: _Tensor, p: float, *, generator: Generator | None = None) -> _Tensor:
+        """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, *, generator: Generator | None = None) -> _Tensor:
+        """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
+        """``bernoulli`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def p(self: _Tensor, p: float, *, generator: Generator | None = None) -> _Tensor:
+        """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
+        """``bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, p: _Tensor, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
+        """``bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def float_out(self: _Tensor, p: float = 0.5, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
+        """``bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_bernoulli_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
+        """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    @overload
+    def __call__(_, self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
+        """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
+        """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def float(self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
+        """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+
+class _packet_bitwise_and(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self & other``; of bools whether both hold."""
+    @overload
+    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self & other`` for a number before the tensor."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self & other``; of bools whether both hold."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self & other``; of bools whether both hold."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self & other`` for a number before the tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self & other`` for a number before the tensor."""
+
+class _packet_bitwise_and_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self & other``; of bools whether both hold."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self & other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self & other``; of bools whether both hold."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self & other`` for a number."""
+
+class _packet_bitwise_left_shift(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @overload
+    def __call__(_, self: Scalar, other: _Tensor) -> _Tensor:
+        """``self << other`` for a number before the tensor."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: Scalar, other: _Tensor) -> _Tensor:
+        """``self << other`` for a number before the tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self << other`` for a number before the tensor."""
+
+class _packet_bitwise_left_shift_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self << other`` for a number."""
+
+class _packet_bitwise_not(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``~self``; of bools the opposite."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``~self``; of bools the opposite."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``~self``; of bools the opposite."""
+
+class _packet_bitwise_not_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``~self``; of bools the opposite."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``~self``; of bools the opposite."""
+
+class _packet_bitwise_or(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self | other``; of bools whether one holds."""
+    @overload
+    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self | other`` for a number before the tensor."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self | other``; of bools whether one holds."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self | other``; of bools whether one holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self | other`` for a number before the tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self | other`` for a number before the tensor."""
+
+class _packet_bitwise_or_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self | other``; of bools whether one holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self | other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self | other``; of bools whether one holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self | other`` for a number."""
+
+class _packet_bitwise_right_shift(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @overload
+    def __call__(_, self: Scalar, other: _Tensor) -> _Tensor:
+        """``self >> other`` for a number before the tensor."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: Scalar, other: _Tensor) -> _Tensor:
+        """``self >> other`` for a number before the tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self >> other`` for a number before the tensor."""
+
+class _packet_bitwise_right_shift_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self >> other`` for a number."""
+
+class _packet_bitwise_xor(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self ^ other`` for a number before the tensor."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
+        """``self ^ other`` for a number before the tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self ^ other`` for a number before the tensor."""
+
+class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self ^ other`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self ^ other`` for a number."""
+
+class _packet_block_diag(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors as blocks along the diagonal of a matrix of zeros."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors as blocks along the diagonal of a matrix of zeros."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_bmm(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The products of two batches of matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat2: Tensor) -> Tensor:
+        """The products of two batches of matrices."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
+        """The products of two batches of matrices."""
+
+class _packet_broadcast_tensors(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor expanded to the shape to which all of them broadcast."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Every tensor expanded to the shape to which all of them broadcast."""
+
+class _packet_broadcast_to(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+        """``expand``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """``expand``, by NumPy's name."""
+
+class _packet_cat(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The tensors one after another along a dimension."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+        """The tensors one after another along a dimension."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+        """The tensors one after another along a dimension."""
+
+class _packet_cauchy(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        median: float = 0,
+        sigma: float = 1,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """``cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_cauchy_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with Cauchy distributed numbers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with Cauchy distributed numbers."""
+
+class _packet_ceil(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The least integer that is not below each element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The least integer that is not below each element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The least integer that is not below each element."""
+
+class _packet_ceil_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The least integer that is not below each element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The least integer that is not below each element."""
+
+class _packet_celu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, alpha: Scalar = 1.0, *, out: Tensor) -> Tensor:
+        """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+
+class _packet_celu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+
+class _packet_chunk(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+
+class _packet_clamp(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def __call__(
+        _, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor) -> _Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor) -> _Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+
+class _packet_clamp_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def __call__(_, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+
+class _packet_clamp_max(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, max: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Every element, or its bound where that is smaller."""
+    @overload
+    def __call__(_, self: _Tensor, max: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Every element, or the bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, max: Scalar) -> _Tensor:
+        """Every element, or the bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, max: Scalar, *, out: _Tensor) -> _Tensor:
+        """Every element, or the bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, max: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, max: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is smaller."""
+
+class _packet_clamp_max_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, max: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is smaller."""
+    @overload
+    def __call__(_, self: _Tensor, max: Scalar) -> _Tensor:
+        """Every element, or the bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, max: Scalar) -> _Tensor:
+        """Every element, or the bound where that is smaller."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, max: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is smaller."""
+
+class _packet_clamp_min(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, min: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Every element, or its bound where that is larger."""
+    @overload
+    def __call__(_, self: _Tensor, min: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Every element, or the bound where that is larger."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar) -> _Tensor:
+        """Every element, or the bound where that is larger."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, min: Scalar, *, out: _Tensor) -> _Tensor:
+        """Every element, or the bound where that is larger."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is larger."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, min: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is larger."""
+
+class _packet_clamp_min_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, min: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is larger."""
+    @overload
+    def __call__(_, self: _Tensor, min: Scalar) -> _Tensor:
+        """Every element, or the bound where that is larger."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar) -> _Tensor:
+        """Every element, or the bound where that is larger."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor) -> _Tensor:
+        """Every element, or its bound where that is larger."""
+
+class _packet_clip(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def __call__(
+        _, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor) -> _Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor) -> _Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+
+class _packet_clip_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def __call__(_, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+
+class _packet_clone(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """A copy with memory of its own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """A copy with memory of its own."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_column_stack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The tensors side by side, vectors as columns."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors side by side, vectors as columns."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``column_stack`` into a given tensor."""
+
+class _packet_concat(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """``cat``, by another name."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+        """``cat``, by another name."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+        """``cat`` into a given tensor."""
+
+class _packet_concatenate(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """``cat``, by another name."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+        """``cat``, by another name."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+        """``cat`` into a given tensor."""
+
+class _packet_conj(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The conjugate complex numbers, computed at once; real numbers are their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The conjugate complex numbers, computed at once; real numbers are their own."""
+
+class _packet_constant_pad_nd(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
+        """The tensor inside of a margin of a number.
+
+        ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
+        """The tensor inside of a margin of a number.
+
+        ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, pad: Sequence[int], value: Scalar = 0, *, out: Tensor) -> Tensor:
+        """The tensor inside of a margin of a number.
+
+        ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
+        """
+
+class _packet_contiguous(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+        """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+        """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+
+class _packet_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+        """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+        """``src`` broadcast to the shape and converted to the dtype of ``self``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor) -> Tensor:
+        """``copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_copy_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+        """Writes another tensor's elements, broadcast and converted, into this one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+        """Writes another tensor's elements, broadcast and converted, into this one."""
+
+class _packet_copysign(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+
+class _packet_copysign_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+
+class _packet_cos(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+
+class _packet_cos_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+
+class _packet_cosh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The hyperbolic cosine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic cosine of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The hyperbolic cosine of every element."""
+
+class _packet_cosh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The hyperbolic cosine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic cosine of every element."""
+
+class _packet_count_nonzero(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: int | None = None) -> Tensor:
+        """How many elements along a dimension, or of all, are not zero."""
+    @overload
+    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+        """How many elements along dimensions are not zero."""
+    @_operator
+    @staticmethod
+    def dim_IntList(self: Tensor, dim: Sequence[int]) -> Tensor:
+        """How many elements along dimensions are not zero."""
+    @_operator
+    @staticmethod
+    def dim_IntList_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor:
+        """How many elements along dimensions are not zero."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | None = None) -> Tensor:
+        """How many elements along a dimension, or of all, are not zero."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+        """How many elements along a dimension, or of all, are not zero."""
+
+class _packet_cummax(Operator[..., _results_cummax], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_cummax:
+        """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> _results_cummax:
+        """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> _results_cummax:
+        """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
+
+class _packet_cummin(Operator[..., _results_cummin], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_cummin:
+        """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> _results_cummin:
+        """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, values: Tensor, indices: Tensor) -> _results_cummin:
+        """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
+
+class _packet_cumprod(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+
+class _packet_cumprod_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+
+class _packet_cumsum(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+
+class _packet_cumsum_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+
+class _packet_deg2rad(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Degrees as radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Degrees as radians."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Degrees as radians."""
+
+class _packet_deg2rad_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Degrees as radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Degrees as radians."""
+
+class _packet_detach(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """A view of everything that autograd does not follow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """A view of everything that autograd does not follow."""
+
+class _packet_detach_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``detach_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``detach_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_diag(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, diagonal: int = 0) -> Tensor:
+        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
+        """``diag`` into a given tensor."""
+
+class _packet_diag_embed(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Matrices of zeros, with the last dimension as their diagonals."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Matrices of zeros, with the last dimension as their diagonals."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: Tensor) -> Tensor:
+        """Matrices of zeros, with the last dimension as their diagonals."""
+
+class _packet_diagflat(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, offset: int = 0) -> Tensor:
+        """A matrix with all elements as its diagonal."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, offset: int = 0) -> Tensor:
+        """A matrix with all elements as its diagonal."""
+
+class _packet_diagonal(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """A diagonal of two dimensions, as a last dimension in their place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """A diagonal of two dimensions, as a last dimension in their place."""
+
+class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """``diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
+        """``diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """``self`` with a diagonal replaced."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        """``self`` with a diagonal replaced."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
+        """``self`` with a diagonal replaced."""
+
+class _packet_div(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __call__(
+        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
+    ) -> _Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def out_mode(
+        self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | _Scalar
+    ) -> _Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Scalar_mode_out(self: _Tensor, other: _Scalar, *, rounding_mode: str | None, out: _Tensor) -> _Tensor:
+        """``div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_div_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+
+class _packet_divide(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __call__(
+        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def out_mode(
+        self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | _Scalar
+    ) -> _Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """Another name of ``div_number_mode``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+
+class _packet_divide_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Tensor_mode(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @_operator
+    @staticmethod
+    def Scalar_mode(self: _Tensor, other: _Scalar, *, rounding_mode: str | None) -> _Tensor:
+        """Another name of ``div_number_mode``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
+
+class _packet_dot(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The sum of the products of two vectors' elements."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, tensor: Tensor) -> Tensor:
+        """The sum of the products of two vectors' elements."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, tensor: Tensor, *, out: Tensor) -> Tensor:
+        """``dot`` into a given tensor."""
+
+class _packet_dropout(Operator[..., Tensor], Protocol):
+    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+        """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, p: float, train: bool) -> Tensor:
+        """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
+
+class _packet_dropout_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+        """``dropout`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, train: bool) -> Tensor:
+        """``dropout`` in place."""
+
+class _packet_dsplit(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, along the third dimension."""
+    @overload
+    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, along the third dimension."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, along the third dimension."""
+    @_operator
+    @staticmethod
+    def array(self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, along the third dimension."""
+
+class _packet_dstack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The tensors along the third dimension."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors along the third dimension."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``dstack`` into a given tensor."""
+
+class _packet_elu(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: Tensor) -> Tensor:
+        """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+
+class _packet_elu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+
+class _packet_embedding(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        weight: Tensor,
+        indices: Tensor,
+        padding_idx: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Tensor:
+        """The rows of ``weight`` with the numbers ``indices``; the other arguments say what the gradient is."""
+    @_operator
+    @staticmethod
+    def default(
+        weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    ) -> Tensor:
+        """The rows of ``weight`` with the numbers ``indices``; the other arguments say what the gradient is."""
+    @_operator
+    @staticmethod
+    def out(
+        weight: Tensor,
+        indices: Tensor,
+        padding_idx: int = -1,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Tensor:
+        """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Tensor:
+        """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        indices: Tensor,
+        num_weights: int,
+        padding_idx: int,
+        scale_grad_by_freq: bool,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``embedding_dense_backward.out(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_empty(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """A tensor whose elements are not set."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def memory_format(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """Gives ``out`` the size."""
+
+class _packet_empty_like(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_empty_permuted(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor:
+        """``empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_empty_strided(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        size: Sequence[int],
+        stride: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of given strides, in elements, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        stride: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of given strides, in elements, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+        """``empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_eq(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is equal to a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is equal to a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is equal to a number."""
+
+class _packet_eq_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is equal to a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is equal to a number."""
+
+class _packet_equal(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> bool:
+        """Whether two tensors have one shape and the same elements."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> bool:
+        """Whether two tensors have one shape and the same elements."""
+
+class _packet_erf(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The error function of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The error function of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The error function of every element."""
+
+class _packet_erf_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The error function of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The error function of every element."""
+
+class _packet_erfc(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+
+class _packet_erfc_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+
+class _packet_erfinv(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+
+class _packet_erfinv_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+
+class _packet_exp(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The exponential of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The exponential of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The exponential of every element."""
+
+class _packet_exp2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """2 to the power of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """2 to the power of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """2 to the power of every element."""
+
+class _packet_exp2_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """2 to the power of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """2 to the power of every element."""
+
+class _packet_exp_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The exponential of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The exponential of every element."""
+
+class _packet_expand(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+        """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+        """Dimensions of size 1, and new ones in front, repeated without a copy."""
+
+class _packet_expand_as(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """``expand`` to the shape of another tensor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``expand`` to the shape of another tensor."""
+
+class _packet_expand_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None) -> Tensor:
+        """``expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+        """``expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor) -> Tensor:
+        """``expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_expm1(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+
+class _packet_expm1_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+
+class _packet_exponential(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """``exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """``exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """``exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_exponential_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+
+class _packet_eye(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        n: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The unit matrix."""
+    @overload
+    def __call__(
+        _,
+        n: int,
+        m: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(
+        n: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The unit matrix."""
+    @_operator
+    @staticmethod
+    def m(
+        n: int,
+        m: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A matrix of ``n`` rows and ``m`` columns with ones on its diagonal and zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def out(n: int, *, out: Tensor) -> Tensor:
+        """The unit matrix into a given tensor."""
+    @_operator
+    @staticmethod
+    def m_out(n: int, m: int, *, out: Tensor) -> Tensor:
+        """``eye`` into a given tensor."""
+
+class _packet_feature_alpha_dropout(Operator[..., Tensor], Protocol):
+    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+        """``alpha_dropout`` of whole features, the second dimension."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, p: float, train: bool) -> Tensor:
+        """``alpha_dropout`` of whole features, the second dimension."""
+
+class _packet_feature_alpha_dropout_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+        """``feature_alpha_dropout`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, train: bool) -> Tensor:
+        """``feature_alpha_dropout`` in place."""
+
+class _packet_feature_dropout(Operator[..., Tensor], Protocol):
+    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+        """``dropout`` of whole features, the second dimension."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, p: float, train: bool) -> Tensor:
+        """``dropout`` of whole features, the second dimension."""
+
+class _packet_feature_dropout_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+        """``feature_dropout`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, train: bool) -> Tensor:
+        """``feature_dropout`` in place."""
+
+class _packet_fill(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, value: _Tensor) -> _Tensor:
+        """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
+    @overload
+    def __call__(_, self: _Tensor, value: _Scalar) -> _Tensor:
+        """A tensor in the form of ``self`` with every element the same."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, value: _Scalar) -> _Tensor:
+        """A tensor in the form of ``self`` with every element the same."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, value: _Tensor) -> _Tensor:
+        """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_fill_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, value: _Tensor) -> _Tensor:
+        """Writes the element of a zero-dim tensor into every element."""
+    @overload
+    def __call__(_, self: _Tensor, value: _Scalar) -> _Tensor:
+        """Writes a number into every element."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, value: _Scalar) -> _Tensor:
+        """Writes a number into every element."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, value: _Tensor) -> _Tensor:
+        """Writes the element of a zero-dim tensor into every element."""
+
+class _packet_fix(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+
+class _packet_fix_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+
+class _packet_flatten(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """The dimensions from one to another as one."""
+    @_operator
+    @staticmethod
+    def using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        """The dimensions from one to another as one."""
+
+class _packet_flip(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+        """Some dimensions the other way round."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """Some dimensions the other way round."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor:
+        """Some dimensions the other way round."""
+
+class _packet_fliplr(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The columns of a matrix from right to left."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The columns of a matrix from right to left."""
+
+class _packet_flipud(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The rows of a matrix from the last to the first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The rows of a matrix from the last to the first."""
+
+class _packet_floor(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The largest integer that is not above each element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The largest integer that is not above each element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The largest integer that is not above each element."""
+
+class _packet_floor_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The largest integer that is not above each element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The largest integer that is not above each element."""
+
+class _packet_floor_divide(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor | _Scalar, other: Tensor | _Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``self / other``, rounded down."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor | _Scalar, other: Tensor | _Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor | _Scalar, other: Tensor | _Scalar, *, out: Tensor | _Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    @_operator
+    @staticmethod
+    def Scalar(self: Tensor, other: _Scalar) -> Tensor:
+        """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Tensor, other: _Scalar, *, out: Tensor) -> Tensor:
+        """``floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_floor_divide_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``, rounded down."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self / other``, rounded down."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
+
+class _packet_fmax(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The larger of two elements; beside NaN the other one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The larger of two elements; beside NaN the other one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The larger of two elements; beside NaN the other one."""
+
+class _packet_fmin(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The smaller of two elements; beside NaN the other one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The smaller of two elements; beside NaN the other one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The smaller of two elements; beside NaN the other one."""
+
+class _packet_fmod(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """What dividing by a number towards zero leaves."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number towards zero leaves."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """What dividing by a number towards zero leaves."""
+
+class _packet_fmod_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number towards zero leaves."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number towards zero leaves."""
+
+class _packet_frac(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The fraction of every element, with its sign."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The fraction of every element, with its sign."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The fraction of every element, with its sign."""
+
+class _packet_frac_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The fraction of every element, with its sign."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The fraction of every element, with its sign."""
+
+class _packet_full(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        size: Sequence[int],
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """A tensor with every element the same."""
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor with every element the same."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and sets every element."""
+
+class _packet_full_like(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor in the form of another with every element the same."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor in the form of another with every element the same."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_gather(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+    ) -> Tensor:
+        """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+        """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor) -> Tensor:
+        """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+
+class _packet_gcd(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The greatest common divisor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The greatest common divisor."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The greatest common divisor."""
+
+class _packet_gcd_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The greatest common divisor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The greatest common divisor."""
+
+class _packet_ge(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is at least ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is at least a number."""
+
+class _packet_ge_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at least ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at least a number."""
+
+class _packet_gelu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
+        """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, approximate: str = "none") -> Tensor:
+        """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, approximate: str = "none", out: Tensor) -> Tensor:
+        """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+
+class _packet_gelu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, approximate: str = "none") -> Tensor:
+        """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, approximate: str = "none") -> Tensor:
+        """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
+
+class _packet_geometric(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """``geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+        """``geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """``geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_geometric_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+
+class _packet_ger(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """An older name of ``outer``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, vec2: Tensor) -> Tensor:
+        """An older name of ``outer``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+        """``ger`` into a given tensor."""
+
+class _packet_greater(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+
+class _packet_greater_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+
+class _packet_greater_equal(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+
+class _packet_greater_equal_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+
+class _packet_gt(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is greater than a number."""
+
+class _packet_gt_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is greater than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is greater than a number."""
+
+class _packet_hardshrink(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
+        """0 where the magnitude is at most ``lambd``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        """0 where the magnitude is at most ``lambd``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
+        """0 where the magnitude is at most ``lambd``."""
+
+class _packet_hardsigmoid(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self / 6 + 1 / 2`` between 0 and 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self / 6 + 1 / 2`` between 0 and 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``self / 6 + 1 / 2`` between 0 and 1."""
+
+class _packet_hardsigmoid_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self / 6 + 1 / 2`` between 0 and 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self / 6 + 1 / 2`` between 0 and 1."""
+
+class _packet_hardswish(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self * hardsigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * hardsigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``self * hardsigmoid(self)``"""
+
+class _packet_hardswish_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self * hardsigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * hardsigmoid(self)``"""
+
+class _packet_hardtanh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Tensor:
+        """``self`` between two bounds."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        """``self`` between two bounds."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor) -> Tensor:
+        """``self`` between two bounds."""
+
+class _packet_hardtanh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        """``self`` between two bounds."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        """``self`` between two bounds."""
+
+class _packet_heaviside(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, values: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, values: Tensor, *, out: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+
+class _packet_heaviside_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, values: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, values: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+
+class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, side by side."""
+    @overload
+    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, side by side."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, side by side."""
+    @_operator
+    @staticmethod
+    def array(self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, side by side."""
+
+class _packet_hstack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The tensors side by side."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors side by side."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``hstack`` into a given tensor."""
+
+class _packet_hypot(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+
+class _packet_hypot_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+
+class _packet_imag(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The imaginary parts of complex numbers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The imaginary parts of complex numbers."""
+
+class _packet_index(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor, indices: Sequence[_Tensor | None], *, out: _Tensor | None = None) -> _Tensor:
+        """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
+        """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, indices: Sequence[_Tensor | None], *, out: _Tensor) -> _Tensor:
+        """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
+
+class _packet_index_add(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None
+    ) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+
+class _packet_index_add_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+
+class _packet_index_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+
+class _packet_index_copy_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+
+class _packet_index_fill(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
+        """``index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
+        """``index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_index_fill_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """Writes a number at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def int_Scalar(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """Writes a number at the positions of a dimension that ``index`` tells."""
+    @_operator
+    @staticmethod
+    def int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+
+class _packet_index_put(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """``self`` with values written, or added, where index tensors lead."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """``self`` with values written, or added, where index tensors lead."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *, out: Tensor
+    ) -> Tensor:
+        """``index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_index_put_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """Writes, or adds, values where index tensors lead."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        """Writes, or adds, values where index tensors lead."""
+
+class _packet_index_select(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The positions of a dimension that ``index`` tells, one after another."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor) -> Tensor:
+        """The positions of a dimension that ``index`` tells, one after another."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> Tensor:
+        """The positions of a dimension that ``index`` tells, one after another."""
+
+class _packet_inner(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``inner`` into a given tensor."""
+
+class _packet_is_conj(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor) -> bool:
+        """Always False: no conjugation is ever put off."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Always False: no conjugation is ever put off."""
+
+class _packet_is_neg(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor) -> bool:
+        """Always False: no negation is ever put off."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Always False: no negation is ever put off."""
+
+class _packet_is_nonzero(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor) -> bool:
+        """Whether the one element of a tensor is not zero."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> bool:
+        """Whether the one element of a tensor is not zero."""
+
+class _packet_is_same_size(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> bool:
+        """Whether two tensors have one shape."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> bool:
+        """Whether two tensors have one shape."""
+
+class _packet_isfinite(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+
+class _packet_isinf(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Where an element is infinite; of a complex number, one of its parts."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is infinite; of a complex number, one of its parts."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is infinite; of a complex number, one of its parts."""
+
+class _packet_isnan(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Where an element is NaN; of a complex number, one of its parts."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is NaN; of a complex number, one of its parts."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is NaN; of a complex number, one of its parts."""
+
+class _packet_isneginf(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where an element is negative infinity."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is negative infinity."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is negative infinity."""
+
+class _packet_isposinf(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where an element is positive infinity."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is positive infinity."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is positive infinity."""
+
+class _packet_isreal(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Where the imaginary part of an element is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where the imaginary part of an element is 0."""
+
+class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        k: int,
+        dim: int = -1,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_kthvalue:
+        """The k-th smallest element along a dimension, counted from 1, and its index."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> _results_kthvalue:
+        """The k-th smallest element along a dimension, counted from 1, and its index."""
+    @_operator
+    @staticmethod
+    def values(
+        self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_kthvalue:
+        """``kthvalue`` into given tensors."""
+
+class _packet_layer_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-05,
+        cudnn_enable: bool = True,
+    ) -> Tensor:
+        """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-05,
+        cudnn_enable: bool = True,
+    ) -> Tensor:
+        """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+
+class _packet_lcm(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+
+class _packet_lcm_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+
+class _packet_le(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is at most ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is at most a number."""
+
+class _packet_le_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at most ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is at most a number."""
+
+class _packet_leaky_relu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Tensor:
+        """``self``, times ``negative_slope`` where it is negative."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        """``self``, times ``negative_slope`` where it is negative."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor) -> Tensor:
+        """``self``, times ``negative_slope`` where it is negative."""
+
+class _packet_leaky_relu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        """``self``, times ``negative_slope`` where it is negative."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        """``self``, times ``negative_slope`` where it is negative."""
+
+class _packet_lerp(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, end: _Tensor, weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+    @overload
+    def __call__(_, self: _Tensor, end: _Tensor, weight: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, end: _Tensor, weight: _Scalar) -> _Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, end: _Tensor, weight: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, end: _Tensor, weight: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+
+class _packet_lerp_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+    @overload
+    def __call__(_, self: _Tensor, end: _Tensor, weight: _Scalar) -> _Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, end: _Tensor, weight: _Scalar) -> _Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+
+class _packet_less(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+
+class _packet_less_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+
+class _packet_less_equal(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+
+class _packet_less_equal_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+
+class _packet_lift_fresh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
+
+class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``lift_fresh_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``lift_fresh_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
+        largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+    ) -> Tensor:
+        """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
+        largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        ord: Scalar = 2,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The norm of vectors along dimensions: the ``ord``-th root of the sum of the magnitudes' ``ord``-th powers, the
+        largest magnitude for ``inf``, the smallest for ``-inf``, the number of elements that are not zero for 0.
+        """
+
+class _packet_linear(Operator[..., Tensor], Protocol):
+    def __call__(_, input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+        """``input @ weight.T + bias``."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """``input @ weight.T + bias``."""
+    @_operator
+    @staticmethod
+    def out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
+        """``linear`` into a given tensor."""
+
+class _packet_linspace(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        start: Tensor,
+        end: Tensor,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``linspace`` between zero-dim tensors."""
+    @overload
+    def __call__(
+        _,
+        start: Scalar,
+        end: Tensor,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``linspace`` to a zero-dim tensor."""
+    @overload
+    def __call__(
+        _,
+        start: Tensor,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``linspace`` from a zero-dim tensor."""
+    @overload
+    def __call__(
+        _,
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    @_operator
+    @staticmethod
+    def default(
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``steps`` numbers at equal distances from ``start`` to ``end``, both among them."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(
+        start: Tensor,
+        end: Tensor,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``linspace`` between zero-dim tensors."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(
+        start: Tensor,
+        end: Scalar,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``linspace`` from a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(
+        start: Scalar,
+        end: Tensor,
+        steps: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``linspace`` to a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+        """``linspace`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+        """``linspace`` between zero-dim tensors into a given tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+        """``linspace`` from a zero-dim tensor into a given tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+        """``linspace`` to a zero-dim tensor into a given tensor."""
+
+class _packet_log(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+
+class _packet_log10(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+
+class _packet_log10_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+
+class _packet_log1p(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+
+class _packet_log1p_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+
+class _packet_log2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+
+class _packet_log2_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+
+class _packet_log_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+
+class _packet_log_normal(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        mean: float = 1,
+        std: float = 2,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+        """``log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_log_normal_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers whose logarithm is normally distributed."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers whose logarithm is normally distributed."""
+
+class _packet_log_sigmoid(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``log(sigmoid(self))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``log(sigmoid(self))``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``log(sigmoid(self))``, written into ``out``."""
+
+class _packet_log_sigmoid_forward(Operator[..., _results_log_sigmoid_forward | tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> _results_log_sigmoid_forward:
+        """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
+    @overload
+    def __call__(_, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor]) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> _results_log_sigmoid_forward:
+        """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
+    @_operator
+    @staticmethod
+    def output(self: Tensor, *, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
+
+class _packet_log_softmax(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int, dtype: DType | None = None) -> Tensor:
+        """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
+        """``log_softmax`` into a given tensor."""
+
+class _packet_logaddexp(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``log(exp(self) + exp(other))``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``log(exp(self) + exp(other))``, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``log(exp(self) + exp(other))``, without overflow."""
+
+class _packet_logaddexp2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``log2(2**self + 2**other)``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``log2(2**self + 2**other)``, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``log2(2**self + 2**other)``, without overflow."""
+
+class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+        """``logcumsumexp`` into a given tensor."""
+
+class _packet_logical_and(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where both elements are true: not 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+
+class _packet_logical_and_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+
+class _packet_logical_not(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where an element is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is 0."""
+
+class _packet_logical_not_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Where an element is 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Where an element is 0."""
+
+class _packet_logical_or(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where an element is true: not 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+
+class _packet_logical_or_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+
+class _packet_logical_xor(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Where one element is true and the other is not."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+
+class _packet_logical_xor_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+
+class _packet_logit(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, eps: float | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, eps: float | None = None, *, out: Tensor) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+
+class _packet_logit_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, eps: float | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, eps: float | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+
+class _packet_logspace(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        start: Tensor,
+        end: Tensor,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``logspace`` between zero-dim tensors."""
+    @overload
+    def __call__(
+        _,
+        start: Scalar,
+        end: Tensor,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``logspace`` to a zero-dim tensor."""
+    @overload
+    def __call__(
+        _,
+        start: Tensor,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``logspace`` from a zero-dim tensor."""
+    @overload
+    def __call__(
+        _,
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``base`` to the powers of ``linspace``."""
+    @_operator
+    @staticmethod
+    def default(
+        start: Scalar,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``base`` to the powers of ``linspace``."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(
+        start: Tensor,
+        end: Tensor,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``logspace`` between zero-dim tensors."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(
+        start: Tensor,
+        end: Scalar,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``logspace`` from a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(
+        start: Scalar,
+        end: Tensor,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """``logspace`` to a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``logspace`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``logspace`` between zero-dim tensors into a given tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``logspace`` from a zero-dim tensor into a given tensor."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+        """``logspace`` to a zero-dim tensor into a given tensor."""
+
+class _packet_logsumexp(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+
+class _packet_lt(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is less than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is less than a number."""
+
+class _packet_lt_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is less than ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is less than a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is less than ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is less than a number."""
+
+class _packet_mH(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``x.mH``: every matrix of a batch transposed and conjugated."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``x.mH``: every matrix of a batch transposed and conjugated."""
+
+class _packet_mT(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``x.mT``: every matrix of a batch transposed."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``x.mT``: every matrix of a batch transposed."""
+
+class _packet_masked_fill(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+        """``self`` with a zero-dim tensor where a mask holds."""
+    @overload
+    def __call__(_, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+        """``self`` with a number where a mask holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+        """``self`` with a number where a mask holds."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+        """``self`` with a zero-dim tensor where a mask holds."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, mask: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, mask: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_masked_fill_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+        """Writes a zero-dim tensor where a mask holds."""
+    @overload
+    def __call__(_, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+        """Writes a number where a mask holds."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+        """Writes a number where a mask holds."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+        """Writes a zero-dim tensor where a mask holds."""
+
+class _packet_masked_scatter(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        """``self`` with the elements of ``source``, one after another, where a mask holds."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        """``self`` with the elements of ``source``, one after another, where a mask holds."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
+        """``masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_masked_scatter_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        """Writes the elements of ``source``, one after another, where a mask holds."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        """Writes the elements of ``source``, one after another, where a mask holds."""
+
+class _packet_masked_select(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The elements where a mask holds, in row-major order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mask: Tensor) -> Tensor:
+        """The elements where a mask holds, in row-major order."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
+        """``masked_select`` into a given tensor."""
+
+class _packet_matmul(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``matmul`` into a given tensor."""
+
+class _packet_matrix_H(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``x.H``: a matrix transposed and conjugated."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``x.H``: a matrix transposed and conjugated."""
+
+class _packet_max(Operator[..., Tensor | _results_max], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The largest of all elements."""
+    @overload
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The larger of two elements, as ``maximum``."""
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_max:
+        """The largest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_max:
+        """The largest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def dim_max(self: Tensor, dim: int, keepdim: bool = False, *, max: Tensor, max_values: Tensor) -> _results_max:
+        """The largest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The largest of all elements."""
+    @_operator
+    @staticmethod
+    def unary_out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The largest of all elements."""
+    @_operator
+    @staticmethod
+    def other(self: Tensor, other: Tensor) -> Tensor:
+        """The larger of two elements, as ``maximum``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The larger of two elements into a given tensor."""
+
+class _packet_maximum(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The larger of two elements; NaN if either is NaN."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The larger of two elements; NaN if either is NaN."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The larger of two elements; NaN if either is NaN."""
+
+class _packet_mean(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+        """The mean of all elements."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The mean along dimensions, along all for ``dim=None``."""
+    @_operator
+    @staticmethod
+    def dim(
+        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The mean along dimensions, along all for ``dim=None``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
+    ) -> Tensor:
+        """The mean along dimensions, along all for ``dim=None``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+        """The mean of all elements."""
+    @_operator
+    @staticmethod
+    def dtype_out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """The mean of all elements into a given tensor."""
+
+class _packet_min(Operator[..., Tensor | _results_min], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The smallest of all elements."""
+    @overload
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The smaller of two elements, as ``minimum``."""
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_min:
+        """The smallest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_min:
+        """The smallest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def dim_min(self: Tensor, dim: int, keepdim: bool = False, *, min: Tensor, min_indices: Tensor) -> _results_min:
+        """The smallest elements along a dimension and their positions, of several equal ones the first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The smallest of all elements."""
+    @_operator
+    @staticmethod
+    def unary_out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The smallest of all elements."""
+    @_operator
+    @staticmethod
+    def other(self: Tensor, other: Tensor) -> Tensor:
+        """The smaller of two elements, as ``minimum``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The smaller of two elements into a given tensor."""
+
+class _packet_minimum(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The smaller of two elements; NaN if either is NaN."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The smaller of two elements; NaN if either is NaN."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The smaller of two elements; NaN if either is NaN."""
+
+class _packet_mish(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self * tanh(log(1 + exp(self)))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * tanh(log(1 + exp(self)))``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``self * tanh(log(1 + exp(self)))``"""
+
+class _packet_mish_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self * tanh(log(1 + exp(self)))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * tanh(log(1 + exp(self)))``"""
+
+class _packet_mm(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The product of two matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mat2: Tensor) -> Tensor:
+        """The product of two matrices."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
+        """The product of two matrices."""
+
+class _packet_moveaxis(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, source: _int, destination: _int) -> Tensor:
+        """``movedim`` of one dimension, by NumPy's name."""
+    @overload
+    def __call__(_, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """``movedim``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def intlist(self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """``movedim``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, source: _int, destination: _int) -> Tensor:
+        """``movedim`` of one dimension, by NumPy's name."""
+
+class _packet_movedim(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, source: _int, destination: _int) -> Tensor:
+        """One dimension at another place."""
+    @overload
+    def __call__(_, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """Dimensions at other places; those that are not named keep their order."""
+    @_operator
+    @staticmethod
+    def intlist(self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """Dimensions at other places; those that are not named keep their order."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, source: _int, destination: _int) -> Tensor:
+        """One dimension at another place."""
+
+class _packet_msort(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The elements along the first dimension in order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The elements along the first dimension in order."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``msort`` into a given tensor."""
+
+class _packet_mul(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self * other``"""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | _Scalar) -> _Tensor:
+        """``self * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """``mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_mul_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """``self * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+
+class _packet_multinomial(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        num_samples: int,
+        replacement: bool = False,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``multinomial`` into a given tensor."""
+
+class _packet_multiply(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+
+class _packet_multiply_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
+
+class _packet_mv(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The product of a matrix and a vector."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
+        """``mv`` into a given tensor."""
+
+class _packet_nan_to_num(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        nan: float | None = None,
+        posinf: float | None = None,
+        neginf: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: Tensor
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+
+class _packet_nan_to_num_(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+
+class _packet_nanmean(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The mean along dimensions of all elements but NaN."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The mean along dimensions of all elements but NaN."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The mean of all elements but NaN into a given tensor."""
+
+class _packet_nansum(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The sum along dimensions of all elements but NaN."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The sum along dimensions of all elements but NaN."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor,
+    ) -> Tensor:
+        """The sum along dimensions of all elements but NaN."""
+
+class _packet_narrow(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
+        """``narrow`` whose start is a zero-dim tensor of integers."""
+    @overload
+    def __call__(_, self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
+        """``length`` positions of a dimension, beginning with ``start``."""
+    @_operator
+    @staticmethod
+    def default(self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
+        """``length`` positions of a dimension, beginning with ``start``."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
+        """``narrow`` whose start is a zero-dim tensor of integers."""
+
+class _packet_narrow_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+        """A copy of the elements from ``start`` on along a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        """A copy of the elements from ``start`` on along a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, start: int, length: int, *, out: Tensor) -> Tensor:
+        """``narrow_copy`` into a given tensor."""
+
+class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(_, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+        """``dropout`` and the mask of what stays."""
+    @_operator
+    @staticmethod
+    def default(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+        """``dropout`` and the mask of what stays."""
+    @_operator
+    @staticmethod
+    def out(input: Tensor, p: float, train: bool | None, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
+        """``native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))``"""
+
+class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
+    def __call__(_, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+        """The gradient of ``native_dropout``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+        """The gradient of ``native_dropout``."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor:
+        """``native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_native_layer_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        weight: Tensor | None,
+        bias: Tensor | None,
+        eps: float,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
+
+class _packet_native_layer_norm_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        _,
+        grad_out: Tensor,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_layer_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_out: Tensor,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_layer_norm_backward.out(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+
+class _packet_ne(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is different from ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Where ``self`` is different from a number."""
+
+class _packet_ne_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is different from ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Where ``self`` is different from a number."""
+
+class _packet_neg(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``-self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``-self``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``-self``"""
+
+class _packet_neg_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``-self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``-self``"""
+
+class _packet_negative(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+
+class _packet_negative_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+
+class _packet_new_empty(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_new_empty_strided(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        stride: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        size: Sequence[int],
+        stride: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+        """``new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_new_full(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, with every element the same."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        size: Sequence[int],
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, with every element the same."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
+        """``new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_new_ones(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of ones of the dtype and device of another, of a size."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of ones of the dtype and device of another, of a size."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_new_zeros(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of zeros of the dtype and device of another, of a size."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of zeros of the dtype and device of another, of a size."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_nextafter(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+
+class _packet_nextafter_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+
+class _packet_nonzero(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The indices of the elements that are not zero, one row for each."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The indices of the elements that are not zero, one row for each."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``nonzero`` into a given tensor."""
+
+class _packet_nonzero_numpy(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor) -> list[Tensor]:
+        """The indices of the elements that are not zero, one tensor for each dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> list[Tensor]:
+        """The indices of the elements that are not zero, one tensor for each dimension."""
+
+class _packet_norm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, p: _Scalar = 2) -> Tensor:
+        """The norm of all elements."""
+    @overload
+    def __call__(_, self: Tensor, p: _Scalar | None, *, dtype: DType) -> Tensor:
+        """The norm of all elements, which become ``dtype`` first."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        p: _Scalar | None,
+        dim: int | Sequence[int],
+        keepdim: bool,
+        *,
+        dtype: DType,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        p: _Scalar | None,
+        dim: int | Sequence[int],
+        keepdim: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    @_operator
+    @staticmethod
+    def ScalarOpt_dim(self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    @_operator
+    @staticmethod
+    def ScalarOpt_dim_dtype(
+        self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool, *, dtype: DType
+    ) -> Tensor:
+        """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    @_operator
+    @staticmethod
+    def dtype_out(
+        self: Tensor, p: _Scalar | None, dim: int | Sequence[int], keepdim: bool, *, dtype: DType, out: Tensor
+    ) -> Tensor:
+        """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    @_operator
+    @staticmethod
+    def Scalar(self: Tensor, p: _Scalar = 2) -> Tensor:
+        """The norm of all elements."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: Tensor, p: _Scalar = 2, *, out: Tensor) -> Tensor:
+        """The norm of all elements."""
+    @_operator
+    @staticmethod
+    def ScalarOpt_dtype(self: Tensor, p: _Scalar | None, *, dtype: DType) -> Tensor:
+        """The norm of all elements, which become ``dtype`` first."""
+    @_operator
+    @staticmethod
+    def ScalarOpt_dtype_out(self: Tensor, p: _Scalar | None, *, dtype: DType, out: Tensor) -> Tensor:
+        """The norm of all elements, which become ``dtype`` first."""
+
+class _packet_normal(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _, mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """Normally distributed numbers with means and standard deviations of their own."""
+    @overload
+    def __call__(
+        _, mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """Normally distributed numbers around the elements of a tensor."""
+    @overload
+    def __call__(
+        _, mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    @overload
+    def __call__(
+        _,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers of a size."""
+    @_operator
+    @staticmethod
+    def Tensor_float(mean: Tensor, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Normally distributed numbers around the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_float_out(mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """Fills ``out`` with normally distributed numbers around the elements of a tensor."""
+    @_operator
+    @staticmethod
+    def float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    @_operator
+    @staticmethod
+    def float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Normally distributed numbers with means and standard deviations of their own."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """Fills ``out`` with normally distributed numbers with means and standard deviations of their own."""
+    @_operator
+    @staticmethod
+    def float_float(
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Generator | None = None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers of a size."""
+    @_operator
+    @staticmethod
+    def float_float_out(
+        mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """Gives ``out`` the size and fills it with normally distributed numbers."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_normal_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+
+class _packet_normal_functional(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Normally distributed numbers, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Normally distributed numbers, in the form of a tensor."""
+
+class _packet_not_equal(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+
+class _packet_not_equal_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+
+class _packet_numpy_T(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``x.T``: all dimensions the other way round."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``x.T``: all dimensions the other way round."""
+
+class _packet_ones(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """A tensor of ones."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of ones."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and sets every element to 1."""
+
+class _packet_ones_like(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of ones in the form of another."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor of ones in the form of another."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_outer(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The products of each element of one vector with each of another."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, vec2: Tensor) -> Tensor:
+        """The products of each element of one vector with each of another."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+        """``outer`` into a given tensor."""
+
+class _packet_permute(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The dimensions in another order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """The dimensions in another order."""
+
+class _packet_permute_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """``permute_copy(Tensor self, int[] dims) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """``permute_copy(Tensor self, int[] dims) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor:
+        """``permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_positive(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self`` itself."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self`` itself."""
+
+class _packet_pow(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def __call__(_, self: _Scalar, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent`` for a number as base."""
+    @overload
+    def __call__(_, self: Tensor, exponent: _Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: Tensor, exponent: _Scalar) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(self: Tensor, exponent: _Scalar, *, out: Tensor) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Scalar, exponent: Tensor) -> Tensor:
+        """``self ** exponent`` for a number as base."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
+        """``self ** exponent`` for a number as base."""
+
+class _packet_pow_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, exponent: _Tensor) -> _Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def __call__(_, self: _Tensor, exponent: _Scalar) -> _Tensor:
+        """``self ** exponent`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, exponent: _Tensor) -> _Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, exponent: _Scalar) -> _Tensor:
+        """``self ** exponent`` for a number."""
+
+class _packet_prod(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, dtype: DType | None = None) -> Tensor:
+        """The product of all elements."""
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """The product along a dimension; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+        """The product along a dimension; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """The product along a dimension; integers are multiplied as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+        """The product of all elements."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """The product of all elements."""
+
+class _packet_put(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """``self`` with values written, or added, at positions among all elements."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """``self`` with values written, or added, at positions among all elements."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor) -> Tensor:
+        """``put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_put_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """Writes, or adds, values at positions among all elements."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        """Writes, or adds, values at positions among all elements."""
+
+class _packet_rad2deg(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Radians as degrees."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Radians as degrees."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Radians as degrees."""
+
+class _packet_rad2deg_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Radians as degrees."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Radians as degrees."""
+
+class _packet_rand(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1), of a given generator."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1)."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1)."""
+    @_operator
+    @staticmethod
+    def generator(
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1), of a given generator."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and fills it with numbers from [0, 1)."""
+    @_operator
+    @staticmethod
+    def generator_out(size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and fills it with numbers from [0, 1), of a given generator."""
+
+class _packet_rand_like(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Numbers from [0, 1), of a given generator, in the form of a tensor."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Numbers from [0, 1), in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1), in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def generator(
+        self: Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """Numbers from [0, 1), of a given generator, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def generator_out(
+        self: Tensor, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: Tensor
+    ) -> Tensor:
+        """``rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_randint(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        high: int,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``, of a given generator."""
+    @overload
+    def __call__(
+        _,
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``."""
+    @overload
+    def __call__(
+        _,
+        low: int,
+        high: int,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
+    @overload
+    def __call__(
+        _,
+        low: int,
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Integers from ``low`` up to, but not including, ``high``."""
+    @_operator
+    @staticmethod
+    def default(
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``."""
+    @_operator
+    @staticmethod
+    def generator(
+        high: int,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Integers from 0 up to, but not including, ``high``, of a given generator."""
+    @_operator
+    @staticmethod
+    def low(
+        low: int,
+        high: int,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Integers from ``low`` up to, but not including, ``high``."""
+    @_operator
+    @staticmethod
+    def low_generator(
+        low: int,
+        high: int,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
+    @_operator
+    @staticmethod
+    def out(high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``randint`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def generator_out(high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
+        """``randint`` of a given generator into a given tensor."""
+    @_operator
+    @staticmethod
+    def low_out(low: int, high: int, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``randint`` from ``low`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def low_generator_out(
+        low: int, high: int, size: Sequence[int], *, generator: Generator | None, out: Tensor
+    ) -> Tensor:
+        """``randint`` from ``low``, of a given generator, into a given tensor."""
+
+class _packet_randint_like(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        low: int,
+        high: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        high: _Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        high: _Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """``randint_like`` up to the element of a zero-dim tensor."""
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    @overload
+    def __call__(
+        _,
+        self: _Tensor,
+        high: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> _Tensor:
+        """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def default(
+        self: _Tensor,
+        high: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """Integers from 0 up to, but not including, ``high``, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def generator(
+        self: _Tensor,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        self: _Tensor,
+        high: _Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """``randint_like`` up to the element of a zero-dim tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_generator(
+        self: _Tensor,
+        high: _Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
+    @_operator
+    @staticmethod
+    def low_dtype(
+        self: _Tensor,
+        low: int,
+        high: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def low_generator_dtype(
+        self: _Tensor,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> _Tensor:
+        """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: _Tensor) -> _Tensor:
+        """``randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def generator_out(
+        self: _Tensor,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: _Tensor,
+    ) -> _Tensor:
+        """``randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, high: _Tensor, *, memory_format: MemoryFormat | None = None, out: _Tensor) -> _Tensor:
+        """``randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Tensor_generator_out(
+        self: _Tensor,
+        high: _Tensor,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: _Tensor,
+    ) -> _Tensor:
+        """``randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def low_dtype_out(
+        self: _Tensor, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: _Tensor
+    ) -> _Tensor:
+        """``randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def low_generator_dtype_out(
+        self: _Tensor,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: _Tensor,
+    ) -> _Tensor:
+        """``randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_randn(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers, of a given generator."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers."""
+    @_operator
+    @staticmethod
+    def generator(
+        size: Sequence[int],
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers, of a given generator."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and fills it with normally distributed numbers."""
+    @_operator
+    @staticmethod
+    def generator_out(size: Sequence[int], *, generator: Generator | None, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and fills it with normally distributed numbers, of a given generator."""
+
+class _packet_randn_like(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Normally distributed numbers, of a given generator, in the form of a tensor."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """Normally distributed numbers, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def generator(
+        self: Tensor,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers, of a given generator, in the form of a tensor."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def generator_out(
+        self: Tensor, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: Tensor
+    ) -> Tensor:
+        """``randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_random(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """``random(Tensor self, *, Generator? generator=None) -> Tensor``"""
+    @overload
+    def __call__(
+        _, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """``random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor``"""
+    @overload
+    def __call__(_, self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """``random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """``random(Tensor self, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """``random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def from_out(
+        self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+        """``random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
+        """``random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_random_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+    @overload
+    def __call__(_, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+    @overload
+    def __call__(_, self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+    @_operator
+    @staticmethod
+    def to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+
+class _packet_randperm(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        n: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The integers below ``n`` in a random order of a given generator."""
+    @overload
+    def __call__(
+        _,
+        n: int,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The integers below ``n`` in a random order, every order being as likely as the others."""
+    @_operator
+    @staticmethod
+    def default(
+        n: int,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The integers below ``n`` in a random order, every order being as likely as the others."""
+    @_operator
+    @staticmethod
+    def generator(
+        n: int,
+        *,
+        generator: Generator | None,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The integers below ``n`` in a random order of a given generator."""
+    @_operator
+    @staticmethod
+    def out(n: int, *, out: Tensor) -> Tensor:
+        """``randperm`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
+        """``randperm`` of a given generator into a given tensor."""
+
+class _packet_ravel(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """One dimension: a view of a contiguous tensor, a copy of others."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """One dimension: a view of a contiguous tensor, a copy of others."""
+
+class _packet_real(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The real parts; real numbers are their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The real parts; real numbers are their own."""
+
+class _packet_reciprocal(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``1 / self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / self``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``1 / self``"""
+
+class _packet_reciprocal_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``1 / self``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / self``"""
+
+class _packet_relu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``max(self, 0)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``max(self, 0)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``max(self, 0)``"""
+
+class _packet_relu6(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self`` between 0 and 6."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self`` between 0 and 6."""
+
+class _packet_relu6_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self`` between 0 and 6."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self`` between 0 and 6."""
+
+class _packet_relu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``max(self, 0)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``max(self, 0)``"""
+
+class _packet_remainder(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+        """What dividing a number leaves."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """What dividing by a number leaves."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number leaves."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
+        """What dividing by a number leaves."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(self: _Scalar, other: _Tensor) -> _Tensor:
+        """What dividing a number leaves."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(self: _Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """What dividing a number leaves."""
+
+class _packet_remainder_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number leaves."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """What dividing by a number leaves."""
+
+class _packet_repeat(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, repeats: Sequence[int]) -> Tensor:
+        """The tensor side by side with itself, so many times along each dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, repeats: Sequence[int]) -> Tensor:
+        """The tensor side by side with itself, so many times along each dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, repeats: Sequence[int], *, out: Tensor) -> Tensor:
+        """``repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, repeats: _Tensor, *, output_size: int | None = None) -> _Tensor:
+        """Every position as often as ``repeats`` says."""
+    @overload
+    def __call__(
+        _, self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
+    ) -> _Tensor:
+        """Every position of a dimension as often as ``repeats`` says, one after another."""
+    @overload
+    def __call__(_, self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> _Tensor:
+        """Every position of a dimension so many times, one after another."""
+    @_operator
+    @staticmethod
+    def Tensor(repeats: _Tensor, *, output_size: int | None = None) -> _Tensor:
+        """Every position as often as ``repeats`` says."""
+    @_operator
+    @staticmethod
+    def Tensor_out(repeats: _Tensor, *, output_size: int | None = None, out: _Tensor) -> _Tensor:
+        """Every position as often as ``repeats`` says."""
+    @_operator
+    @staticmethod
+    def self_Tensor(
+        self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
+    ) -> _Tensor:
+        """Every position of a dimension as often as ``repeats`` says, one after another."""
+    @_operator
+    @staticmethod
+    def self_int(self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> _Tensor:
+        """Every position of a dimension so many times, one after another."""
+
+class _packet_reshape(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, shape: Sequence[int]) -> Tensor:
+        """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, shape: Sequence[int]) -> Tensor:
+        """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
+
+class _packet_reshape_as(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+
+class _packet_resize(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """``resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """``resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``resize.out(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_resize_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor another size, in place; new elements are not set."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor another size, in place; new elements are not set."""
+
+class _packet_resize_as(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
+    ) -> Tensor:
+        """``resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """``resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``resize_as.out(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_resize_as_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor the size of another, in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor the size of another, in place."""
+
+class _packet_resolve_conj(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor itself: no conjugation is ever put off."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor itself: no conjugation is ever put off."""
+
+class _packet_resolve_neg(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tensor itself: no negation is ever put off."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tensor itself: no negation is ever put off."""
+
+class _packet_rms_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    ) -> Tensor:
+        """The last dimensions divided by the root of their mean square, times ``weight``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    ) -> Tensor:
+        """The last dimensions divided by the root of their mean square, times ``weight``."""
+
+class _packet_roll(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+        """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+        """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = (), *, out: Tensor) -> Tensor:
+        """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+
+class _packet_rot90(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+        """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+        """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Tensor) -> Tensor:
+        """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+
+class _packet_round(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @overload
+    def __call__(_, self: Tensor, *, decimals: int, out: Tensor | None = None) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @_operator
+    @staticmethod
+    def decimals(self: Tensor, *, decimals: int) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    @_operator
+    @staticmethod
+    def decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+
+class _packet_round_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @overload
+    def __call__(_, self: Tensor, *, decimals: int) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @_operator
+    @staticmethod
+    def decimals(self: Tensor, *, decimals: int) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+
+class _packet_row_stack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The tensors one below the other."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors one below the other."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``row_stack`` into a given tensor."""
+
+class _packet_rsqrt(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``1 / sqrt(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / sqrt(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``1 / sqrt(self)``"""
+
+class _packet_rsqrt_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``1 / sqrt(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / sqrt(self)``"""
+
+class _packet_rsub(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+        """``other - alpha * self``"""
+    @overload
+    def __call__(_, self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``other - alpha * self`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+        """``other - alpha * self``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``other - alpha * self`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1, out: _Tensor) -> _Tensor:
+        """``rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
+        """``rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        s: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A number as a zero-dim tensor, of the default dtype if none is given."""
+    @_operator
+    @staticmethod
+    def default(
+        s: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A number as a zero-dim tensor, of the default dtype if none is given."""
+    @_operator
+    @staticmethod
+    def out(s: Scalar, *, out: Tensor) -> Tensor:
+        """``scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_scatter(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None
+    ) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
+    ) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+
+class _packet_scatter_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @overload
+    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def value_reduce(self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+
+class _packet_scatter_add(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+
+class _packet_scatter_add_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+
+class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int,
+        index: Tensor,
+        src: Tensor,
+        reduce: str,
+        *,
+        include_self: bool = True,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+    @_operator
+    @staticmethod
+    def two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+    @_operator
+    @staticmethod
+    def two_out(
+        self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True, out: Tensor
+    ) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+
+class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+    ) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+    @_operator
+    @staticmethod
+    def two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+
+class _packet_select(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: _int, index: _int) -> Tensor:
+        """One position of a dimension, which disappears."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
+        """One position of a dimension, which disappears."""
+
+class _packet_select_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+        """``select_copy.int(Tensor self, int dim, SymInt index) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
+        """``select_copy.int(Tensor self, int dim, SymInt index) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim: _int, index: _int, *, out: Tensor) -> Tensor:
+        """``select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_select_scatter(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+        """``self`` with one position of a dimension replaced."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+        """``self`` with one position of a dimension replaced."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, src: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
+        """``self`` with one position of a dimension replaced."""
+
+class _packet_selu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+
+class _packet_selu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
+
+class _packet_sgn(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+
+class _packet_sgn_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+
+class _packet_sigmoid(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+
+class _packet_sigmoid_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+
+class _packet_sign(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+
+class _packet_sign_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+
+class _packet_signbit(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Whether the sign of every element is set; -0.0 has one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Whether the sign of every element is set; -0.0 has one."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Whether the sign of every element is set; -0.0 has one."""
+
+class _packet_silu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self * sigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * sigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``self * sigmoid(self)``"""
+
+class _packet_silu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self * sigmoid(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self * sigmoid(self)``"""
+
+class _packet_sin(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The sine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The sine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The sine of every element, an angle in radians."""
+
+class _packet_sin_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The sine of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The sine of every element, an angle in radians."""
+
+class _packet_sinc(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_sinc_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_sinh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The hyperbolic sine of every element."""
+
+class _packet_sinh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The hyperbolic sine of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic sine of every element."""
+
+class _packet_slice(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> _Tensor:
+        """The positions ``start:end:step`` of a dimension."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
+        """The positions ``start:end:step`` of a dimension."""
+
+class _packet_slice_copy(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: _Tensor,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: _Tensor | None = None,
+    ) -> _Tensor:
+        """``slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
+        """``slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: _Tensor
+    ) -> _Tensor:
+        """``slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_slice_scatter(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        src: Tensor,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``self`` with a slice of it replaced."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        """``self`` with a slice of it replaced."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        src: Tensor,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``self`` with a slice of it replaced."""
+
+class _packet_softmax(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int, dtype: DType | None = None) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor) -> Tensor:
+        """``softmax`` into a given tensor."""
+
+class _packet_softplus(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Tensor:
+        """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+        """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor) -> Tensor:
+        """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
+
+class _packet_softshrink(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
+        """``self``, moved by ``lambd`` towards 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        """``self``, moved by ``lambd`` towards 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
+        """``self``, moved by ``lambd`` towards 0."""
+
+class _packet_sort(Operator[..., _results_sort], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        stable: bool | None,
+        dim: int = -1,
+        descending: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_sort:
+        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int = -1,
+        descending: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_sort:
+        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int = -1, descending: bool = False) -> _results_sort:
+        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+    @_operator
+    @staticmethod
+    def stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _results_sort:
+        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    @_operator
+    @staticmethod
+    def values_stable(
+        self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False, values: Tensor, indices: Tensor
+    ) -> _results_sort:
+        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    @_operator
+    @staticmethod
+    def values(
+        self: Tensor, dim: int = -1, descending: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_sort:
+        """``sort`` into given tensors."""
+
+class _packet_special_erf(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``erf``: The error function of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``erf``: The error function of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``erf``: The error function of every element."""
+
+class _packet_special_erfc(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
+
+class _packet_special_erfinv(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``erfinv``: The inverse of the error function; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``erfinv``: The inverse of the error function; NaN outside of [-1, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``erfinv``: The inverse of the error function; NaN outside of [-1, 1]."""
+
+class _packet_special_exp2(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``exp2``: 2 to the power of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``exp2``: 2 to the power of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``exp2``: 2 to the power of every element."""
+
+class _packet_special_expit(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``sigmoid``: ``1 / (1 + exp(-self))``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``sigmoid``: ``1 / (1 + exp(-self))``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``sigmoid``: ``1 / (1 + exp(-self))``"""
+
+class _packet_special_expm1(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
+
+class _packet_special_log1p(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
+
+class _packet_special_logit(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``logit``: ``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, eps: float | None = None) -> Tensor:
+        """Another name of ``logit``: ``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, eps: float | None = None, *, out: Tensor) -> Tensor:
+        """Another name of ``logit``: ``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+
+class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``logsumexp`` under the name that ``torch.special`` has for it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+        """``logsumexp`` under the name that ``torch.special`` has for it."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
+        """``logsumexp`` into a given tensor."""
+
+class _packet_special_round(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+        """Every element rounded to a number of decimals."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, decimals: int = 0) -> Tensor:
+        """Every element rounded to a number of decimals."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, decimals: int = 0, out: Tensor) -> Tensor:
+        """Every element rounded to a number of decimals."""
+
+class _packet_special_sinc(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_split(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    @overload
+    def __call__(_, self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
+        """Parts of a dimension, each of its size."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    @_operator
+    @staticmethod
+    def sizes(self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
+        """Parts of a dimension, each of its size."""
+
+class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """``split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]``"""
+    @overload
+    def __call__(_, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """``split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]``"""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
+        """``split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+
+class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """Parts of a dimension, each of its size."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """Parts of a dimension, each of its size."""
+
+class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol):
+    @overload
+    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """``split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]``"""
+    @overload
+    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """``split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
+        """``split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+
+class _packet_sqrt(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The square root of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The square root of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The square root of every element; NaN below 0."""
+
+class _packet_sqrt_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The square root of every element; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The square root of every element; NaN below 0."""
+
+class _packet_square(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self ** 2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self ** 2``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``self ** 2``"""
+
+class _packet_square_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """``self ** 2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``self ** 2``"""
+
+class _packet_squeeze(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """Without the dimensions of size 1."""
+    @overload
+    def __call__(_, self: Tensor, dim: int) -> Tensor:
+        """Without a dimension, if its size is 1."""
+    @overload
+    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+        """Without those of the dimensions whose size is 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Without the dimensions of size 1."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int) -> Tensor:
+        """Without a dimension, if its size is 1."""
+    @_operator
+    @staticmethod
+    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+        """Without those of the dimensions whose size is 1."""
+
+class _packet_squeeze_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor) -> Tensor:
+        """Drops the dimensions of size 1."""
+    @overload
+    def __call__(_, self: Tensor, dim: int) -> Tensor:
+        """Drops a dimension, if its size is 1."""
+    @overload
+    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+        """Drops those of the dimensions whose size is 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Drops the dimensions of size 1."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int) -> Tensor:
+        """Drops a dimension, if its size is 1."""
+    @_operator
+    @staticmethod
+    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+        """Drops those of the dimensions whose size is 1."""
+
+class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``squeeze_copy(Tensor self) -> Tensor``"""
+    @overload
+    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """``squeeze_copy.dim(Tensor self, int dim) -> Tensor``"""
+    @overload
+    def __call__(_, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """``squeeze_copy.dims(Tensor self, int[] dim) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``squeeze_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int) -> Tensor:
+        """``squeeze_copy.dim(Tensor self, int dim) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+        """``squeeze_copy.dims(Tensor self, int[] dim) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+        """``squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def dims_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor:
+        """``squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_stack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The tensors one after another along a new dimension."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+        """The tensors one after another along a new dimension."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
+        """``stack`` into a given tensor."""
+
+class _packet_std(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The standard deviation along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The square root of the variance along dimensions."""
+    @_operator
+    @staticmethod
+    def correction(
+        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        """The square root of the variance along dimensions."""
+    @_operator
+    @staticmethod
+    def correction_out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: Tensor,
+    ) -> Tensor:
+        """The square root of the variance along dimensions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, unbiased: bool = True) -> Tensor:
+        """The standard deviation of all elements, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        """The standard deviation along dimensions, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
+    ) -> Tensor:
+        """The standard deviation along dimensions into a given tensor."""
+
+class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def correction(
+        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def correction_out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def dim(
+        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
+
+class _packet_sub(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+    ) -> _Tensor:
+        """``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | _Scalar
+    ) -> _Tensor:
+        """``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
+        """``sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_sub_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+
+class _packet_subtract(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+    ) -> _Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | _Scalar
+    ) -> _Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+
+class _packet_subtract_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+        """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
+
+class _packet_sum(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, *, dtype: DType | None = None) -> Tensor:
+        """The sum of all elements."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None,
+        keepdim: bool = False,
+        *,
+        dtype: DType | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def dim_IntList(
+        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def IntList_out(
+        self: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor
+    ) -> Tensor:
+        """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+        """The sum of all elements."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
+        """``sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_swapaxes(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, axis0: int, axis1: int) -> Tensor:
+        """``transpose``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, axis0: int, axis1: int) -> Tensor:
+        """``transpose``, by NumPy's name."""
+
+class _packet_swapaxes_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, axis0: int, axis1: int) -> Tensor:
+        """``transpose_``, by NumPy's name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, axis0: int, axis1: int) -> Tensor:
+        """``transpose_``, by NumPy's name."""
+
+class _packet_swapdims(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """``transpose``, by another name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """``transpose``, by another name."""
+
+class _packet_swapdims_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """``transpose_``, by another name."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """``transpose_``, by another name."""
+
+class _packet_t(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The transpose of a matrix; vectors and numbers stay as they are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The transpose of a matrix; vectors and numbers stay as they are."""
+
+class _packet_t_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Transposes a matrix by changing its strides."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Transposes a matrix by changing its strides."""
+
+class _packet_t_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``t_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``t_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_take(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The elements at positions among all elements, which are counted in row-major order."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, index: Tensor) -> Tensor:
+        """The elements at positions among all elements, which are counted in row-major order."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, index: Tensor, *, out: Tensor) -> Tensor:
+        """The elements at positions among all elements, which are counted in row-major order."""
+
+class _packet_take_along_dim(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+        """``gather`` with broadcasting, among all elements without a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+        """``gather`` with broadcasting, among all elements without a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+        """``take_along_dim`` into a given tensor."""
+
+class _packet_tan(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+
+class _packet_tan_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+
+class _packet_tanh(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The hyperbolic tangent of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic tangent of every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The hyperbolic tangent of every element."""
+
+class _packet_tanh_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The hyperbolic tangent of every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The hyperbolic tangent of every element."""
+
+class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """The parts of a dimension between positions."""
+    @overload
+    def __call__(_, self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+        """``tensor_split`` by a tensor: a number of parts, or positions."""
+    @overload
+    def __call__(_, self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+        """A dimension in so many parts, of sizes that differ by one at most."""
+    @_operator
+    @staticmethod
+    def sections(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+        """A dimension in so many parts, of sizes that differ by one at most."""
+    @_operator
+    @staticmethod
+    def indices(self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """The parts of a dimension between positions."""
+    @_operator
+    @staticmethod
+    def tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+        """``tensor_split`` by a tensor: a number of parts, or positions."""
+
+class _packet_threshold(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``value`` where ``self`` is no larger than a threshold."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        """``value`` where ``self`` is no larger than a threshold."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor) -> Tensor:
+        """``value`` where ``self`` is no larger than a threshold."""
+
+class _packet_threshold_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        """``value`` where ``self`` is no larger than a threshold."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        """``value`` where ``self`` is no larger than a threshold."""
+
+class _packet_tile(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+        """``repeat``; dimensions that are not named stay as they are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
+        """``repeat``; dimensions that are not named stay as they are."""
+
+class _packet_to(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it is what is asked for, a converted copy otherwise."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        device: Device | str | int,
+        dtype: DType,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dtype: DType,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        other: Tensor,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
+    @_operator
+    @staticmethod
+    def dtype_layout(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it is what is asked for, a converted copy otherwise."""
+    @_operator
+    @staticmethod
+    def device(
+        self: Tensor,
+        device: Device | str | int,
+        dtype: DType,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
+    @_operator
+    @staticmethod
+    def dtype(
+        self: Tensor,
+        dtype: DType,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
+    @_operator
+    @staticmethod
+    def other(
+        self: Tensor,
+        other: Tensor,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """The tensor itself if ``other`` has its dtype and device, a converted copy otherwise."""
+
+class _packet_topk(Operator[..., _results_topk], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        k: int,
+        dim: int = -1,
+        largest: bool = True,
+        sorted: bool = True,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_topk:
+        """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> _results_topk:
+        """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    @_operator
+    @staticmethod
+    def values(
+        self: Tensor,
+        k: int,
+        dim: int = -1,
+        largest: bool = True,
+        sorted: bool = True,
+        *,
+        values: Tensor,
+        indices: Tensor,
+    ) -> _results_topk:
+        """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+
+class _packet_trace(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The sum of a matrix' diagonal."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The sum of a matrix' diagonal."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The sum of a matrix' diagonal."""
+
+class _packet_transpose(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions change places."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions change places."""
+
+class _packet_transpose_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """Two dimensions change places, by changing the strides."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        """Two dimensions change places, by changing the strides."""
+
+class _packet_transpose_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
+        """``transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor:
+        """``transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim0: _int, dim1: _int, *, out: Tensor) -> Tensor:
+        """``transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_tril(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+
+class _packet_tril_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, diagonal: int = 0) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+
+class _packet_tril_indices(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """The rows and the columns of the elements of a lower triangle."""
+    @_operator
+    @staticmethod
+    def default(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The rows and the columns of the elements of a lower triangle."""
+    @_operator
+    @staticmethod
+    def out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+        """The rows and the columns of the elements of a lower triangle."""
+
+class _packet_triu(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+
+class _packet_triu_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, diagonal: int = 0) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, diagonal: int = 0) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+
+class _packet_triu_indices(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """The rows and the columns of the elements of an upper triangle."""
+    @_operator
+    @staticmethod
+    def default(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: DType | None = int64,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The rows and the columns of the elements of an upper triangle."""
+    @_operator
+    @staticmethod
+    def out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+        """The rows and the columns of the elements of an upper triangle."""
+
+class _packet_true_divide(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+
+class _packet_true_divide_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
+        """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
+
+class _packet_trunc(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Every element without its fraction."""
+
+class _packet_trunc_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Every element without its fraction."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Every element without its fraction."""
+
+class _packet_type_as(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The tensor in the dtype, and on the device, of another one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The tensor in the dtype, and on the device, of another one."""
+
+class _packet_unbind(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """Every position of a dimension as a tensor of its own."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """Every position of a dimension as a tensor of its own."""
+
+class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """``unbind_copy.int(Tensor self, int dim=0) -> Tensor[]``"""
+    @overload
+    def __call__(_, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
+        """``unbind_copy.int(Tensor self, int dim=0) -> Tensor[]``"""
+    @_operator
+    @staticmethod
+    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None:
+        """``unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+
+class _packet_unflatten(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """One dimension as several."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """One dimension as several."""
+
+class _packet_unfold(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+
+class _packet_unfold_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
+        """``unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        """``unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
+        """``unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_uniform(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        from_: float = 0,
+        to: float = 1,
+        *,
+        generator: Generator | None = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """``uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, out: Tensor
+    ) -> Tensor:
+        """``uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_uniform_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+
+class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        """``chunk`` for callers that write one part at most."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        """``chunk`` for callers that write one part at most."""
+
+class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
+        """``unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+
+class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
+    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """``split_with_sizes`` for callers that write one part at most."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+        """``split_with_sizes`` for callers that write one part at most."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
+        """``unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+
+class _packet_unsqueeze(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int) -> Tensor:
+        """A dimension of size 1 more."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> Tensor:
+        """A dimension of size 1 more."""
+
+class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int) -> Tensor:
+        """Takes in a dimension of size 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> Tensor:
+        """Takes in a dimension of size 1."""
+
+class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """``unsqueeze_copy(Tensor self, int dim) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int) -> Tensor:
+        """``unsqueeze_copy(Tensor self, int dim) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+        """``unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_var(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The variance along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
+        ``correction`` (1 where None is given).
+        """
+    @_operator
+    @staticmethod
+    def correction(
+        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
+        ``correction`` (1 where None is given).
+        """
+    @_operator
+    @staticmethod
+    def correction_out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out: Tensor,
+    ) -> Tensor:
+        """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
+        ``correction`` (1 where None is given).
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, unbiased: bool = True) -> Tensor:
+        """The variance of all elements, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        """The variance along dimensions, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False, *, out: Tensor
+    ) -> Tensor:
+        """The variance along dimensions into a given tensor."""
+
+class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        _, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The variance and the mean along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(
+        _,
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The variance and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def correction(
+        self: Tensor, dim: int | Sequence[int] | None = None, *, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The variance and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def correction_out(
+        self: Tensor,
+        dim: int | Sequence[int] | None = None,
+        *,
+        correction: Scalar | None = None,
+        keepdim: bool = False,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The variance and the mean along dimensions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        """The variance and the mean of all elements, of a sample if ``unbiased``."""
+    @_operator
+    @staticmethod
+    def dim(
+        self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        """The variance and the mean along dimensions, of a sample if ``unbiased``."""
+
+class _packet_vdot(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The scalar product of two vectors, the first of them conjugated."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The scalar product of two vectors, the first of them conjugated."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``vdot`` into a given tensor."""
+
+class _packet_view(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dtype: DType) -> Tensor:
+        """The same bytes as elements of another dtype."""
+    @overload
+    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+        """Another shape of the same elements, where strides can show it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """Another shape of the same elements, where strides can show it."""
+    @_operator
+    @staticmethod
+    def dtype(self: Tensor, dtype: DType) -> Tensor:
+        """The same bytes as elements of another dtype."""
+
+class _packet_view_as(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+        """The shape of another tensor, where strides can show it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The shape of another tensor, where strides can show it."""
+
+class _packet_view_as_complex(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """The two real numbers of the last dimension as a complex one."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The two real numbers of the last dimension as a complex one."""
+
+class _packet_view_as_complex_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``view_as_complex_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``view_as_complex_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_view_as_real(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Every complex number as a last dimension of two real ones."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Every complex number as a last dimension of two real ones."""
+
+class _packet_view_as_real_copy(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``view_as_real_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``view_as_real_copy(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_view_copy(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
+        """``view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor``"""
+    @overload
+    def __call__(_, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """``view_copy(Tensor self, SymInt[] size) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """``view_copy(Tensor self, SymInt[] size) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def dtype(self: Tensor, dtype: DType) -> Tensor:
+        """``view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
+        """``view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    @_operator
+    @staticmethod
+    def dtype_out(self: Tensor, dtype: DType, *, out: Tensor) -> Tensor:
+        """``view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_vsplit(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, one below the other."""
+    @overload
+    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, one below the other."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, sections: _int) -> list[Tensor]:
+        """Parts of one size, one below the other."""
+    @_operator
+    @staticmethod
+    def array(self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, one below the other."""
+
+class _packet_vstack(Operator[..., Tensor], Protocol):
+    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+        """The tensors one below the other."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """The tensors one below the other."""
+    @_operator
+    @staticmethod
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+        """``vstack`` into a given tensor."""
+
+class _packet_where(Operator[..., list[Tensor] | Tensor], Protocol):
+    @overload
+    def __call__(_, condition: Tensor) -> list[Tensor]:
+        """The indices of the elements that hold, one tensor for each dimension."""
+    @overload
+    def __call__(_, condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self`` where the condition holds, ``other`` elsewhere."""
+    @overload
+    def __call__(_, condition: Tensor, self: _Scalar, other: Tensor) -> Tensor:
+        """``where`` with a number where the condition holds."""
+    @overload
+    def __call__(_, condition: Tensor, self: Tensor, other: _Scalar) -> Tensor:
+        """``where`` with a number where the condition does not hold."""
+    @overload
+    def __call__(_, condition: Tensor, self: _Scalar, other: _Scalar) -> Tensor:
+        """``where`` of two numbers."""
+    @_operator
+    @staticmethod
+    def self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+        """``self`` where the condition holds, ``other`` elsewhere."""
+    @_operator
+    @staticmethod
+    def self_out(condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``self`` where the condition holds, ``other`` elsewhere."""
+    @_operator
+    @staticmethod
+    def ScalarSelf(condition: Tensor, self: _Scalar, other: Tensor) -> Tensor:
+        """``where`` with a number where the condition holds."""
+    @_operator
+    @staticmethod
+    def ScalarOther(condition: Tensor, self: Tensor, other: _Scalar) -> Tensor:
+        """``where`` with a number where the condition does not hold."""
+    @_operator
+    @staticmethod
+    def Scalar(condition: Tensor, self: _Scalar, other: _Scalar) -> Tensor:
+        """``where`` of two numbers."""
+    @_operator
+    @staticmethod
+    def default(condition: Tensor) -> list[Tensor]:
+        """The indices of the elements that hold, one tensor for each dimension."""
+
+class _packet_xlogy(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @overload
+    def __call__(_, self: Scalar, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self * log(other)`` for a number as factor."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+        """``self * log(other)`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @_operator
+    @staticmethod
+    def OutTensor(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @_operator
+    @staticmethod
+    def Scalar_Self(self: Scalar, other: _Tensor) -> _Tensor:
+        """``self * log(other)`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def OutScalar_Self(self: Scalar, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``self * log(other)`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def Scalar_Other(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self * log(other)`` for a number."""
+    @_operator
+    @staticmethod
+    def OutScalar_Other(self: _Tensor, other: Scalar, *, out: _Tensor) -> _Tensor:
+        """``self * log(other)`` for a number."""
+
+class _packet_xlogy_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @overload
+    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+        """``self * log(other)`` for a number."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @_operator
+    @staticmethod
+    def Scalar_Other(self: _Tensor, other: Scalar) -> _Tensor:
+        """``self * log(other)`` for a number."""
+
+class _packet_zero(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``zero(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``zero(Tensor self) -> Tensor``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_zero_(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor) -> Tensor:
+        """Sets every element to 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Sets every element to 0."""
+
+class _packet_zeros(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        _,
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """A tensor of zeros."""
+    @overload
+    def __call__(
+        _,
+        *size: int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        size: Sequence[int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A tensor of zeros."""
+    @_operator
+    @staticmethod
+    def out(size: Sequence[int], *, out: Tensor) -> Tensor:
+        """Gives ``out`` the size and sets every element to 0."""
+
+class _packet_zeros_like(Operator[..., Tensor], Protocol):
+    def __call__(
+        _,
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A tensor of zeros in the form of another."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor:
+        """A tensor of zeros in the form of another."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+        """``zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+
+__and__: _packet___and__
+__lshift__: _packet___lshift__
+__or__: _packet___or__
+__rshift__: _packet___rshift__
+__xor__: _packet___xor__
+_cummax_helper: _packet__cummax_helper
+_cummin_helper: _packet__cummin_helper
+_fused_rms_norm: _packet__fused_rms_norm
+_index_put_impl_: _packet__index_put_impl_
+_log_softmax: _packet__log_softmax
+_log_softmax_backward_data: _packet__log_softmax_backward_data
+_logcumsumexp: _packet__logcumsumexp
+_softmax: _packet__softmax
+_softmax_backward_data: _packet__softmax_backward_data
+_unsafe_index: _packet__unsafe_index
+_unsafe_index_put: _packet__unsafe_index_put
+abs: _packet_abs
+abs_: _packet_abs_
+absolute: _packet_absolute
+acos: _packet_acos
+acos_: _packet_acos_
+acosh: _packet_acosh
+acosh_: _packet_acosh_
+add: _packet_add
+addbmm: _packet_addbmm
+addcdiv: _packet_addcdiv
+addcmul: _packet_addcmul
+addmm: _packet_addmm
+addmv: _packet_addmv
+addmv_: _packet_addmv_
+adjoint: _packet_adjoint
+alias_copy: _packet_alias_copy
+all: _packet_all
+alpha_dropout: _packet_alpha_dropout
+alpha_dropout_: _packet_alpha_dropout_
+amax: _packet_amax
+amin: _packet_amin
+aminmax: _packet_aminmax
+angle: _packet_angle
+any: _packet_any
+arange: _packet_arange
+arccos: _packet_arccos
+arccos_: _packet_arccos_
+arccosh: _packet_arccosh
+arccosh_: _packet_arccosh_
+arcsin: _packet_arcsin
+arcsin_: _packet_arcsin_
+arcsinh: _packet_arcsinh
+arcsinh_: _packet_arcsinh_
+arctan: _packet_arctan
+arctan2: _packet_arctan2
+arctan_: _packet_arctan_
+arctanh: _packet_arctanh
+arctanh_: _packet_arctanh_
+argmax: _packet_argmax
+argmin: _packet_argmin
+argsort: _packet_argsort
+argwhere: _packet_argwhere
+as_strided: _packet_as_strided
+as_strided_: _packet_as_strided_
+as_strided_copy: _packet_as_strided_copy
+as_strided_scatter: _packet_as_strided_scatter
+asin: _packet_asin
+asin_: _packet_asin_
+asinh: _packet_asinh
+asinh_: _packet_asinh_
+atan: _packet_atan
+atan2: _packet_atan2
+atan_: _packet_atan_
+atanh: _packet_atanh
+atanh_: _packet_atanh_
+atleast_1d: _packet_atleast_1d
+atleast_2d: _packet_atleast_2d
+atleast_3d: _packet_atleast_3d
+baddbmm: _packet_baddbmm
+bernoulli: _packet_bernoulli
+bitwise_and: _packet_bitwise_and
+bitwise_left_shift: _packet_bitwise_left_shift
+bitwise_not: _packet_bitwise_not
+bitwise_or: _packet_bitwise_or
+bitwise_right_shift: _packet_bitwise_right_shift
+bitwise_xor: _packet_bitwise_xor
+block_diag: _packet_block_diag
+bmm: _packet_bmm
+broadcast_tensors: _packet_broadcast_tensors
+broadcast_to: _packet_broadcast_to
+cat: _packet_cat
+ceil: _packet_ceil
+ceil_: _packet_ceil_
+celu: _packet_celu
+celu_: _packet_celu_
+chunk: _packet_chunk
+clamp: _packet_clamp
+clamp_: _packet_clamp_
+clamp_max: _packet_clamp_max
+clamp_max_: _packet_clamp_max_
+clamp_min: _packet_clamp_min
+clamp_min_: _packet_clamp_min_
+clip: _packet_clip
+clip_: _packet_clip_
+clone: _packet_clone
+column_stack: _packet_column_stack
+concat: _packet_concat
+concatenate: _packet_concatenate
+conj: _packet_conj
+constant_pad_nd: _packet_constant_pad_nd
+copysign: _packet_copysign
+cos: _packet_cos
+cos_: _packet_cos_
+cosh: _packet_cosh
+cosh_: _packet_cosh_
+count_nonzero: _packet_count_nonzero
+cummax: _packet_cummax
+cummin: _packet_cummin
+cumprod: _packet_cumprod
+cumsum: _packet_cumsum
+deg2rad: _packet_deg2rad
+deg2rad_: _packet_deg2rad_
+detach: _packet_detach
+detach_copy: _packet_detach_copy
+diag: _packet_diag
+diag_embed: _packet_diag_embed
+diagflat: _packet_diagflat
+diagonal: _packet_diagonal
+diagonal_copy: _packet_diagonal_copy
+diagonal_scatter: _packet_diagonal_scatter
+div: _packet_div
+divide: _packet_divide
+dot: _packet_dot
+dropout: _packet_dropout
+dropout_: _packet_dropout_
+dsplit: _packet_dsplit
+dstack: _packet_dstack
+embedding: _packet_embedding
+empty: _packet_empty
+empty_like: _packet_empty_like
+empty_permuted: _packet_empty_permuted
+empty_strided: _packet_empty_strided
+eq: _packet_eq
+equal: _packet_equal
+erf: _packet_erf
+erf_: _packet_erf_
+erfc: _packet_erfc
+erfc_: _packet_erfc_
+erfinv: _packet_erfinv
+exp: _packet_exp
+exp2: _packet_exp2
+exp2_: _packet_exp2_
+exp_: _packet_exp_
+expand_copy: _packet_expand_copy
+expm1: _packet_expm1
+expm1_: _packet_expm1_
+eye: _packet_eye
+feature_alpha_dropout: _packet_feature_alpha_dropout
+feature_alpha_dropout_: _packet_feature_alpha_dropout_
+feature_dropout: _packet_feature_dropout
+feature_dropout_: _packet_feature_dropout_
+fill: _packet_fill
+fill_: _packet_fill_
+fix: _packet_fix
+fix_: _packet_fix_
+flatten: _packet_flatten
+flip: _packet_flip
+fliplr: _packet_fliplr
+flipud: _packet_flipud
+floor: _packet_floor
+floor_: _packet_floor_
+floor_divide: _packet_floor_divide
+fmax: _packet_fmax
+fmin: _packet_fmin
+fmod: _packet_fmod
+frac: _packet_frac
+frac_: _packet_frac_
+full: _packet_full
+full_like: _packet_full_like
+gather: _packet_gather
+gcd: _packet_gcd
+gcd_: _packet_gcd_
+ge: _packet_ge
+ger: _packet_ger
+greater: _packet_greater
+greater_equal: _packet_greater_equal
+gt: _packet_gt
+hardshrink: _packet_hardshrink
+heaviside: _packet_heaviside
+hsplit: _packet_hsplit
+hstack: _packet_hstack
+hypot: _packet_hypot
+imag: _packet_imag
+index_add: _packet_index_add
+index_copy: _packet_index_copy
+index_fill: _packet_index_fill
+index_put: _packet_index_put
+index_put_: _packet_index_put_
+index_select: _packet_index_select
+inner: _packet_inner
+is_conj: _packet_is_conj
+is_neg: _packet_is_neg
+is_nonzero: _packet_is_nonzero
+is_same_size: _packet_is_same_size
+isfinite: _packet_isfinite
+isinf: _packet_isinf
+isnan: _packet_isnan
+isneginf: _packet_isneginf
+isposinf: _packet_isposinf
+isreal: _packet_isreal
+kthvalue: _packet_kthvalue
+layer_norm: _packet_layer_norm
+lcm: _packet_lcm
+lcm_: _packet_lcm_
+le: _packet_le
+lerp: _packet_lerp
+less: _packet_less
+less_equal: _packet_less_equal
+linspace: _packet_linspace
+log: _packet_log
+log10: _packet_log10
+log10_: _packet_log10_
+log1p: _packet_log1p
+log1p_: _packet_log1p_
+log2: _packet_log2
+log2_: _packet_log2_
+log_: _packet_log_
+log_softmax: _packet_log_softmax
+logaddexp: _packet_logaddexp
+logaddexp2: _packet_logaddexp2
+logcumsumexp: _packet_logcumsumexp
+logical_and: _packet_logical_and
+logical_not: _packet_logical_not
+logical_or: _packet_logical_or
+logical_xor: _packet_logical_xor
+logit: _packet_logit
+logit_: _packet_logit_
+logspace: _packet_logspace
+logsumexp: _packet_logsumexp
+lt: _packet_lt
+masked_fill: _packet_masked_fill
+masked_scatter: _packet_masked_scatter
+masked_select: _packet_masked_select
+matmul: _packet_matmul
+max: _packet_max
+maximum: _packet_maximum
+mean: _packet_mean
+min: _packet_min
+minimum: _packet_minimum
+mm: _packet_mm
+moveaxis: _packet_moveaxis
+movedim: _packet_movedim
+msort: _packet_msort
+mul: _packet_mul
+multinomial: _packet_multinomial
+multiply: _packet_multiply
+mv: _packet_mv
+nan_to_num: _packet_nan_to_num
+nan_to_num_: _packet_nan_to_num_
+nanmean: _packet_nanmean
+nansum: _packet_nansum
+narrow: _packet_narrow
+narrow_copy: _packet_narrow_copy
+native_dropout: _packet_native_dropout
+native_layer_norm: _packet_native_layer_norm
+ne: _packet_ne
+neg: _packet_neg
+neg_: _packet_neg_
+negative: _packet_negative
+negative_: _packet_negative_
+nextafter: _packet_nextafter
+nonzero: _packet_nonzero
+norm: _packet_norm
+normal: _packet_normal
+not_equal: _packet_not_equal
+ones: _packet_ones
+ones_like: _packet_ones_like
+outer: _packet_outer
+permute: _packet_permute
+permute_copy: _packet_permute_copy
+positive: _packet_positive
+pow: _packet_pow
+prod: _packet_prod
+put: _packet_put
+rad2deg: _packet_rad2deg
+rad2deg_: _packet_rad2deg_
+rand: _packet_rand
+rand_like: _packet_rand_like
+randint: _packet_randint
+randint_like: _packet_randint_like
+randn: _packet_randn
+randn_like: _packet_randn_like
+randperm: _packet_randperm
+ravel: _packet_ravel
+real: _packet_real
+reciprocal: _packet_reciprocal
+reciprocal_: _packet_reciprocal_
+relu: _packet_relu
+relu_: _packet_relu_
+remainder: _packet_remainder
+repeat_interleave: _packet_repeat_interleave
+reshape: _packet_reshape
+resize_as_: _packet_resize_as_
+resolve_conj: _packet_resolve_conj
+resolve_neg: _packet_resolve_neg
+rms_norm: _packet_rms_norm
+roll: _packet_roll
+rot90: _packet_rot90
+round: _packet_round
+round_: _packet_round_
+row_stack: _packet_row_stack
+rsqrt: _packet_rsqrt
+rsqrt_: _packet_rsqrt_
+rsub: _packet_rsub
+scalar_tensor: _packet_scalar_tensor
+scatter: _packet_scatter
+scatter_add: _packet_scatter_add
+scatter_reduce: _packet_scatter_reduce
+select: _packet_select
+select_copy: _packet_select_copy
+select_scatter: _packet_select_scatter
+selu: _packet_selu
+selu_: _packet_selu_
+sgn: _packet_sgn
+sigmoid: _packet_sigmoid
+sigmoid_: _packet_sigmoid_
+sign: _packet_sign
+signbit: _packet_signbit
+sin: _packet_sin
+sin_: _packet_sin_
+sinc: _packet_sinc
+sinc_: _packet_sinc_
+sinh: _packet_sinh
+sinh_: _packet_sinh_
+slice_copy: _packet_slice_copy
+slice_scatter: _packet_slice_scatter
+softmax: _packet_softmax
+sort: _packet_sort
+split: _packet_split
+split_copy: _packet_split_copy
+split_with_sizes: _packet_split_with_sizes
+split_with_sizes_copy: _packet_split_with_sizes_copy
+sqrt: _packet_sqrt
+sqrt_: _packet_sqrt_
+square: _packet_square
+square_: _packet_square_
+squeeze: _packet_squeeze
+squeeze_copy: _packet_squeeze_copy
+stack: _packet_stack
+std: _packet_std
+std_mean: _packet_std_mean
+sub: _packet_sub
+subtract: _packet_subtract
+sum: _packet_sum
+swapaxes: _packet_swapaxes
+swapdims: _packet_swapdims
+t: _packet_t
+t_copy: _packet_t_copy
+take: _packet_take
+take_along_dim: _packet_take_along_dim
+tan: _packet_tan
+tan_: _packet_tan_
+tanh: _packet_tanh
+tanh_: _packet_tanh_
+tensor_split: _packet_tensor_split
+threshold: _packet_threshold
+threshold_: _packet_threshold_
+tile: _packet_tile
+topk: _packet_topk
+trace: _packet_trace
+transpose: _packet_transpose
+transpose_copy: _packet_transpose_copy
+tril: _packet_tril
+tril_indices: _packet_tril_indices
+triu: _packet_triu
+triu_indices: _packet_triu_indices
+true_divide: _packet_true_divide
+trunc: _packet_trunc
+trunc_: _packet_trunc_
+unbind: _packet_unbind
+unbind_copy: _packet_unbind_copy
+unflatten: _packet_unflatten
+unfold_copy: _packet_unfold_copy
+unsafe_chunk: _packet_unsafe_chunk
+unsafe_split: _packet_unsafe_split
+unsafe_split_with_sizes: _packet_unsafe_split_with_sizes
+unsqueeze: _packet_unsqueeze
+unsqueeze_copy: _packet_unsqueeze_copy
+var: _packet_var
+var_mean: _packet_var_mean
+vdot: _packet_vdot
+view_as_complex: _packet_view_as_complex
+view_as_complex_copy: _packet_view_as_complex_copy
+view_as_real: _packet_view_as_real
+view_as_real_copy: _packet_view_as_real_copy
+view_copy: _packet_view_copy
+vsplit: _packet_vsplit
+vstack: _packet_vstack
+where: _packet_where
+xlogy: _packet_xlogy
+xlogy_: _packet_xlogy_
+zero_: _packet_zero_
+zeros: _packet_zeros
+zeros_like: _packet_zeros_like
+
+class _module_fft: ...
+
+fft: _module_fft
+
+class _module_linalg:
+    linalg_vector_norm: _packet_linalg_vector_norm
+    vector_norm: _packet_linalg_vector_norm
+
+linalg: _module_linalg
+
+class _module_nested: ...
+
+nested: _module_nested
+
+class _module_nn:
+    elu: _packet_elu
+    elu_: _packet_elu_
+    gelu: _packet_gelu
+    gelu_: _packet_gelu_
+    hardsigmoid: _packet_hardsigmoid
+    hardsigmoid_: _packet_hardsigmoid_
+    hardswish: _packet_hardswish
+    hardswish_: _packet_hardswish_
+    hardtanh: _packet_hardtanh
+    hardtanh_: _packet_hardtanh_
+    leaky_relu: _packet_leaky_relu
+    leaky_relu_: _packet_leaky_relu_
+    linear: _packet_linear
+    log_sigmoid: _packet_log_sigmoid
+    mish: _packet_mish
+    mish_: _packet_mish_
+    relu6: _packet_relu6
+    relu6_: _packet_relu6_
+    silu: _packet_silu
+    silu_: _packet_silu_
+    softplus: _packet_softplus
+    softshrink: _packet_softshrink
+    functional: _module_nn
+
+nn: _module_nn
+
+class _module_sparse: ...
+
+sparse: _module_sparse
+
+class _module_special:
+    erf: _packet_special_erf
+    erfc: _packet_special_erfc
+    erfinv: _packet_special_erfinv
+    exp2: _packet_special_exp2
+    expit: _packet_special_expit
+    expm1: _packet_special_expm1
+    log1p: _packet_special_log1p
+    logit: _packet_special_logit
+    logsumexp: _packet_special_logsumexp
+    round: _packet_special_round
+    sinc: _packet_special_sinc
+    special_erf: _packet_special_erf
+    special_erfc: _packet_special_erfc
+    special_erfinv: _packet_special_erfinv
+    special_exp2: _packet_special_exp2
+    special_expit: _packet_special_expit
+    special_expm1: _packet_special_expm1
+    special_log1p: _packet_special_log1p
+    special_logit: _packet_special_logit
+    special_logsumexp: _packet_special_logsumexp
+    special_round: _packet_special_round
+    special_sinc: _packet_special_sinc
+
+special: _module_special
+
+class _namespace_aten:
+    __and__: _packet___and__
+    __iand__: _packet___iand__
+    __ilshift__: _packet___ilshift__
+    __ior__: _packet___ior__
+    __irshift__: _packet___irshift__
+    __ixor__: _packet___ixor__
+    __lshift__: _packet___lshift__
+    __or__: _packet___or__
+    __rshift__: _packet___rshift__
+    __xor__: _packet___xor__
+    _cummax_helper: _packet__cummax_helper
+    _cummin_helper: _packet__cummin_helper
+    _fused_rms_norm: _packet__fused_rms_norm
+    _index_put_impl: _packet__index_put_impl
+    _index_put_impl_: _packet__index_put_impl_
+    _log_softmax: _packet__log_softmax
+    _log_softmax_backward_data: _packet__log_softmax_backward_data
+    _logcumsumexp: _packet__logcumsumexp
+    _softmax: _packet__softmax
+    _softmax_backward_data: _packet__softmax_backward_data
+    _to_copy: _packet__to_copy
+    _unsafe_index: _packet__unsafe_index
+    _unsafe_index_put: _packet__unsafe_index_put
+    _unsafe_view: _packet__unsafe_view
+    abs: _packet_abs
+    abs_: _packet_abs_
+    absolute: _packet_absolute
+    absolute_: _packet_absolute_
+    acos: _packet_acos
+    acos_: _packet_acos_
+    acosh: _packet_acosh
+    acosh_: _packet_acosh_
+    add: _packet_add
+    add_: _packet_add_
+    addbmm: _packet_addbmm
+    addbmm_: _packet_addbmm_
+    addcdiv: _packet_addcdiv
+    addcdiv_: _packet_addcdiv_
+    addcmul: _packet_addcmul
+    addcmul_: _packet_addcmul_
+    addmm: _packet_addmm
+    addmm_: _packet_addmm_
+    addmv: _packet_addmv
+    addmv_: _packet_addmv_
+    adjoint: _packet_adjoint
+    alias: _packet_alias
+    alias_copy: _packet_alias_copy
+    all: _packet_all
+    alpha_dropout: _packet_alpha_dropout
+    alpha_dropout_: _packet_alpha_dropout_
+    amax: _packet_amax
+    amin: _packet_amin
+    aminmax: _packet_aminmax
+    angle: _packet_angle
+    any: _packet_any
+    arange: _packet_arange
+    arccos: _packet_arccos
+    arccos_: _packet_arccos_
+    arccosh: _packet_arccosh
+    arccosh_: _packet_arccosh_
+    arcsin: _packet_arcsin
+    arcsin_: _packet_arcsin_
+    arcsinh: _packet_arcsinh
+    arcsinh_: _packet_arcsinh_
+    arctan: _packet_arctan
+    arctan2: _packet_arctan2
+    arctan2_: _packet_arctan2_
+    arctan_: _packet_arctan_
+    arctanh: _packet_arctanh
+    arctanh_: _packet_arctanh_
+    argmax: _packet_argmax
+    argmin: _packet_argmin
+    argsort: _packet_argsort
+    argwhere: _packet_argwhere
+    as_strided: _packet_as_strided
+    as_strided_: _packet_as_strided_
+    as_strided_copy: _packet_as_strided_copy
+    as_strided_scatter: _packet_as_strided_scatter
+    asin: _packet_asin
+    asin_: _packet_asin_
+    asinh: _packet_asinh
+    asinh_: _packet_asinh_
+    atan: _packet_atan
+    atan2: _packet_atan2
+    atan2_: _packet_atan2_
+    atan_: _packet_atan_
+    atanh: _packet_atanh
+    atanh_: _packet_atanh_
+    atleast_1d: _packet_atleast_1d
+    atleast_2d: _packet_atleast_2d
+    atleast_3d: _packet_atleast_3d
+    baddbmm: _packet_baddbmm
+    baddbmm_: _packet_baddbmm_
+    bernoulli: _packet_bernoulli
+    bernoulli_: _packet_bernoulli_
+    bitwise_and: _packet_bitwise_and
+    bitwise_and_: _packet_bitwise_and_
+    bitwise_left_shift: _packet_bitwise_left_shift
+    bitwise_left_shift_: _packet_bitwise_left_shift_
+    bitwise_not: _packet_bitwise_not
+    bitwise_not_: _packet_bitwise_not_
+    bitwise_or: _packet_bitwise_or
+    bitwise_or_: _packet_bitwise_or_
+    bitwise_right_shift: _packet_bitwise_right_shift
+    bitwise_right_shift_: _packet_bitwise_right_shift_
+    bitwise_xor: _packet_bitwise_xor
+    bitwise_xor_: _packet_bitwise_xor_
+    block_diag: _packet_block_diag
+    bmm: _packet_bmm
+    broadcast_tensors: _packet_broadcast_tensors
+    broadcast_to: _packet_broadcast_to
+    cat: _packet_cat
+    cauchy: _packet_cauchy
+    cauchy_: _packet_cauchy_
+    ceil: _packet_ceil
+    ceil_: _packet_ceil_
+    celu: _packet_celu
+    celu_: _packet_celu_
+    chunk: _packet_chunk
+    clamp: _packet_clamp
+    clamp_: _packet_clamp_
+    clamp_max: _packet_clamp_max
+    clamp_max_: _packet_clamp_max_
+    clamp_min: _packet_clamp_min
+    clamp_min_: _packet_clamp_min_
+    clip: _packet_clip
+    clip_: _packet_clip_
+    clone: _packet_clone
+    column_stack: _packet_column_stack
+    concat: _packet_concat
+    concatenate: _packet_concatenate
+    conj: _packet_conj
+    constant_pad_nd: _packet_constant_pad_nd
+    contiguous: _packet_contiguous
+    copy: _packet_copy
+    copy_: _packet_copy_
+    copysign: _packet_copysign
+    copysign_: _packet_copysign_
+    cos: _packet_cos
+    cos_: _packet_cos_
+    cosh: _packet_cosh
+    cosh_: _packet_cosh_
+    count_nonzero: _packet_count_nonzero
+    cummax: _packet_cummax
+    cummin: _packet_cummin
+    cumprod: _packet_cumprod
+    cumprod_: _packet_cumprod_
+    cumsum: _packet_cumsum
+    cumsum_: _packet_cumsum_
+    deg2rad: _packet_deg2rad
+    deg2rad_: _packet_deg2rad_
+    detach: _packet_detach
+    detach_copy: _packet_detach_copy
+    diag: _packet_diag
+    diag_embed: _packet_diag_embed
+    diagflat: _packet_diagflat
+    diagonal: _packet_diagonal
+    diagonal_copy: _packet_diagonal_copy
+    diagonal_scatter: _packet_diagonal_scatter
+    div: _packet_div
+    div_: _packet_div_
+    divide: _packet_divide
+    divide_: _packet_divide_
+    dot: _packet_dot
+    dropout: _packet_dropout
+    dropout_: _packet_dropout_
+    dsplit: _packet_dsplit
+    dstack: _packet_dstack
+    elu: _packet_elu
+    elu_: _packet_elu_
+    embedding: _packet_embedding
+    embedding_dense_backward: _packet_embedding_dense_backward
+    empty: _packet_empty
+    empty_like: _packet_empty_like
+    empty_permuted: _packet_empty_permuted
+    empty_strided: _packet_empty_strided
+    eq: _packet_eq
+    eq_: _packet_eq_
+    equal: _packet_equal
+    erf: _packet_erf
+    erf_: _packet_erf_
+    erfc: _packet_erfc
+    erfc_: _packet_erfc_
+    erfinv: _packet_erfinv
+    erfinv_: _packet_erfinv_
+    exp: _packet_exp
+    exp2: _packet_exp2
+    exp2_: _packet_exp2_
+    exp_: _packet_exp_
+    expand: _packet_expand
+    expand_as: _packet_expand_as
+    expand_copy: _packet_expand_copy
+    expm1: _packet_expm1
+    expm1_: _packet_expm1_
+    exponential: _packet_exponential
+    exponential_: _packet_exponential_
+    eye: _packet_eye
+    feature_alpha_dropout: _packet_feature_alpha_dropout
+    feature_alpha_dropout_: _packet_feature_alpha_dropout_
+    feature_dropout: _packet_feature_dropout
+    feature_dropout_: _packet_feature_dropout_
+    fill: _packet_fill
+    fill_: _packet_fill_
+    fix: _packet_fix
+    fix_: _packet_fix_
+    flatten: _packet_flatten
+    flip: _packet_flip
+    fliplr: _packet_fliplr
+    flipud: _packet_flipud
+    floor: _packet_floor
+    floor_: _packet_floor_
+    floor_divide: _packet_floor_divide
+    floor_divide_: _packet_floor_divide_
+    fmax: _packet_fmax
+    fmin: _packet_fmin
+    fmod: _packet_fmod
+    fmod_: _packet_fmod_
+    frac: _packet_frac
+    frac_: _packet_frac_
+    full: _packet_full
+    full_like: _packet_full_like
+    gather: _packet_gather
+    gcd: _packet_gcd
+    gcd_: _packet_gcd_
+    ge: _packet_ge
+    ge_: _packet_ge_
+    gelu: _packet_gelu
+    gelu_: _packet_gelu_
+    geometric: _packet_geometric
+    geometric_: _packet_geometric_
+    ger: _packet_ger
+    greater: _packet_greater
+    greater_: _packet_greater_
+    greater_equal: _packet_greater_equal
+    greater_equal_: _packet_greater_equal_
+    gt: _packet_gt
+    gt_: _packet_gt_
+    hardshrink: _packet_hardshrink
+    hardsigmoid: _packet_hardsigmoid
+    hardsigmoid_: _packet_hardsigmoid_
+    hardswish: _packet_hardswish
+    hardswish_: _packet_hardswish_
+    hardtanh: _packet_hardtanh
+    hardtanh_: _packet_hardtanh_
+    heaviside: _packet_heaviside
+    heaviside_: _packet_heaviside_
+    hsplit: _packet_hsplit
+    hstack: _packet_hstack
+    hypot: _packet_hypot
+    hypot_: _packet_hypot_
+    imag: _packet_imag
+    index: _packet_index
+    index_add: _packet_index_add
+    index_add_: _packet_index_add_
+    index_copy: _packet_index_copy
+    index_copy_: _packet_index_copy_
+    index_fill: _packet_index_fill
+    index_fill_: _packet_index_fill_
+    index_put: _packet_index_put
+    index_put_: _packet_index_put_
+    index_select: _packet_index_select
+    inner: _packet_inner
+    is_conj: _packet_is_conj
+    is_neg: _packet_is_neg
+    is_nonzero: _packet_is_nonzero
+    is_same_size: _packet_is_same_size
+    isfinite: _packet_isfinite
+    isinf: _packet_isinf
+    isnan: _packet_isnan
+    isneginf: _packet_isneginf
+    isposinf: _packet_isposinf
+    isreal: _packet_isreal
+    kthvalue: _packet_kthvalue
+    layer_norm: _packet_layer_norm
+    lcm: _packet_lcm
+    lcm_: _packet_lcm_
+    le: _packet_le
+    le_: _packet_le_
+    leaky_relu: _packet_leaky_relu
+    leaky_relu_: _packet_leaky_relu_
+    lerp: _packet_lerp
+    lerp_: _packet_lerp_
+    less: _packet_less
+    less_: _packet_less_
+    less_equal: _packet_less_equal
+    less_equal_: _packet_less_equal_
+    lift_fresh: _packet_lift_fresh
+    lift_fresh_copy: _packet_lift_fresh_copy
+    linalg_vector_norm: _packet_linalg_vector_norm
+    linear: _packet_linear
+    linspace: _packet_linspace
+    log: _packet_log
+    log10: _packet_log10
+    log10_: _packet_log10_
+    log1p: _packet_log1p
+    log1p_: _packet_log1p_
+    log2: _packet_log2
+    log2_: _packet_log2_
+    log_: _packet_log_
+    log_normal: _packet_log_normal
+    log_normal_: _packet_log_normal_
+    log_sigmoid: _packet_log_sigmoid
+    log_sigmoid_forward: _packet_log_sigmoid_forward
+    log_softmax: _packet_log_softmax
+    logaddexp: _packet_logaddexp
+    logaddexp2: _packet_logaddexp2
+    logcumsumexp: _packet_logcumsumexp
+    logical_and: _packet_logical_and
+    logical_and_: _packet_logical_and_
+    logical_not: _packet_logical_not
+    logical_not_: _packet_logical_not_
+    logical_or: _packet_logical_or
+    logical_or_: _packet_logical_or_
+    logical_xor: _packet_logical_xor
+    logical_xor_: _packet_logical_xor_
+    logit: _packet_logit
+    logit_: _packet_logit_
+    logspace: _packet_logspace
+    logsumexp: _packet_logsumexp
+    lt: _packet_lt
+    lt_: _packet_lt_
+    mH: _packet_mH
+    mT: _packet_mT
+    masked_fill: _packet_masked_fill
+    masked_fill_: _packet_masked_fill_
+    masked_scatter: _packet_masked_scatter
+    masked_scatter_: _packet_masked_scatter_
+    masked_select: _packet_masked_select
+    matmul: _packet_matmul
+    matrix_H: _packet_matrix_H
+    max: _packet_max
+    maximum: _packet_maximum
+    mean: _packet_mean
+    min: _packet_min
+    minimum: _packet_minimum
+    mish: _packet_mish
+    mish_: _packet_mish_
+    mm: _packet_mm
+    moveaxis: _packet_moveaxis
+    movedim: _packet_movedim
+    msort: _packet_msort
+    mul: _packet_mul
+    mul_: _packet_mul_
+    multinomial: _packet_multinomial
+    multiply: _packet_multiply
+    multiply_: _packet_multiply_
+    mv: _packet_mv
+    nan_to_num: _packet_nan_to_num
+    nan_to_num_: _packet_nan_to_num_
+    nanmean: _packet_nanmean
+    nansum: _packet_nansum
+    narrow: _packet_narrow
+    narrow_copy: _packet_narrow_copy
+    native_dropout: _packet_native_dropout
+    native_dropout_backward: _packet_native_dropout_backward
+    native_layer_norm: _packet_native_layer_norm
+    native_layer_norm_backward: _packet_native_layer_norm_backward
+    ne: _packet_ne
+    ne_: _packet_ne_
+    neg: _packet_neg
+    neg_: _packet_neg_
+    negative: _packet_negative
+    negative_: _packet_negative_
+    new_empty: _packet_new_empty
+    new_empty_strided: _packet_new_empty_strided
+    new_full: _packet_new_full
+    new_ones: _packet_new_ones
+    new_zeros: _packet_new_zeros
+    nextafter: _packet_nextafter
+    nextafter_: _packet_nextafter_
+    nonzero: _packet_nonzero
+    nonzero_numpy: _packet_nonzero_numpy
+    norm: _packet_norm
+    normal: _packet_normal
+    normal_: _packet_normal_
+    normal_functional: _packet_normal_functional
+    not_equal: _packet_not_equal
+    not_equal_: _packet_not_equal_
+    numpy_T: _packet_numpy_T
+    ones: _packet_ones
+    ones_like: _packet_ones_like
+    outer: _packet_outer
+    permute: _packet_permute
+    permute_copy: _packet_permute_copy
+    positive: _packet_positive
+    pow: _packet_pow
+    pow_: _packet_pow_
+    prod: _packet_prod
+    put: _packet_put
+    put_: _packet_put_
+    rad2deg: _packet_rad2deg
+    rad2deg_: _packet_rad2deg_
+    rand: _packet_rand
+    rand_like: _packet_rand_like
+    randint: _packet_randint
+    randint_like: _packet_randint_like
+    randn: _packet_randn
+    randn_like: _packet_randn_like
+    random: _packet_random
+    random_: _packet_random_
+    randperm: _packet_randperm
+    ravel: _packet_ravel
+    real: _packet_real
+    reciprocal: _packet_reciprocal
+    reciprocal_: _packet_reciprocal_
+    relu: _packet_relu
+    relu6: _packet_relu6
+    relu6_: _packet_relu6_
+    relu_: _packet_relu_
+    remainder: _packet_remainder
+    remainder_: _packet_remainder_
+    repeat: _packet_repeat
+    repeat_interleave: _packet_repeat_interleave
+    reshape: _packet_reshape
+    reshape_as: _packet_reshape_as
+    resize: _packet_resize
+    resize_: _packet_resize_
+    resize_as: _packet_resize_as
+    resize_as_: _packet_resize_as_
+    resolve_conj: _packet_resolve_conj
+    resolve_neg: _packet_resolve_neg
+    rms_norm: _packet_rms_norm
+    roll: _packet_roll
+    rot90: _packet_rot90
+    round: _packet_round
+    round_: _packet_round_
+    row_stack: _packet_row_stack
+    rsqrt: _packet_rsqrt
+    rsqrt_: _packet_rsqrt_
+    rsub: _packet_rsub
+    scalar_tensor: _packet_scalar_tensor
+    scatter: _packet_scatter
+    scatter_: _packet_scatter_
+    scatter_add: _packet_scatter_add
+    scatter_add_: _packet_scatter_add_
+    scatter_reduce: _packet_scatter_reduce
+    scatter_reduce_: _packet_scatter_reduce_
+    select: _packet_select
+    select_copy: _packet_select_copy
+    select_scatter: _packet_select_scatter
+    selu: _packet_selu
+    selu_: _packet_selu_
+    sgn: _packet_sgn
+    sgn_: _packet_sgn_
+    sigmoid: _packet_sigmoid
+    sigmoid_: _packet_sigmoid_
+    sign: _packet_sign
+    sign_: _packet_sign_
+    signbit: _packet_signbit
+    silu: _packet_silu
+    silu_: _packet_silu_
+    sin: _packet_sin
+    sin_: _packet_sin_
+    sinc: _packet_sinc
+    sinc_: _packet_sinc_
+    sinh: _packet_sinh
+    sinh_: _packet_sinh_
+    slice: _packet_slice
+    slice_copy: _packet_slice_copy
+    slice_scatter: _packet_slice_scatter
+    softmax: _packet_softmax
+    softplus: _packet_softplus
+    softshrink: _packet_softshrink
+    sort: _packet_sort
+    special_erf: _packet_special_erf
+    special_erfc: _packet_special_erfc
+    special_erfinv: _packet_special_erfinv
+    special_exp2: _packet_special_exp2
+    special_expit: _packet_special_expit
+    special_expm1: _packet_special_expm1
+    special_log1p: _packet_special_log1p
+    special_logit: _packet_special_logit
+    special_logsumexp: _packet_special_logsumexp
+    special_round: _packet_special_round
+    special_sinc: _packet_special_sinc
+    split: _packet_split
+    split_copy: _packet_split_copy
+    split_with_sizes: _packet_split_with_sizes
+    split_with_sizes_copy: _packet_split_with_sizes_copy
+    sqrt: _packet_sqrt
+    sqrt_: _packet_sqrt_
+    square: _packet_square
+    square_: _packet_square_
+    squeeze: _packet_squeeze
+    squeeze_: _packet_squeeze_
+    squeeze_copy: _packet_squeeze_copy
+    stack: _packet_stack
+    std: _packet_std
+    std_mean: _packet_std_mean
+    sub: _packet_sub
+    sub_: _packet_sub_
+    subtract: _packet_subtract
+    subtract_: _packet_subtract_
+    sum: _packet_sum
+    swapaxes: _packet_swapaxes
+    swapaxes_: _packet_swapaxes_
+    swapdims: _packet_swapdims
+    swapdims_: _packet_swapdims_
+    t: _packet_t
+    t_: _packet_t_
+    t_copy: _packet_t_copy
+    take: _packet_take
+    take_along_dim: _packet_take_along_dim
+    tan: _packet_tan
+    tan_: _packet_tan_
+    tanh: _packet_tanh
+    tanh_: _packet_tanh_
+    tensor_split: _packet_tensor_split
+    threshold: _packet_threshold
+    threshold_: _packet_threshold_
+    tile: _packet_tile
+    to: _packet_to
+    topk: _packet_topk
+    trace: _packet_trace
+    transpose: _packet_transpose
+    transpose_: _packet_transpose_
+    transpose_copy: _packet_transpose_copy
+    tril: _packet_tril
+    tril_: _packet_tril_
+    tril_indices: _packet_tril_indices
+    triu: _packet_triu
+    triu_: _packet_triu_
+    triu_indices: _packet_triu_indices
+    true_divide: _packet_true_divide
+    true_divide_: _packet_true_divide_
+    trunc: _packet_trunc
+    trunc_: _packet_trunc_
+    type_as: _packet_type_as
+    unbind: _packet_unbind
+    unbind_copy: _packet_unbind_copy
+    unflatten: _packet_unflatten
+    unfold: _packet_unfold
+    unfold_copy: _packet_unfold_copy
+    uniform: _packet_uniform
+    uniform_: _packet_uniform_
+    unsafe_chunk: _packet_unsafe_chunk
+    unsafe_split: _packet_unsafe_split
+    unsafe_split_with_sizes: _packet_unsafe_split_with_sizes
+    unsqueeze: _packet_unsqueeze
+    unsqueeze_: _packet_unsqueeze_
+    unsqueeze_copy: _packet_unsqueeze_copy
+    var: _packet_var
+    var_mean: _packet_var_mean
+    vdot: _packet_vdot
+    view: _packet_view
+    view_as: _packet_view_as
+    view_as_complex: _packet_view_as_complex
+    view_as_complex_copy: _packet_view_as_complex_copy
+    view_as_real: _packet_view_as_real
+    view_as_real_copy: _packet_view_as_real_copy
+    view_copy: _packet_view_copy
+    vsplit: _packet_vsplit
+    vstack: _packet_vstack
+    where: _packet_where
+    xlogy: _packet_xlogy
+    xlogy_: _packet_xlogy_
+    zero: _packet_zero
+    zero_: _packet_zero_
+    zeros: _packet_zeros
+    zeros_like: _packet_zeros_like
+
+class _Operators(Operators):
+    aten: _namespace_aten
+
+ops: _Operators

@@ -1,0 +1,1912 @@
+# Written by `opdsl stubs` from the declarations; not to be edited.
+# A static method may have a parameter `self`: schemas have one.
+# pyright: reportSelfClsParameterName=false
+"""``Tensor``: an array, its geometry, and what of PyTorch's tensor needs no operator."""
+
+import numpy
+from builtins import bool as _bool, float as _float, int as _int
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from numpy.typing import NDArray
+from opdsl._operators import (
+    _results_aminmax,
+    _results_cummax,
+    _results_cummin,
+    _results_kthvalue,
+    _results_max,
+    _results_min,
+    _results_sort,
+    _results_topk,
+)
+from opdsl.runtime.device import Device, Layout, MemoryFormat
+from opdsl.runtime.differentiable import Differentiable
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.generator import Generator
+from opdsl.runtime.geometry import Geometry
+from opdsl.schema.vocabulary import Scalar
+from typing import Any, ClassVar, overload
+
+class Tensor(Differentiable):
+    """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
+
+    There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
+    tensor sets ``array``, ``geometry``, ``_version`` and ``_base``.
+
+    array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
+    geometry: dtype, device, shape, strides and flags.
+    _version: how often the memory has been written; of a view it does not count, see ``version_of``.
+    _base: the tensor that owns the memory of a view, None for one that owns its own.
+    _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
+    autograd: what ``opdsl.autograd`` keeps; absent until it does.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_memory", "_version", "array", "autograd", "geometry")
+    __schema_type__: ClassVar[str]
+    __array_priority__: ClassVar[_float]
+    __array_ufunc__: ClassVar[None]
+    array: Any
+    geometry: Geometry
+    _version: _int
+    _base: Tensor | None
+    _memory: Any
+    autograd: Any
+    __contains__: ClassVar[Any]
+    __hash__ = object.__hash__
+    def __class_getitem__(cls, item: object) -> object:
+        """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
+    @property
+    def shape(self) -> tuple[_int, ...]:
+        """The sizes of its dimensions."""
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The names of its dimensions, None for each that has none."""
+    @property
+    def strides(self) -> tuple[_int, ...]:
+        """The steps of its dimensions, in elements."""
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+    @property
+    def device(self) -> Device:
+        """Where it lives."""
+    @property
+    def layout(self) -> Layout:
+        """How its elements are addressed."""
+    @property
+    def ndim(self) -> _int:
+        """The number of its dimensions."""
+    @property
+    def itemsize(self) -> _int:
+        """Bytes of one element."""
+    @property
+    def nbytes(self) -> _int:
+        """Bytes of all elements."""
+    @property
+    def is_cpu(self) -> _bool:
+        """Whether it lives in the memory of the CPU."""
+    @property
+    def is_cuda(self) -> _bool:
+        """Whether it lives on a CUDA device."""
+    @property
+    def is_meta(self) -> _bool:
+        """Whether it has a geometry only."""
+    @property
+    def is_sparse(self) -> _bool:
+        """Always False: tensors are strided."""
+    @property
+    def is_quantized(self) -> _bool:
+        """Always False: quantized dtypes are not supported."""
+    def dim(self) -> _int:
+        """The number of its dimensions."""
+    ndimension = dim
+    def numel(self) -> _int:
+        """The number of its elements."""
+    nelement = numel
+    @overload
+    def size(self, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def size(self, dim: _int) -> _int: ...
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]: ...
+    @overload
+    def stride(self, dim: _int) -> _int: ...
+    def element_size(self) -> _int:
+        """Bytes of one element."""
+    def get_device(self) -> _int:
+        """The index of its device, -1 where it has none."""
+    def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> _bool:
+        """Whether its elements lie without gaps in the order of a memory format."""
+    def is_floating_point(self) -> _bool:
+        """Whether its dtype is a real floating-point one."""
+    def is_complex(self) -> _bool:
+        """Whether its dtype is complex."""
+    def is_signed(self) -> _bool:
+        """Whether its dtype can hold negative values."""
+    def _is_view(self) -> _bool: ...
+    def data_ptr(self) -> _int:
+        """The address of its first element; 0 where there is none."""
+    def storage_offset(self) -> _int:
+        """How many elements lie in its memory before its first one."""
+    def item(self) -> _bool | _int | _float | complex:
+        """Its one element as a Python number.
+
+        Raises:
+            ConversionError: it has more or fewer than one element, or no data.
+        """
+    def tolist(self) -> Any:
+        """Its elements as nested lists of Python numbers, one number when it has no dimensions.
+
+        Raises:
+            ConversionError: it has no data (meta).
+        """
+    def __len__(self) -> _int: ...
+    def __bool__(self) -> _bool: ...
+    def __int__(self) -> _int: ...
+    def __float__(self) -> _float: ...
+    def __complex__(self) -> complex: ...
+    def __index__(self) -> _int: ...
+    def numpy(self, *, force: _bool = False) -> _NumpyArray:
+        """Its elements as a NumPy array that shares its memory.
+
+        Args:
+            force: copies to the host where the memory cannot be shared, and drops the gradient.
+
+        Raises:
+            InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
+        """
+    def __array__(self, dtype: _NumpyDType | None = None, copy: _bool | None = None) -> _NumpyArray: ...
+    def __dlpack_device__(self) -> tuple[_int, _int]:
+        """Where a DLPack consumer finds it, as ``(device type, index)``."""
+    def __dlpack__(
+        self,
+        *,
+        stream: _int | None = None,
+        max_version: tuple[_int, _int] | None = None,
+        dl_device: tuple[_int, _int] | None = None,
+        copy: _bool | None = None,
+    ) -> object:
+        """A DLPack capsule that shares its memory (or a copy of it where ``copy=True``).
+
+        Raises:
+            InterchangeError: it cannot be handed out that way; the message says how it can.
+        """
+    def __format__(self, specification: str) -> str: ...
+    def __copy__(self) -> Tensor: ...
+    def __deepcopy__(self, memo: dict[_int, object]) -> Tensor: ...
+    def __reduce_ex__(self, protocol: object) -> tuple[object, _Parts]: ...
+    @property
+    def H(self) -> Tensor:
+        """``x.H``: a matrix transposed and conjugated."""
+    @property
+    def T(self) -> Tensor:
+        """``x.T``: all dimensions the other way round."""
+    def __abs__(self) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    def __add__(self, other: Tensor | Scalar) -> Tensor:
+        """``self + alpha * other``"""
+    @overload
+    def __and__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @overload
+    def __and__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        """Where ``self`` is equal to ``other``."""
+    def __floordiv__(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    @overload
+    def __ge__(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at least ``other``."""
+    @overload
+    def __ge__(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at least a number."""
+    def __getitem__(self, index: object) -> Tensor:
+        """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
+    @overload
+    def __gt__(self, other: Tensor) -> Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @overload
+    def __gt__(self, other: Scalar) -> Tensor:
+        """Where ``self`` is greater than a number."""
+    def __iadd__(self, other: Tensor | Scalar) -> Tensor:
+        """``self + alpha * other``"""
+    @overload
+    def __iand__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
+    @overload
+    def __iand__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+    def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    @overload
+    def __ilshift__(self, other: Tensor) -> Tensor:
+        """``self << other``"""
+    @overload
+    def __ilshift__(self, other: Scalar) -> Tensor:
+        """``self << other`` for a number."""
+    @overload
+    def __imod__(self, other: Tensor) -> Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def __imod__(self, other: Scalar) -> Tensor:
+        """What dividing by a number leaves."""
+    def __imul__(self, other: Tensor | Scalar) -> Tensor:
+        """``self * other``"""
+    def __invert__(self) -> Tensor:
+        """``~self``
+
+        Raises:
+            ArgumentError: the tensor holds neither integers nor bools.
+        """
+    @overload
+    def __ior__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @overload
+    def __ior__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+    @overload
+    def __ipow__(self, exponent: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def __ipow__(self, exponent: Scalar) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @overload
+    def __irshift__(self, other: Tensor) -> Tensor:
+        """``self >> other``"""
+    @overload
+    def __irshift__(self, other: Scalar) -> Tensor:
+        """``self >> other`` for a number."""
+    def __isub__(self, other: Tensor | Scalar) -> Tensor:
+        """``self - alpha * other``"""
+    def __iter__(self) -> Iterator[Tensor]:
+        """``for row in x``: the positions of the first dimension.
+
+        Raises:
+            ArgumentError: the tensor has no dimensions.
+        """
+    def __itruediv__(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __ixor__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __ixor__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+    @overload
+    def __le__(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at most ``other``."""
+    @overload
+    def __le__(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at most a number."""
+    @overload
+    def __lshift__(self, other: Tensor) -> Tensor:
+        """``self << other``"""
+    @overload
+    def __lshift__(self, other: Scalar) -> Tensor:
+        """``self << other`` for a number."""
+    @overload
+    def __lt__(self, other: Tensor) -> Tensor:
+        """Where ``self`` is less than ``other``."""
+    @overload
+    def __lt__(self, other: Scalar) -> Tensor:
+        """Where ``self`` is less than a number."""
+    def __matmul__(self, other: Tensor) -> Tensor:
+        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    @overload
+    def __mod__(self, other: Tensor) -> Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def __mod__(self, other: Scalar) -> Tensor:
+        """What dividing by a number leaves."""
+    def __mul__(self, other: Tensor | Scalar) -> Tensor:
+        """``self * other``"""
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        """Where ``self`` is different from ``other``."""
+    def __neg__(self) -> Tensor:
+        """``-self``"""
+    @overload
+    def __or__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
+    @overload
+    def __or__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
+    def __pos__(self) -> Tensor:
+        """``self`` itself."""
+    @overload
+    def __pow__(self, exponent: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def __pow__(self, exponent: Scalar) -> Tensor:
+        """``self ** exponent`` for a number."""
+    def __radd__(self, other: Tensor | Scalar) -> Tensor:
+        """``self + alpha * other``"""
+    @overload
+    def __rand__(self, other: Tensor) -> Tensor:
+        """``self & other``; of bools whether both hold."""
+    @overload
+    def __rand__(self, other: Scalar) -> Tensor:
+        """``self & other`` for a number."""
+    def __repr__(self) -> str:
+        """The tensor's text, which names the dtype where it is not the default one."""
+    def __rfloordiv__(self, other: Scalar) -> Tensor: ...
+    def __rlshift__(self, other: Scalar) -> Tensor: ...
+    def __rmod__(self, other: Scalar) -> Tensor: ...
+    def __rmul__(self, other: Tensor | Scalar) -> Tensor:
+        """``self * other``"""
+    @overload
+    def __ror__(self, other: Tensor) -> Tensor:
+        """``self | other``; of bools whether one holds."""
+    @overload
+    def __ror__(self, other: Scalar) -> Tensor:
+        """``self | other`` for a number."""
+    def __rpow__(self, other: Scalar) -> Tensor: ...
+    def __rrshift__(self, other: Scalar) -> Tensor: ...
+    @overload
+    def __rshift__(self, other: Tensor) -> Tensor:
+        """``self >> other``"""
+    @overload
+    def __rshift__(self, other: Scalar) -> Tensor:
+        """``self >> other`` for a number."""
+    @overload
+    def __rsub__(self, other: Tensor) -> Tensor:
+        """``other - alpha * self``"""
+    @overload
+    def __rsub__(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        """``other - alpha * self`` for a number."""
+    def __rtruediv__(self, other: Scalar) -> Tensor:
+        """``other / self``, as PyTorch computes it: the reciprocal times the number."""
+    @overload
+    def __rxor__(self, other: Tensor) -> Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __rxor__(self, other: Scalar) -> Tensor:
+        """``self ^ other`` for a number."""
+    def __setitem__(self, index: object, value: object) -> None:
+        """``x[index] = value``: a number or a tensor that broadcasts."""
+    def __sub__(self, other: Tensor | Scalar) -> Tensor:
+        """``self - alpha * other``"""
+    def __truediv__(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def __xor__(self, other: Tensor) -> Tensor:
+        """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def __xor__(self, other: Scalar) -> Tensor:
+        """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+    def abs(self) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    def abs_(self) -> Tensor:
+        """The magnitude of every element; of complex numbers a real one."""
+    def absolute(self) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+    def absolute_(self) -> Tensor:
+        """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
+    def acos(self) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    def acos_(self) -> Tensor:
+        """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    def acosh(self) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+    def acosh_(self) -> Tensor:
+        """The inverse hyperbolic cosine of every element; NaN below 1."""
+    def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """``self + alpha * other``"""
+    def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """``self + alpha * other``"""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self`` and ``alpha`` times the sum of the products of a batch."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``addbmm`` into ``self``."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 / tensor2``"""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+        """``self + value * tensor1 * tensor2``"""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (mat @ vec)`` for a vector."""
+    def adjoint(self) -> Tensor:
+        """Every matrix of a batch transposed and conjugated."""
+    @overload
+    def all(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
+        """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
+    @overload
+    def all(self, dim: _int, keepdim: _bool = False) -> Tensor:
+        """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+        """The largest element along dimensions, along all for none given; NaN where there is one."""
+    def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+        """The smallest element along dimensions, along all for none given; NaN where there is one."""
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> _results_aminmax:
+        """The smallest and the largest element along a dimension, or of all."""
+    def angle(self) -> Tensor:
+        """The angle of every complex number; of real ones 0, or pi where they are negative."""
+    @overload
+    def any(self, dim: Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
+        """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
+    @overload
+    def any(self, dim: _int, keepdim: _bool = False) -> Tensor:
+        """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
+    def arccos(self) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    def arccos_(self) -> Tensor:
+        """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
+    def arccosh(self) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+    def arccosh_(self) -> Tensor:
+        """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
+    def arcsin(self) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    def arcsin_(self) -> Tensor:
+        """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    def arcsinh(self) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+    def arcsinh_(self) -> Tensor:
+        """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
+    def arctan(self) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+    def arctan2(self, other: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    def arctan2_(self, other: Tensor) -> Tensor:
+        """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    def arctan_(self) -> Tensor:
+        """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
+    def arctanh(self) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    def arctanh_(self) -> Tensor:
+        """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
+        """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
+    @overload
+    def argsort(self, *, stable: _bool, dim: _int = -1, descending: _bool = False) -> Tensor:
+        """The indices of the elements along a dimension in order, equal ones in theirs."""
+    @overload
+    def argsort(self, dim: _int = -1, descending: _bool = False) -> Tensor:
+        """The indices of the elements along a dimension in order."""
+    def argwhere(self) -> Tensor:
+        """``nonzero``, by NumPy's name."""
+    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """Any shape, strides and offset inside the storage."""
+    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """Any shape, strides and offset inside the storage, given to the tensor itself."""
+    def as_strided_scatter(
+        self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None
+    ) -> Tensor:
+        """``self`` with what ``as_strided`` shows of it replaced."""
+    def asin(self) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    def asin_(self) -> Tensor:
+        """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
+    def asinh(self) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+    def asinh_(self) -> Tensor:
+        """The inverse hyperbolic sine of every element."""
+    def atan(self) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+    def atan2(self, other: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    def atan2_(self, other: Tensor) -> Tensor:
+        """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
+    def atan_(self) -> Tensor:
+        """The arctangent of every element, in [-pi/2, pi/2]."""
+    def atanh(self) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    def atanh_(self) -> Tensor:
+        """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+    @overload
+    def bernoulli(self, *, generator: Generator | None = None) -> Tensor:
+        """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
+    @overload
+    def bernoulli(self, p: _float, *, generator: Generator | None = None) -> Tensor:
+        """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
+    @overload
+    def bernoulli_(self, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
+    @overload
+    def bernoulli_(self, p: _float = 0.5, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+    def bfloat16(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.bfloat16; itself if it has that dtype."""
+    @overload
+    def bitwise_and(self, other: Tensor) -> Tensor:
+        """``self & other``; of bools whether both hold."""
+    @overload
+    def bitwise_and(self, other: Scalar) -> Tensor:
+        """``self & other`` for a number."""
+    @overload
+    def bitwise_and_(self, other: Tensor) -> Tensor:
+        """``self & other``; of bools whether both hold."""
+    @overload
+    def bitwise_and_(self, other: Scalar) -> Tensor:
+        """``self & other`` for a number."""
+    @overload
+    def bitwise_left_shift(self, other: Tensor) -> Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @overload
+    def bitwise_left_shift(self, other: Scalar) -> Tensor:
+        """``self << other`` for a number."""
+    @overload
+    def bitwise_left_shift_(self, other: Tensor) -> Tensor:
+        """``self << other``; 0 where a shift is negative or too far."""
+    @overload
+    def bitwise_left_shift_(self, other: Scalar) -> Tensor:
+        """``self << other`` for a number."""
+    def bitwise_not(self) -> Tensor:
+        """``~self``; of bools the opposite."""
+    def bitwise_not_(self) -> Tensor:
+        """``~self``; of bools the opposite."""
+    @overload
+    def bitwise_or(self, other: Tensor) -> Tensor:
+        """``self | other``; of bools whether one holds."""
+    @overload
+    def bitwise_or(self, other: Scalar) -> Tensor:
+        """``self | other`` for a number."""
+    @overload
+    def bitwise_or_(self, other: Tensor) -> Tensor:
+        """``self | other``; of bools whether one holds."""
+    @overload
+    def bitwise_or_(self, other: Scalar) -> Tensor:
+        """``self | other`` for a number."""
+    @overload
+    def bitwise_right_shift(self, other: Tensor) -> Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @overload
+    def bitwise_right_shift(self, other: Scalar) -> Tensor:
+        """``self >> other`` for a number."""
+    @overload
+    def bitwise_right_shift_(self, other: Tensor) -> Tensor:
+        """``self >> other``; the sign alone where a shift is negative or too far."""
+    @overload
+    def bitwise_right_shift_(self, other: Scalar) -> Tensor:
+        """``self >> other`` for a number."""
+    @overload
+    def bitwise_xor(self, other: Tensor) -> Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def bitwise_xor(self, other: Scalar) -> Tensor:
+        """``self ^ other`` for a number."""
+    @overload
+    def bitwise_xor_(self, other: Tensor) -> Tensor:
+        """``self ^ other``; of bools whether one of them holds."""
+    @overload
+    def bitwise_xor_(self, other: Scalar) -> Tensor:
+        """``self ^ other`` for a number."""
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """The products of two batches of matrices."""
+    def bool(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.bool; itself if it has that dtype."""
+    @overload
+    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
+        """``expand``, by NumPy's name."""
+    @overload
+    def broadcast_to(self, *size: _int) -> Tensor: ...
+    def byte(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.uint8; itself if it has that dtype."""
+    def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with Cauchy distributed numbers."""
+    def cdouble(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.complex128; itself if it has that dtype."""
+    def ceil(self) -> Tensor:
+        """The least integer that is not below each element."""
+    def ceil_(self) -> Tensor:
+        """The least integer that is not below each element."""
+    def cfloat(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.complex64; itself if it has that dtype."""
+    def char(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.int8; itself if it has that dtype."""
+    def chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
+        """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
+    @overload
+    def clamp(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def clamp(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @overload
+    def clamp_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def clamp_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Every element, or the bound that it lies beyond."""
+    @overload
+    def clamp_max(self, max: Tensor) -> Tensor:
+        """Every element, or its bound where that is smaller."""
+    @overload
+    def clamp_max(self, max: Scalar) -> Tensor:
+        """Every element, or the bound where that is smaller."""
+    @overload
+    def clamp_max_(self, max: Tensor) -> Tensor:
+        """Every element, or its bound where that is smaller."""
+    @overload
+    def clamp_max_(self, max: Scalar) -> Tensor:
+        """Every element, or the bound where that is smaller."""
+    @overload
+    def clamp_min(self, min: Tensor) -> Tensor:
+        """Every element, or its bound where that is larger."""
+    @overload
+    def clamp_min(self, min: Scalar) -> Tensor:
+        """Every element, or the bound where that is larger."""
+    @overload
+    def clamp_min_(self, min: Tensor) -> Tensor:
+        """Every element, or its bound where that is larger."""
+    @overload
+    def clamp_min_(self, min: Scalar) -> Tensor:
+        """Every element, or the bound where that is larger."""
+    @overload
+    def clip(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def clip(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    @overload
+    def clip_(self, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
+    @overload
+    def clip_(self, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
+    def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """A copy with memory of its own."""
+    def conj(self) -> Tensor:
+        """The conjugate complex numbers, computed at once; real numbers are their own."""
+    def contiguous(self, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+        """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
+        """Writes another tensor's elements, broadcast and converted, into this one."""
+    @overload
+    def copysign(self, other: Tensor) -> Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @overload
+    def copysign(self, other: Scalar) -> Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+    @overload
+    def copysign_(self, other: Tensor) -> Tensor:
+        """The magnitude of ``self`` with the sign of ``other``."""
+    @overload
+    def copysign_(self, other: Scalar) -> Tensor:
+        """The magnitude of ``self`` with the sign of a number."""
+    def cos(self) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+    def cos_(self) -> Tensor:
+        """The cosine of every element, an angle in radians."""
+    def cosh(self) -> Tensor:
+        """The hyperbolic cosine of every element."""
+    def cosh_(self) -> Tensor:
+        """The hyperbolic cosine of every element."""
+    @overload
+    def count_nonzero(self, dim: _int | None = None) -> Tensor:
+        """How many elements along a dimension, or of all, are not zero."""
+    @overload
+    def count_nonzero(self, dim: Sequence[_int]) -> Tensor:
+        """How many elements along dimensions are not zero."""
+    @overload
+    def count_nonzero(self, *dim: _int) -> Tensor: ...
+    def cpu(self, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor in the memory of the CPU; itself if it is there."""
+    def cuda(
+        self,
+        device: Device | str | _int | None = None,
+        non_blocking: _bool = False,
+        *,
+        memory_format: MemoryFormat = MemoryFormat.preserve_format,
+    ) -> Tensor:
+        """The tensor on a CUDA device, the current one by default; itself if it is there."""
+    def cummax(self, dim: _int) -> _results_cummax:
+        """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
+    def cummin(self, dim: _int) -> _results_cummin:
+        """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
+    def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """The products of all elements so far; integers are multiplied as int64."""
+    def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
+        """The sums of all elements so far; integers are summed as int64."""
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians."""
+    def deg2rad_(self) -> Tensor:
+        """Degrees as radians."""
+    def detach(self) -> Tensor:
+        """A view of everything that autograd does not follow."""
+    def diag(self, diagonal: _int = 0) -> Tensor:
+        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+        """Matrices of zeros, with the last dimension as their diagonals."""
+    def diagflat(self, offset: _int = 0) -> Tensor:
+        """A matrix with all elements as its diagonal."""
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A diagonal of two dimensions, as a last dimension in their place."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """``self`` with a diagonal replaced."""
+    @overload
+    def div(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def div(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @overload
+    def div_(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def div_(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+        """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @overload
+    def divide(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    @overload
+    def divide_(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    @overload
+    def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None) -> Tensor:
+        """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
+    def dot(self, tensor: Tensor) -> Tensor:
+        """The sum of the products of two vectors' elements."""
+    def double(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.float64; itself if it has that dtype."""
+    @overload
+    def dsplit(self, sections: _int) -> list[Tensor]:
+        """Parts of one size, along the third dimension."""
+    @overload
+    def dsplit(self, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, along the third dimension."""
+    @overload
+    def dsplit(self, *indices: _int) -> list[Tensor]: ...
+    @overload
+    def eq(self, other: Tensor) -> Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @overload
+    def eq(self, other: Scalar) -> Tensor:
+        """Where ``self`` is equal to a number."""
+    @overload
+    def eq_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is equal to ``other``."""
+    @overload
+    def eq_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is equal to a number."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether two tensors have one shape and the same elements."""
+    def erf(self) -> Tensor:
+        """The error function of every element."""
+    def erf_(self) -> Tensor:
+        """The error function of every element."""
+    def erfc(self) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+    def erfc_(self) -> Tensor:
+        """``1 - erf(self)``, exact where that is small."""
+    def erfinv(self) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+    def erfinv_(self) -> Tensor:
+        """The inverse of the error function; NaN outside of [-1, 1]."""
+    def exp(self) -> Tensor:
+        """The exponential of every element."""
+    def exp2(self) -> Tensor:
+        """2 to the power of every element."""
+    def exp2_(self) -> Tensor:
+        """2 to the power of every element."""
+    def exp_(self) -> Tensor:
+        """The exponential of every element."""
+    @overload
+    def expand(self, size: Sequence[_int], *, implicit: _bool = False) -> Tensor:
+        """Dimensions of size 1, and new ones in front, repeated without a copy."""
+    @overload
+    def expand(self, *size: _int, implicit: _bool = False) -> Tensor: ...
+    def expand_as(self, other: Tensor) -> Tensor:
+        """``expand`` to the shape of another tensor."""
+    def expm1(self) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+    def expm1_(self) -> Tensor:
+        """``exp(self) - 1``, exact near 0."""
+    def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
+    @overload
+    def fill_(self, value: Tensor) -> Tensor:
+        """Writes the element of a zero-dim tensor into every element."""
+    @overload
+    def fill_(self, value: Scalar) -> Tensor:
+        """Writes a number into every element."""
+    def fix(self) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+    def fix_(self) -> Tensor:
+        """Another name of ``trunc``: Every element without its fraction."""
+    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+        """The dimensions from one to another as one."""
+    @overload
+    def flip(self, dims: Sequence[_int]) -> Tensor:
+        """Some dimensions the other way round."""
+    @overload
+    def flip(self, *dims: _int) -> Tensor: ...
+    def fliplr(self) -> Tensor:
+        """The columns of a matrix from right to left."""
+    def flipud(self) -> Tensor:
+        """The rows of a matrix from the last to the first."""
+    def float(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.float32; itself if it has that dtype."""
+    def floor(self) -> Tensor:
+        """The largest integer that is not above each element."""
+    def floor_(self) -> Tensor:
+        """The largest integer that is not above each element."""
+    def floor_divide(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    def floor_divide_(self, other: Tensor | Scalar) -> Tensor:
+        """``self / other``, rounded down."""
+    def fmax(self, other: Tensor) -> Tensor:
+        """The larger of two elements; beside NaN the other one."""
+    def fmin(self, other: Tensor) -> Tensor:
+        """The smaller of two elements; beside NaN the other one."""
+    @overload
+    def fmod(self, other: Tensor) -> Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @overload
+    def fmod(self, other: Scalar) -> Tensor:
+        """What dividing by a number towards zero leaves."""
+    @overload
+    def fmod_(self, other: Tensor) -> Tensor:
+        """What dividing towards zero leaves; it has the sign of ``self``."""
+    @overload
+    def fmod_(self, other: Scalar) -> Tensor:
+        """What dividing by a number towards zero leaves."""
+    def frac(self) -> Tensor:
+        """The fraction of every element, with its sign."""
+    def frac_(self) -> Tensor:
+        """The fraction of every element, with its sign."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+        """For each element of ``index`` the element of ``self`` at that position of a dimension."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor."""
+    def gcd_(self, other: Tensor) -> Tensor:
+        """The greatest common divisor."""
+    @overload
+    def ge(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at least ``other``."""
+    @overload
+    def ge(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at least a number."""
+    @overload
+    def ge_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at least ``other``."""
+    @overload
+    def ge_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at least a number."""
+    def geometric_(self, p: _float, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
+    def ger(self, vec2: Tensor) -> Tensor:
+        """An older name of ``outer``."""
+    @overload
+    def greater(self, other: Tensor) -> Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @overload
+    def greater(self, other: Scalar) -> Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+    @overload
+    def greater_(self, other: Tensor) -> Tensor:
+        """Another name of ``gt``: Where ``self`` is greater than ``other``."""
+    @overload
+    def greater_(self, other: Scalar) -> Tensor:
+        """Another name of ``gt_number``: Where ``self`` is greater than a number."""
+    @overload
+    def greater_equal(self, other: Tensor) -> Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @overload
+    def greater_equal(self, other: Scalar) -> Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+    @overload
+    def greater_equal_(self, other: Tensor) -> Tensor:
+        """Another name of ``ge``: Where ``self`` is at least ``other``."""
+    @overload
+    def greater_equal_(self, other: Scalar) -> Tensor:
+        """Another name of ``ge_number``: Where ``self`` is at least a number."""
+    @overload
+    def gt(self, other: Tensor) -> Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @overload
+    def gt(self, other: Scalar) -> Tensor:
+        """Where ``self`` is greater than a number."""
+    @overload
+    def gt_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is greater than ``other``."""
+    @overload
+    def gt_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is greater than a number."""
+    def half(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.float16; itself if it has that dtype."""
+    def hardshrink(self, lambd: Scalar = 0.5) -> Tensor:
+        """0 where the magnitude is at most ``lambd``."""
+    def heaviside(self, values: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    @overload
+    def hsplit(self, sections: _int) -> list[Tensor]:
+        """Parts of one size, side by side."""
+    @overload
+    def hsplit(self, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, side by side."""
+    @overload
+    def hsplit(self, *indices: _int) -> list[Tensor]: ...
+    def hypot(self, other: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+    def hypot_(self, other: Tensor) -> Tensor:
+        """``sqrt(self**2 + other**2)``, without overflow."""
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts of complex numbers."""
+    @imag.setter
+    def imag(self, value: object) -> None: ...
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+        """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
+    @overload
+    def index_fill(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+        """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
+    @overload
+    def index_fill(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at the positions of a dimension that ``index`` tells."""
+    @overload
+    def index_fill_(self, dim: _int, index: Tensor, value: Tensor) -> Tensor:
+        """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
+    @overload
+    def index_fill_(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+        """Writes a number at the positions of a dimension that ``index`` tells."""
+    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+        """``self`` with values written, or added, where index tensors lead."""
+    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
+        """Writes, or adds, values where index tensors lead."""
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+        """The positions of a dimension that ``index`` tells, one after another."""
+    def inner(self, other: Tensor) -> Tensor:
+        """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
+    def int(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.int32; itself if it has that dtype."""
+    def is_conj(self) -> _bool:
+        """Always False: no conjugation is ever put off."""
+    def is_neg(self) -> _bool:
+        """Always False: no negation is ever put off."""
+    def is_nonzero(self) -> _bool:
+        """Whether the one element of a tensor is not zero."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether two tensors have one shape."""
+    def isfinite(self) -> Tensor:
+        """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+    def isinf(self) -> Tensor:
+        """Where an element is infinite; of a complex number, one of its parts."""
+    def isnan(self) -> Tensor:
+        """Where an element is NaN; of a complex number, one of its parts."""
+    def isneginf(self) -> Tensor:
+        """Where an element is negative infinity."""
+    def isposinf(self) -> Tensor:
+        """Where an element is positive infinity."""
+    def isreal(self) -> Tensor:
+        """Where the imaginary part of an element is 0."""
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results_kthvalue:
+        """The k-th smallest element along a dimension, counted from 1, and its index."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+    def lcm_(self, other: Tensor) -> Tensor:
+        """The least common multiple; 0 where an element is 0."""
+    @overload
+    def le(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at most ``other``."""
+    @overload
+    def le(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at most a number."""
+    @overload
+    def le_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is at most ``other``."""
+    @overload
+    def le_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is at most a number."""
+    @overload
+    def lerp(self, end: Tensor, weight: Tensor) -> Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+    @overload
+    def lerp(self, end: Tensor, weight: Scalar) -> Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @overload
+    def lerp_(self, end: Tensor, weight: Tensor) -> Tensor:
+        """``self + weight * (end - self)``, every element with a weight of its own."""
+    @overload
+    def lerp_(self, end: Tensor, weight: Scalar) -> Tensor:
+        """``self + weight * (end - self)``, exact for a weight of 1."""
+    @overload
+    def less(self, other: Tensor) -> Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @overload
+    def less(self, other: Scalar) -> Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+    @overload
+    def less_(self, other: Tensor) -> Tensor:
+        """Another name of ``lt``: Where ``self`` is less than ``other``."""
+    @overload
+    def less_(self, other: Scalar) -> Tensor:
+        """Another name of ``lt_number``: Where ``self`` is less than a number."""
+    @overload
+    def less_equal(self, other: Tensor) -> Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @overload
+    def less_equal(self, other: Scalar) -> Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+    @overload
+    def less_equal_(self, other: Tensor) -> Tensor:
+        """Another name of ``le``: Where ``self`` is at most ``other``."""
+    @overload
+    def less_equal_(self, other: Scalar) -> Tensor:
+        """Another name of ``le_number``: Where ``self`` is at most a number."""
+    def log(self) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+    def log10(self) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+    def log10_(self) -> Tensor:
+        """The logarithm to base 10 of every element; NaN below 0."""
+    def log1p(self) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+    def log1p_(self) -> Tensor:
+        """``log(1 + self)``, exact near 0."""
+    def log2(self) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+    def log2_(self) -> Tensor:
+        """The logarithm to base 2 of every element; NaN below 0."""
+    def log_(self) -> Tensor:
+        """The natural logarithm of every element; NaN below 0."""
+    def log_normal_(self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers whose logarithm is normally distributed."""
+    def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+        """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """``log(exp(self) + exp(other))``, without overflow."""
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """``log2(2**self + 2**other)``, without overflow."""
+    def logcumsumexp(self, dim: _int) -> Tensor:
+        """``log(cumsum(exp(x)))``, without overflow."""
+    def logical_and(self, other: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """Where both elements are true: not 0."""
+    def logical_not(self) -> Tensor:
+        """Where an element is 0."""
+    def logical_not_(self) -> Tensor:
+        """Where an element is 0."""
+    def logical_or(self, other: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """Where an element is true: not 0."""
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """Where one element is true and the other is not."""
+    def logit(self, eps: _float | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    def logit_(self, eps: _float | None = None) -> Tensor:
+        """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+        """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
+    def long(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.int64; itself if it has that dtype."""
+    @overload
+    def lt(self, other: Tensor) -> Tensor:
+        """Where ``self`` is less than ``other``."""
+    @overload
+    def lt(self, other: Scalar) -> Tensor:
+        """Where ``self`` is less than a number."""
+    @overload
+    def lt_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is less than ``other``."""
+    @overload
+    def lt_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is less than a number."""
+    @property
+    def mH(self) -> Tensor:
+        """``x.mH``: every matrix of a batch transposed and conjugated."""
+    @property
+    def mT(self) -> Tensor:
+        """``x.mT``: every matrix of a batch transposed."""
+    @overload
+    def masked_fill(self, mask: Tensor, value: Tensor) -> Tensor:
+        """``self`` with a zero-dim tensor where a mask holds."""
+    @overload
+    def masked_fill(self, mask: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number where a mask holds."""
+    @overload
+    def masked_fill_(self, mask: Tensor, value: Tensor) -> Tensor:
+        """Writes a zero-dim tensor where a mask holds."""
+    @overload
+    def masked_fill_(self, mask: Tensor, value: Scalar) -> Tensor:
+        """Writes a number where a mask holds."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """``self`` with the elements of ``source``, one after another, where a mask holds."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """Writes the elements of ``source``, one after another, where a mask holds."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where a mask holds, in row-major order."""
+    def matmul(self, other: Tensor) -> Tensor:
+        """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
+    @overload
+    def max(self) -> Tensor:
+        """The largest of all elements."""
+    @overload
+    def max(self, other: Tensor) -> Tensor:
+        """The larger of two elements, as ``maximum``."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = False) -> _results_max:
+        """The largest elements along a dimension and their positions, of several equal ones the first."""
+    def maximum(self, other: Tensor) -> Tensor:
+        """The larger of two elements; NaN if either is NaN."""
+    @overload
+    def mean(self, *, dtype: DType | None = None) -> Tensor:
+        """The mean of all elements."""
+    @overload
+    def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+        """The mean along dimensions, along all for ``dim=None``."""
+    @overload
+    def min(self) -> Tensor:
+        """The smallest of all elements."""
+    @overload
+    def min(self, other: Tensor) -> Tensor:
+        """The smaller of two elements, as ``minimum``."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = False) -> _results_min:
+        """The smallest elements along a dimension and their positions, of several equal ones the first."""
+    def minimum(self, other: Tensor) -> Tensor:
+        """The smaller of two elements; NaN if either is NaN."""
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices."""
+    @overload
+    def moveaxis(self, source: _int, destination: _int) -> Tensor:
+        """``movedim`` of one dimension, by NumPy's name."""
+    @overload
+    def moveaxis(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """``movedim``, by NumPy's name."""
+    @overload
+    def movedim(self, source: _int, destination: _int) -> Tensor:
+        """One dimension at another place."""
+    @overload
+    def movedim(self, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+        """Dimensions at other places; those that are not named keep their order."""
+    def msort(self) -> Tensor:
+        """The elements along the first dimension in order."""
+    def mul(self, other: Tensor | Scalar) -> Tensor:
+        """``self * other``"""
+    def mul_(self, other: Tensor | Scalar) -> Tensor:
+        """``self * other``"""
+    def multinomial(
+        self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None
+    ) -> Tensor:
+        """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
+    def multiply(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    def multiply_(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``mul``: ``self * other``"""
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector."""
+    def nan_to_num(
+        self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    def nan_to_num_(
+        self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
+    ) -> Tensor:
+        """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
+    def nanmean(
+        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The mean along dimensions of all elements but NaN."""
+    def nansum(
+        self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
+    ) -> Tensor:
+        """The sum along dimensions of all elements but NaN."""
+    @overload
+    def narrow(self, dim: _int, start: Tensor, length: _int) -> Tensor:
+        """``narrow`` whose start is a zero-dim tensor of integers."""
+    @overload
+    def narrow(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """``length`` positions of a dimension, beginning with ``start``."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """A copy of the elements from ``start`` on along a dimension."""
+    @overload
+    def ne(self, other: Tensor) -> Tensor:
+        """Where ``self`` is different from ``other``."""
+    @overload
+    def ne(self, other: Scalar) -> Tensor:
+        """Where ``self`` is different from a number."""
+    @overload
+    def ne_(self, other: Tensor) -> Tensor:
+        """Where ``self`` is different from ``other``."""
+    @overload
+    def ne_(self, other: Scalar) -> Tensor:
+        """Where ``self`` is different from a number."""
+    def neg(self) -> Tensor:
+        """``-self``"""
+    def neg_(self) -> Tensor:
+        """``-self``"""
+    def negative(self) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+    def negative_(self) -> Tensor:
+        """Another name of ``neg``: ``-self``"""
+    @overload
+    def new_empty(
+        self,
+        size: Sequence[_int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, whose elements are not set."""
+    @overload
+    def new_empty(
+        self,
+        *size: _int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor: ...
+    def new_empty_strided(
+        self,
+        size: Sequence[_int],
+        stride: Sequence[_int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
+    def new_full(
+        self,
+        size: Sequence[_int],
+        fill_value: Scalar,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor of the dtype and device of another, of a size, with every element the same."""
+    @overload
+    def new_ones(
+        self,
+        size: Sequence[_int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor of ones of the dtype and device of another, of a size."""
+    @overload
+    def new_ones(
+        self,
+        *size: _int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor: ...
+    @overload
+    def new_zeros(
+        self,
+        size: Sequence[_int],
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor:
+        """A tensor of zeros of the dtype and device of another, of a size."""
+    @overload
+    def new_zeros(
+        self,
+        *size: _int,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | _int | None = None,
+        pin_memory: _bool | None = None,
+        requires_grad: _bool = False,
+    ) -> Tensor: ...
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """The number after every element of ``self`` in the direction of ``other``."""
+    def nonzero(self, *, as_tuple: _bool = False) -> Tensor | tuple[Tensor, ...]:
+        """``opdsl.nonzero``."""
+    @overload
+    def norm(self, p: Scalar = 2) -> Tensor:
+        """The norm of all elements."""
+    @overload
+    def norm(self, p: Scalar | None, *, dtype: DType) -> Tensor:
+        """The norm of all elements, which become ``dtype`` first."""
+    @overload
+    def norm(self, p: Scalar | None, dim: _int | Sequence[_int], keepdim: _bool, *, dtype: DType) -> Tensor:
+        """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
+    @overload
+    def norm(self, p: Scalar | None, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
+        """The norm of vectors along dimensions, along all for none given: ``linalg_vector_norm``, with 2 for None."""
+    def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
+    @overload
+    def not_equal(self, other: Tensor) -> Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @overload
+    def not_equal(self, other: Scalar) -> Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+    @overload
+    def not_equal_(self, other: Tensor) -> Tensor:
+        """Another name of ``ne``: Where ``self`` is different from ``other``."""
+    @overload
+    def not_equal_(self, other: Scalar) -> Tensor:
+        """Another name of ``ne_number``: Where ``self`` is different from a number."""
+    def outer(self, vec2: Tensor) -> Tensor:
+        """The products of each element of one vector with each of another."""
+    @overload
+    def permute(self, dims: Sequence[_int]) -> Tensor:
+        """The dimensions in another order."""
+    @overload
+    def permute(self, *dims: _int) -> Tensor: ...
+    def positive(self) -> Tensor:
+        """``self`` itself."""
+    @overload
+    def pow(self, exponent: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def pow(self, exponent: Scalar) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @overload
+    def pow_(self, exponent: Tensor) -> Tensor:
+        """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
+    @overload
+    def pow_(self, exponent: Scalar) -> Tensor:
+        """``self ** exponent`` for a number."""
+    @overload
+    def prod(self, *, dtype: DType | None = None) -> Tensor:
+        """The product of all elements."""
+    @overload
+    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+        """The product along a dimension; integers are multiplied as int64."""
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """``self`` with values written, or added, at positions among all elements."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """Writes, or adds, values at positions among all elements."""
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees."""
+    def rad2deg_(self) -> Tensor:
+        """Radians as degrees."""
+    @overload
+    def random_(self, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
+    @overload
+    def random_(self, from_: _int, to: _int | None, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
+    @overload
+    def random_(self, to: _int, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with integers from 0 up to, but not including, ``to``."""
+    def ravel(self) -> Tensor:
+        """One dimension: a view of a contiguous tensor, a copy of others."""
+    @property
+    def real(self) -> Tensor:
+        """The real parts; real numbers are their own."""
+    @real.setter
+    def real(self, value: object) -> None: ...
+    def reciprocal(self) -> Tensor:
+        """``1 / self``"""
+    def reciprocal_(self) -> Tensor:
+        """``1 / self``"""
+    def relu(self) -> Tensor:
+        """``max(self, 0)``"""
+    def relu_(self) -> Tensor:
+        """``max(self, 0)``"""
+    @overload
+    def remainder(self, other: Tensor) -> Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def remainder(self, other: Scalar) -> Tensor:
+        """What dividing by a number leaves."""
+    @overload
+    def remainder_(self, other: Tensor) -> Tensor:
+        """What dividing down leaves; it has the sign of ``other``."""
+    @overload
+    def remainder_(self, other: Scalar) -> Tensor:
+        """What dividing by a number leaves."""
+    @overload
+    def repeat(self, repeats: Sequence[_int]) -> Tensor:
+        """The tensor side by side with itself, so many times along each dimension."""
+    @overload
+    def repeat(self, *repeats: _int) -> Tensor: ...
+    @overload
+    def repeat_interleave(self, repeats: Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+        """Every position of a dimension as often as ``repeats`` says, one after another."""
+    @overload
+    def repeat_interleave(self, repeats: _int, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+        """Every position of a dimension so many times, one after another."""
+    @overload
+    def reshape(self, shape: Sequence[_int]) -> Tensor:
+        """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
+    @overload
+    def reshape(self, *shape: _int) -> Tensor: ...
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
+    @overload
+    def resize_(self, size: Sequence[_int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor another size, in place; new elements are not set."""
+    @overload
+    def resize_(self, *size: _int, memory_format: MemoryFormat | None = None) -> Tensor: ...
+    def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+        """Gives the tensor the size of another, in place."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: no conjugation is ever put off."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: no negation is ever put off."""
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+        """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = (0, 1)) -> Tensor:
+        """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
+    @overload
+    def round(self) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @overload
+    def round(self, *, decimals: _int) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    @overload
+    def round_(self) -> Tensor:
+        """The integer nearest to every element; of two the even one."""
+    @overload
+    def round_(self, *, decimals: _int) -> Tensor:
+        """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
+    def rsqrt(self) -> Tensor:
+        """``1 / sqrt(self)``"""
+    def rsqrt_(self) -> Tensor:
+        """``1 / sqrt(self)``"""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @overload
+    def scatter(self, dim: _int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` written at positions along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+        """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: Scalar) -> Tensor:
+        """``self`` with a number written at positions along a dimension."""
+    @overload
+    def scatter_(self, dim: _int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+        """``self`` with a number added or multiplied at positions along a dimension."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """``self`` with values of ``src`` added at positions along a dimension."""
+    def scatter_reduce(
+        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
+    ) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+    def scatter_reduce_(
+        self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True
+    ) -> Tensor:
+        """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
+
+        With ``include_self=False`` what is at these positions does not count.
+        """
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """One position of a dimension, which disappears."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """``self`` with one position of a dimension replaced."""
+    def sgn(self) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    def sgn_(self) -> Tensor:
+        """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
+    def short(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        """The tensor as opdsl.int16; itself if it has that dtype."""
+    def sigmoid(self) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+    def sigmoid_(self) -> Tensor:
+        """``1 / (1 + exp(-self))``"""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    def sign_(self) -> Tensor:
+        """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
+    def signbit(self) -> Tensor:
+        """Whether the sign of every element is set; -0.0 has one."""
+    def sin(self) -> Tensor:
+        """The sine of every element, an angle in radians."""
+    def sin_(self) -> Tensor:
+        """The sine of every element, an angle in radians."""
+    def sinc(self) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    def sinc_(self) -> Tensor:
+        """``sin(pi * self) / (pi * self)``; 1 for 0."""
+    def sinh(self) -> Tensor:
+        """The hyperbolic sine of every element."""
+    def sinh_(self) -> Tensor:
+        """The hyperbolic sine of every element."""
+    def slice_scatter(
+        self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
+    ) -> Tensor:
+        """``self`` with a slice of it replaced."""
+    def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
+        """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
+    @overload
+    def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results_sort:
+        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    @overload
+    def sort(self, dim: _int = -1, descending: _bool = False) -> _results_sort:
+        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+    @overload
+    def split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
+        """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
+    @overload
+    def split(self, split_size: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+        """Parts of a dimension, each of its size."""
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+        """Parts of a dimension, each of its size."""
+    def sqrt(self) -> Tensor:
+        """The square root of every element; NaN below 0."""
+    def sqrt_(self) -> Tensor:
+        """The square root of every element; NaN below 0."""
+    def square(self) -> Tensor:
+        """``self ** 2``"""
+    def square_(self) -> Tensor:
+        """``self ** 2``"""
+    @overload
+    def squeeze(self) -> Tensor:
+        """Without the dimensions of size 1."""
+    @overload
+    def squeeze(self, dim: _int) -> Tensor:
+        """Without a dimension, if its size is 1."""
+    @overload
+    def squeeze(self, dim: Sequence[_int]) -> Tensor:
+        """Without those of the dimensions whose size is 1."""
+    @overload
+    def squeeze(self, *dim: _int) -> Tensor: ...
+    @overload
+    def squeeze_(self) -> Tensor:
+        """Drops the dimensions of size 1."""
+    @overload
+    def squeeze_(self, dim: _int) -> Tensor:
+        """Drops a dimension, if its size is 1."""
+    @overload
+    def squeeze_(self, dim: Sequence[_int]) -> Tensor:
+        """Drops those of the dimensions whose size is 1."""
+    @overload
+    def squeeze_(self, *dim: _int) -> Tensor: ...
+    @overload
+    def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
+        """The standard deviation along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def std(
+        self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
+    ) -> Tensor:
+        """The square root of the variance along dimensions."""
+    def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """``self - alpha * other``"""
+    def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """``self - alpha * other``"""
+    def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    def subtract_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
+        """Another name of ``sub``: ``self - alpha * other``"""
+    @overload
+    def sum(self, *, dtype: DType | None = None) -> Tensor:
+        """The sum of all elements."""
+    @overload
+    def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
+        """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """``transpose``, by NumPy's name."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
+        """``transpose_``, by NumPy's name."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """``transpose``, by another name."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
+        """``transpose_``, by another name."""
+    def t(self) -> Tensor:
+        """The transpose of a matrix; vectors and numbers stay as they are."""
+    def t_(self) -> Tensor:
+        """Transposes a matrix by changing its strides."""
+    def take(self, index: Tensor) -> Tensor:
+        """The elements at positions among all elements, which are counted in row-major order."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+        """``gather`` with broadcasting, among all elements without a dimension."""
+    def tan(self) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+    def tan_(self) -> Tensor:
+        """The tangent of every element, an angle in radians."""
+    def tanh(self) -> Tensor:
+        """The hyperbolic tangent of every element."""
+    def tanh_(self) -> Tensor:
+        """The hyperbolic tangent of every element."""
+    @overload
+    def tensor_split(self, indices: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+        """The parts of a dimension between positions."""
+    @overload
+    def tensor_split(self, tensor_indices_or_sections: Tensor, dim: _int = 0) -> list[Tensor]:
+        """``tensor_split`` by a tensor: a number of parts, or positions."""
+    @overload
+    def tensor_split(self, sections: _int, dim: _int = 0) -> list[Tensor]:
+        """A dimension in so many parts, of sizes that differ by one at most."""
+    @overload
+    def tile(self, dims: Sequence[_int]) -> Tensor:
+        """``repeat``; dimensions that are not named stay as they are."""
+    @overload
+    def tile(self, *dims: _int) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        dtype: DType,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        device: Device | str | _int | None = None,
+        dtype: DType | None = None,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor: ...
+    @overload
+    def to(
+        self,
+        other: Tensor,
+        non_blocking: _bool = False,
+        copy: _bool = False,
+        *,
+        memory_format: MemoryFormat | None = None,
+    ) -> Tensor: ...
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _results_topk:
+        """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
+    def trace(self) -> Tensor:
+        """The sum of a matrix' diagonal."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions change places."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions change places, by changing the strides."""
+    def tril(self, diagonal: _int = 0) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    def tril_(self, diagonal: _int = 0) -> Tensor:
+        """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
+    def triu(self, diagonal: _int = 0) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    def triu_(self, diagonal: _int = 0) -> Tensor:
+        """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
+    def true_divide(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    def true_divide_(self, other: Tensor | Scalar) -> Tensor:
+        """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
+    def trunc(self) -> Tensor:
+        """Every element without its fraction."""
+    def trunc_(self) -> Tensor:
+        """Every element without its fraction."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor in the dtype, and on the device, of another one."""
+    def unbind(self, dim: _int = 0) -> list[Tensor]:
+        """Every position of a dimension as a tensor of its own."""
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
+        """One dimension as several."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
+    def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None) -> Tensor:
+        """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
+        """``chunk`` for callers that write one part at most."""
+    def unsafe_split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
+        """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> list[Tensor]:
+        """``split_with_sizes`` for callers that write one part at most."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """A dimension of size 1 more."""
+    def unsqueeze_(self, dim: _int) -> Tensor:
+        """Takes in a dimension of size 1."""
+    @overload
+    def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
+        """The variance along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def var(
+        self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
+    ) -> Tensor:
+        """The sum of squared deviations from the mean along dimensions, divided by the number of elements less
+        ``correction`` (1 where None is given).
+        """
+    def vdot(self, other: Tensor) -> Tensor:
+        """The scalar product of two vectors, the first of them conjugated."""
+    @overload
+    def view(self, dtype: DType) -> Tensor:
+        """The same bytes as elements of another dtype."""
+    @overload
+    def view(self, size: Sequence[_int]) -> Tensor:
+        """Another shape of the same elements, where strides can show it."""
+    @overload
+    def view(self, *size: _int) -> Tensor: ...
+    def view_as(self, other: Tensor) -> Tensor:
+        """The shape of another tensor, where strides can show it."""
+    @overload
+    def vsplit(self, sections: _int) -> list[Tensor]:
+        """Parts of one size, one below the other."""
+    @overload
+    def vsplit(self, indices: Sequence[_int]) -> list[Tensor]:
+        """The parts between positions, one below the other."""
+    @overload
+    def vsplit(self, *indices: _int) -> list[Tensor]: ...
+    @overload
+    def where(self, condition: Tensor, other: Tensor) -> Tensor:
+        """``self`` where the condition holds, ``other`` elsewhere."""
+    @overload
+    def where(self, condition: Tensor, other: Scalar) -> Tensor:
+        """``where`` with a number where the condition does not hold."""
+    @overload
+    def xlogy(self, other: Tensor) -> Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @overload
+    def xlogy(self, other: Scalar) -> Tensor:
+        """``self * log(other)`` for a number."""
+    @overload
+    def xlogy_(self, other: Tensor) -> Tensor:
+        """``self * log(other)``; 0 where ``self`` is 0."""
+    @overload
+    def xlogy_(self, other: Scalar) -> Tensor:
+        """``self * log(other)`` for a number."""
+    def zero_(self) -> Tensor:
+        """Sets every element to 0."""
+
+Array = NDArray[Any]
+_NumpyArray = numpy.ndarray[Any, Any]
+_NumpyDType = numpy.dtype[Any]
+_Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]
+
+class MetaArray:
+    """What a meta tensor has for an array when its memory would not begin with its first element."""
+
+    offset: int
+    __slots__ = ("offset",)
+    def __init__(self, offset: int) -> None: ...
+
+_NO_OFFSET: MetaArray
+
+class _DeviceOf(type):
+    """Makes ``isinstance`` of a refinement a question about the device."""
+
+    device_type: str
+    def __instancecheck__(cls, instance: object) -> bool: ...
+
+class CPUTensor(Tensor, metaclass=_DeviceOf):
+    """A tensor on the CPU, in annotations and ``isinstance``; ``array`` is a ``numpy.ndarray``."""
+
+    __slots__ = ()
+    device_type: ClassVar[str]
+
+class CUDATensor(Tensor, metaclass=_DeviceOf):
+    """A tensor on a CUDA device, in annotations and ``isinstance``."""
+
+    __slots__ = ()
+    device_type: ClassVar[str]
+
+_before_first: list[Callable[[], None]]
+_begun: list[Callable[[], None]]
+
+def before_first_tensor(action: Callable[[], None]) -> None:
+    """Have something done before the first tensor is made: the operators are its methods, and they load late."""
+
+_preparing: Any
+
+def prepare() -> None:
+    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
+
+    Other threads wait until it is done; what it does may itself make tensors.
+    """
+
+def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
+    """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
+
+    Raises:
+        InterchangeError: a stride is negative or no multiple of the itemsize.
+    """
+
+def storage_root(tensor: Tensor) -> Tensor:
+    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
+
+def version_of(tensor: Tensor) -> int:
+    """How often the memory of the tensor has been written, through it or through any other view of it."""
+
+def bump_version(tensor: Tensor) -> None:
+    """Counts a write to the memory of the tensor."""
+
+_ABSENT: object
+_INSTALLED: dict[str, object]
+
+def install_method(name: str, function: Callable[..., object] | property, *, replace: bool = False) -> None:
+    """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
+
+    Args:
+        name: the method's name.
+        function: receives the tensor first; or a property, which needs no call.
+        replace: whether an installed or built-in method of that name gives way.
+
+    Raises:
+        DuplicateOperatorError: the name is taken and ``replace`` is False.
+    """
+
+def is_installed(name: str) -> bool:
+    """Whether ``install_method`` has installed a method of that name."""
+
+class LateMethod:
+    """Stands on Tensor for a method whose module is loaded when the method is first looked up.
+
+    name: of the method.
+    load: called with the name; it installs the method.
+    before: what stood there.
+    """
+
+    name: str
+    load: Callable[[str], None]
+    before: object
+    __slots__ = ("before", "load", "name")
+    def __init__(self, name: str, load: Callable[[str], None], before: object) -> None: ...
+    def __get__(self, instance: object, owner: type) -> Any: ...
+    def __set__(self, instance: Tensor, value: object) -> None: ...
+
+def install_late_methods(names: Iterable[str], load: Callable[[str], None]) -> None:
+    """Makes the first look at any of the methods load it; those that are installed stay.
+
+    Args:
+        names: of methods.
+        load: called with one of the names; it installs that method, and perhaps others.
+    """
+
+def remove_method(name: str) -> None:
+    """Takes back a method that ``install_method`` installed, and brings back what it replaced; others stay."""
+
+def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int: ...
+def _parts(tensor: Tensor) -> _Parts:
+    """What ``_rebuild`` makes the tensor from: its elements in memory order, without the memory between them."""
+
+def _rebuild(
+    elements: _NumpyArray | None,
+    dtype: DType,
+    device: Device,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    requires_grad: bool,
+) -> Tensor: ...
