@@ -9,7 +9,7 @@ everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops
 
 import builtins as _builtins
 import numpy as numpy
-from opdsl import native as native
+from opdsl import cuda as cuda, native as native
 from opdsl._operators import (
     __and__ as __and__,
     __lshift__ as __lshift__,
@@ -23,6 +23,7 @@ from opdsl._operators import (
     _log_softmax as _log_softmax,
     _log_softmax_backward_data as _log_softmax_backward_data,
     _logcumsumexp as _logcumsumexp,
+    _pin_memory as _pin_memory,
     _softmax as _softmax,
     _softmax_backward_data as _softmax_backward_data,
     _unsafe_index as _unsafe_index,
@@ -420,7 +421,7 @@ from opdsl._operators import (
     zeros_like as zeros_like,
 )
 from opdsl.aten.construction import as_tensor as as_tensor, tensor as tensor
-from opdsl.backends.cpu.cache import set_kernel_cache as set_kernel_cache
+from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
 from opdsl.backends.cpu.pool import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from opdsl.declare import Inplace, Library, Operator, Out, op
 from opdsl.dispatch import (

@@ -11,7 +11,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.dtype import DType, int64
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.tensor import Tensor, Tensor as _Tensor
-from opdsl.schema.vocabulary import Scalar, Scalar as _Scalar
+from opdsl.schema.vocabulary import Scalar, Scalar as _Scalar, Stream
 from typing import NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 _P = ParamSpec("_P")
@@ -344,6 +344,34 @@ class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
+
+class _packet__pad_circular(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, pad: Sequence[int]) -> Tensor:
+        """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, pad: Sequence[int]) -> Tensor:
+        """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
+
+class _packet__pad_enum(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
+        """``pad``, the mode given by its number."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
+        """``pad``, the mode given by its number."""
+
+class _packet__pin_memory(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> Tensor:
+        """A copy in page-locked memory of the host."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
+        """A copy in page-locked memory of the host."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, device: Device | str | int | None = None, *, out: Tensor) -> Tensor:
+        """``_pin_memory.out(Tensor self, Device? device=None, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(_, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
@@ -3917,6 +3945,14 @@ class _packet_is_nonzero(Operator[..., bool], Protocol):
     def default(self: Tensor) -> bool:
         """Whether the one element of a tensor is not zero."""
 
+class _packet_is_pinned(Operator[..., bool], Protocol):
+    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> bool:
+        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, device: Device | str | int | None = None) -> bool:
+        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
+
 class _packet_is_same_size(Operator[..., bool], Protocol):
     def __call__(_, self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape."""
@@ -6116,6 +6152,38 @@ class _packet_outer(Operator[..., Tensor], Protocol):
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
         """``outer`` into a given tensor."""
 
+class _packet_pad(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+        """The tensor with margins: of a number, or of its own elements.
+
+        Args:
+            self: with as many dimensions as ``pad`` says; for other modes than ``constant`` with channels and perhaps a
+                batch before them.
+            pad: the margins before and after, from the last dimension on; negative ones cut elements off.
+            mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
+            value: of the margins, for ``constant``.
+
+        >>> import opdsl
+        >>> opdsl.nn.pad(opdsl.tensor([[1, 2, 3]]), [2, 1], mode="reflect")
+        tensor([[3, 2, 1, 2, 3, 2]])
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+        """The tensor with margins: of a number, or of its own elements.
+
+        Args:
+            self: with as many dimensions as ``pad`` says; for other modes than ``constant`` with channels and perhaps a
+                batch before them.
+            pad: the margins before and after, from the last dimension on; negative ones cut elements off.
+            mode: ``constant``, ``reflect``, ``replicate`` or ``circular``.
+            value: of the margins, for ``constant``.
+
+        >>> import opdsl
+        >>> opdsl.nn.pad(opdsl.tensor([[1, 2, 3]]), [2, 1], mode="reflect")
+        tensor([[3, 2, 1, 2, 3, 2]])
+        """
+
 class _packet_permute(Operator[..., Tensor], Protocol):
     def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
         """The dimensions in another order."""
@@ -6135,6 +6203,14 @@ class _packet_permute_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor:
         """``permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_pin_memory(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> Tensor:
+        """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
+        """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
 
 class _packet_positive(Operator[..., Tensor], Protocol):
     def __call__(_, self: Tensor) -> Tensor:
@@ -7059,6 +7135,92 @@ class _packet_reciprocal_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``1 / self``"""
 
+class _packet_record_stream(Operator[..., None], Protocol):
+    def __call__(_, self: Tensor, s: Stream) -> None:
+        """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, s: Stream) -> None:
+        """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
+
+class _packet_reflection_pad1d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_reflection_pad1d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+
+class _packet_reflection_pad2d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_reflection_pad2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+
+class _packet_reflection_pad3d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_reflection_pad3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+
 class _packet_relu(Operator[..., Tensor], Protocol):
     def __call__(_, self: Tensor) -> Tensor:
         """``max(self, 0)``"""
@@ -7188,6 +7350,84 @@ class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
     @staticmethod
     def self_int(self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> _Tensor:
         """Every position of a dimension so many times, one after another."""
+
+class _packet_replication_pad1d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_replication_pad1d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+
+class _packet_replication_pad2d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_replication_pad2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+
+class _packet_replication_pad3d(Operator[..., Tensor], Protocol):
+    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, padding: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
+
+class _packet_replication_pad3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, padding: int | Sequence[int]) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_reshape(Operator[..., Tensor], Protocol):
     def __call__(_, self: Tensor, shape: Sequence[int]) -> Tensor:
@@ -9511,6 +9751,7 @@ _index_put_impl_: _packet__index_put_impl_
 _log_softmax: _packet__log_softmax
 _log_softmax_backward_data: _packet__log_softmax_backward_data
 _logcumsumexp: _packet__logcumsumexp
+_pin_memory: _packet__pin_memory
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
 _unsafe_index: _packet__unsafe_index
@@ -9915,6 +10156,8 @@ class _module_nested: ...
 nested: _module_nested
 
 class _module_nn:
+    _pad_circular: _packet__pad_circular
+    _pad_enum: _packet__pad_enum
     elu: _packet_elu
     elu_: _packet_elu_
     gelu: _packet_gelu
@@ -9931,8 +10174,15 @@ class _module_nn:
     log_sigmoid: _packet_log_sigmoid
     mish: _packet_mish
     mish_: _packet_mish_
+    pad: _packet_pad
+    reflection_pad1d: _packet_reflection_pad1d
+    reflection_pad2d: _packet_reflection_pad2d
+    reflection_pad3d: _packet_reflection_pad3d
     relu6: _packet_relu6
     relu6_: _packet_relu6_
+    replication_pad1d: _packet_replication_pad1d
+    replication_pad2d: _packet_replication_pad2d
+    replication_pad3d: _packet_replication_pad3d
     silu: _packet_silu
     silu_: _packet_silu_
     softplus: _packet_softplus
@@ -9990,6 +10240,9 @@ class _namespace_aten:
     _log_softmax: _packet__log_softmax
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
+    _pad_circular: _packet__pad_circular
+    _pad_enum: _packet__pad_enum
+    _pin_memory: _packet__pin_memory
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
     _to_copy: _packet__to_copy
@@ -10237,6 +10490,7 @@ class _namespace_aten:
     is_conj: _packet_is_conj
     is_neg: _packet_is_neg
     is_nonzero: _packet_is_nonzero
+    is_pinned: _packet_is_pinned
     is_same_size: _packet_is_same_size
     isfinite: _packet_isfinite
     isinf: _packet_isinf
@@ -10354,8 +10608,10 @@ class _namespace_aten:
     ones: _packet_ones
     ones_like: _packet_ones_like
     outer: _packet_outer
+    pad: _packet_pad
     permute: _packet_permute
     permute_copy: _packet_permute_copy
+    pin_memory: _packet_pin_memory
     positive: _packet_positive
     pow: _packet_pow
     pow_: _packet_pow_
@@ -10377,6 +10633,13 @@ class _namespace_aten:
     real: _packet_real
     reciprocal: _packet_reciprocal
     reciprocal_: _packet_reciprocal_
+    record_stream: _packet_record_stream
+    reflection_pad1d: _packet_reflection_pad1d
+    reflection_pad1d_backward: _packet_reflection_pad1d_backward
+    reflection_pad2d: _packet_reflection_pad2d
+    reflection_pad2d_backward: _packet_reflection_pad2d_backward
+    reflection_pad3d: _packet_reflection_pad3d
+    reflection_pad3d_backward: _packet_reflection_pad3d_backward
     relu: _packet_relu
     relu6: _packet_relu6
     relu6_: _packet_relu6_
@@ -10385,6 +10648,12 @@ class _namespace_aten:
     remainder_: _packet_remainder_
     repeat: _packet_repeat
     repeat_interleave: _packet_repeat_interleave
+    replication_pad1d: _packet_replication_pad1d
+    replication_pad1d_backward: _packet_replication_pad1d_backward
+    replication_pad2d: _packet_replication_pad2d
+    replication_pad2d_backward: _packet_replication_pad2d_backward
+    replication_pad3d: _packet_replication_pad3d
+    replication_pad3d_backward: _packet_replication_pad3d_backward
     reshape: _packet_reshape
     reshape_as: _packet_reshape_as
     resize: _packet_resize

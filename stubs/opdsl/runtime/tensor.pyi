@@ -22,7 +22,7 @@ from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.geometry import Geometry
-from opdsl.schema.vocabulary import Scalar
+from opdsl.schema.vocabulary import Scalar, Stream
 from typing import Any, ClassVar, overload
 
 class Tensor(Differentiable):
@@ -154,6 +154,14 @@ class Tensor(Differentiable):
             InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
     def __array__(self, dtype: _NumpyDType | None = None, copy: _bool | None = None) -> _NumpyArray: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
+
+        Raises:
+            AttributeError: it is on another device.
+            InterchangeError: it is bfloat16, or requires gradients.
+        """
     def __dlpack_device__(self) -> tuple[_int, _int]:
         """Where a DLPack consumer finds it, as ``(device type, index)``."""
     def __dlpack__(
@@ -984,6 +992,8 @@ class Tensor(Differentiable):
         """Always False: no negation is ever put off."""
     def is_nonzero(self) -> _bool:
         """Whether the one element of a tensor is not zero."""
+    def is_pinned(self, device: Device | str | _int | None = None) -> _bool:
+        """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape."""
     def isfinite(self) -> Tensor:
@@ -1371,6 +1381,8 @@ class Tensor(Differentiable):
         """The dimensions in another order."""
     @overload
     def permute(self, *dims: _int) -> Tensor: ...
+    def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
+        """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
     def positive(self) -> Tensor:
         """``self`` itself."""
     @overload
@@ -1419,6 +1431,8 @@ class Tensor(Differentiable):
         """``1 / self``"""
     def reciprocal_(self) -> Tensor:
         """``1 / self``"""
+    def record_stream(self, s: Stream) -> None:
+        """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
     def relu(self) -> Tensor:
         """``max(self, 0)``"""
     def relu_(self) -> Tensor:
