@@ -57,10 +57,10 @@ class _results_topk(NamedTuple):
 
 class _packet___and__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
     @_operator
     @staticmethod
@@ -73,10 +73,10 @@ class _packet___and__(Operator[..., Tensor], Protocol):
 
 class _packet___iand__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_and``: ``self & other``; of bools whether both hold."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
     @_operator
     @staticmethod
@@ -89,10 +89,10 @@ class _packet___iand__(Operator[..., Tensor], Protocol):
 
 class _packet___ilshift__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``"""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self << other`` for a number."""
     @_operator
     @staticmethod
@@ -105,10 +105,10 @@ class _packet___ilshift__(Operator[..., Tensor], Protocol):
 
 class _packet___ior__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
     @_operator
     @staticmethod
@@ -121,10 +121,10 @@ class _packet___ior__(Operator[..., Tensor], Protocol):
 
 class _packet___irshift__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``"""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self >> other`` for a number."""
     @_operator
     @staticmethod
@@ -137,10 +137,10 @@ class _packet___irshift__(Operator[..., Tensor], Protocol):
 
 class _packet___ixor__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
     @_operator
     @staticmethod
@@ -153,10 +153,10 @@ class _packet___ixor__(Operator[..., Tensor], Protocol):
 
 class _packet___lshift__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``"""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self << other`` for a number."""
     @_operator
     @staticmethod
@@ -177,10 +177,10 @@ class _packet___lshift__(Operator[..., Tensor], Protocol):
 
 class _packet___or__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_or``: ``self | other``; of bools whether one holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_or_number``: ``self | other`` for a number."""
     @_operator
     @staticmethod
@@ -193,10 +193,10 @@ class _packet___or__(Operator[..., Tensor], Protocol):
 
 class _packet___rshift__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``"""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self >> other`` for a number."""
     @_operator
     @staticmethod
@@ -217,10 +217,10 @@ class _packet___rshift__(Operator[..., Tensor], Protocol):
 
 class _packet___xor__(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``bitwise_xor``: ``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
     @_operator
     @staticmethod
@@ -232,7 +232,7 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
 
 class _packet__cummax_helper(Operator[..., None], Protocol):
-    def __call__(_, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummax`` into given tensors."""
     @_operator
     @staticmethod
@@ -240,7 +240,7 @@ class _packet__cummax_helper(Operator[..., None], Protocol):
         """``cummax`` into given tensors."""
 
 class _packet__cummin_helper(Operator[..., None], Protocol):
-    def __call__(_, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummin`` into given tensors."""
     @_operator
     @staticmethod
@@ -249,7 +249,7 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
 
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
-        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
+        cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
     ) -> tuple[Tensor, Tensor]:
         """The last dimensions divided by the root of their mean square, times ``weight``; and 1 / that root."""
     @_operator
@@ -261,7 +261,7 @@ class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
 
 class _packet__index_put_impl(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         indices: Sequence[Tensor | None],
         values: Tensor,
@@ -292,7 +292,7 @@ class _packet__index_put_impl(Operator[..., Tensor], Protocol):
 
 class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         indices: Sequence[Tensor | None],
         values: Tensor,
@@ -308,7 +308,7 @@ class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
         """Writes, or adds, values where index tensors lead."""
 
 class _packet__log_softmax(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``."""
     @_operator
     @staticmethod
@@ -321,7 +321,7 @@ class _packet__log_softmax(Operator[..., Tensor], Protocol):
 
 class _packet__log_softmax_backward_data(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+        cls, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of ``log_softmax``'s input, from that of its output and the output."""
     @_operator
@@ -334,7 +334,7 @@ class _packet__log_softmax_backward_data(Operator[..., Tensor], Protocol):
         """The gradient of ``log_softmax``'s input, from that of its output and the output."""
 
 class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
@@ -346,7 +346,7 @@ class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
         """``log(cumsum(exp(x)))``, without overflow."""
 
 class _packet__pad_circular(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, pad: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, pad: Sequence[int]) -> Tensor:
         """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
     @_operator
     @staticmethod
@@ -354,7 +354,7 @@ class _packet__pad_circular(Operator[..., Tensor], Protocol):
         """All dimensions behind channels with margins that go on at the other end; negative ones cut."""
 
 class _packet__pad_enum(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
         """``pad``, the mode given by its number."""
     @_operator
     @staticmethod
@@ -362,7 +362,7 @@ class _packet__pad_enum(Operator[..., Tensor], Protocol):
         """``pad``, the mode given by its number."""
 
 class _packet__pin_memory(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """A copy in page-locked memory of the host."""
     @_operator
     @staticmethod
@@ -374,7 +374,7 @@ class _packet__pin_memory(Operator[..., Tensor], Protocol):
         """``_pin_memory.out(Tensor self, Device? device=None, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension, without overflow."""
     @_operator
     @staticmethod
@@ -387,7 +387,7 @@ class _packet__softmax(Operator[..., Tensor], Protocol):
 
 class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
+        cls, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of ``softmax``'s input, from that of its output and the output."""
     @_operator
@@ -401,7 +401,7 @@ class _packet__softmax_backward_data(Operator[..., Tensor], Protocol):
 
 class _packet__to_copy(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -433,7 +433,7 @@ class _packet__to_copy(Operator[..., Tensor], Protocol):
         """``_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet__unsafe_index(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
+    def __call__(cls, self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
         """``index`` by positions that are known to be good; here they are looked at all the same."""
     @_operator
     @staticmethod
@@ -441,7 +441,9 @@ class _packet__unsafe_index(Operator[..., Tensor], Protocol):
         """``index`` by positions that are known to be good; here they are looked at all the same."""
 
 class _packet__unsafe_index_put(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    def __call__(
+        cls, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
         """``index_put`` by positions that are known to be good; here they are looked at all the same."""
     @_operator
     @staticmethod
@@ -449,7 +451,7 @@ class _packet__unsafe_index_put(Operator[..., Tensor], Protocol):
         """``index_put`` by positions that are known to be good; here they are looked at all the same."""
 
 class _packet__unsafe_view(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
         """``view`` of a tensor that nothing else refers to: the result counts as new."""
     @_operator
     @staticmethod
@@ -461,7 +463,7 @@ class _packet__unsafe_view(Operator[..., Tensor], Protocol):
         """``_unsafe_view.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_abs(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
@@ -473,7 +475,7 @@ class _packet_abs(Operator[..., Tensor], Protocol):
         """The magnitude of every element; of complex numbers a real one."""
 
 class _packet_abs_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
@@ -481,7 +483,7 @@ class _packet_abs_(Operator[..., Tensor], Protocol):
         """The magnitude of every element; of complex numbers a real one."""
 
 class _packet_absolute(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
@@ -493,7 +495,7 @@ class _packet_absolute(Operator[..., Tensor], Protocol):
         """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
 
 class _packet_absolute_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
     @_operator
     @staticmethod
@@ -501,7 +503,7 @@ class _packet_absolute_(Operator[..., Tensor], Protocol):
         """Another name of ``abs_tensor``: The magnitude of every element; of complex numbers a real one."""
 
 class _packet_acos(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -513,7 +515,7 @@ class _packet_acos(Operator[..., Tensor], Protocol):
         """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
 
 class _packet_acos_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -521,7 +523,7 @@ class _packet_acos_(Operator[..., Tensor], Protocol):
         """The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
 
 class _packet_acosh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic cosine of every element; NaN below 1."""
     @_operator
     @staticmethod
@@ -533,7 +535,7 @@ class _packet_acosh(Operator[..., Tensor], Protocol):
         """The inverse hyperbolic cosine of every element; NaN below 1."""
 
 class _packet_acosh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The inverse hyperbolic cosine of every element; NaN below 1."""
     @_operator
     @staticmethod
@@ -542,7 +544,7 @@ class _packet_acosh_(Operator[..., Tensor], Protocol):
 
 class _packet_add(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+        cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
     ) -> _Tensor:
         """``self + alpha * other``"""
     @_operator
@@ -565,7 +567,7 @@ class _packet_add(Operator[..., Tensor], Protocol):
         """``add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_add_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """``self + alpha * other``"""
     @_operator
     @staticmethod
@@ -578,7 +580,7 @@ class _packet_add_(Operator[..., Tensor], Protocol):
 
 class _packet_addbmm(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         batch1: Tensor,
         batch2: Tensor,
@@ -600,7 +602,7 @@ class _packet_addbmm(Operator[..., Tensor], Protocol):
         """``addbmm`` into a given tensor."""
 
 class _packet_addbmm_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``addbmm`` into ``self``."""
     @_operator
     @staticmethod
@@ -609,7 +611,7 @@ class _packet_addbmm_(Operator[..., Tensor], Protocol):
 
 class _packet_addcdiv(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``self + value * tensor1 / tensor2``"""
     @_operator
@@ -622,7 +624,7 @@ class _packet_addcdiv(Operator[..., Tensor], Protocol):
         """``self + value * tensor1 / tensor2``"""
 
 class _packet_addcdiv_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``self + value * tensor1 / tensor2``"""
     @_operator
     @staticmethod
@@ -631,7 +633,7 @@ class _packet_addcdiv_(Operator[..., Tensor], Protocol):
 
 class _packet_addcmul(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``self + value * tensor1 * tensor2``"""
     @_operator
@@ -644,7 +646,7 @@ class _packet_addcmul(Operator[..., Tensor], Protocol):
         """``self + value * tensor1 * tensor2``"""
 
 class _packet_addcmul_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``self + value * tensor1 * tensor2``"""
     @_operator
     @staticmethod
@@ -653,7 +655,7 @@ class _packet_addcmul_(Operator[..., Tensor], Protocol):
 
 class _packet_addmm(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
     @_operator
@@ -666,7 +668,7 @@ class _packet_addmm(Operator[..., Tensor], Protocol):
         """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
 
 class _packet_addmm_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat1 @ mat2)``; NaN in ``self`` does not count for ``beta=0``."""
     @_operator
     @staticmethod
@@ -675,7 +677,7 @@ class _packet_addmm_(Operator[..., Tensor], Protocol):
 
 class _packet_addmv(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
     @_operator
@@ -688,7 +690,7 @@ class _packet_addmv(Operator[..., Tensor], Protocol):
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
 
 class _packet_addmv_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
     @_operator
     @staticmethod
@@ -696,7 +698,7 @@ class _packet_addmv_(Operator[..., Tensor], Protocol):
         """``beta * self + alpha * (mat @ vec)`` for a vector."""
 
 class _packet_adjoint(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Every matrix of a batch transposed and conjugated."""
     @_operator
     @staticmethod
@@ -704,7 +706,7 @@ class _packet_adjoint(Operator[..., Tensor], Protocol):
         """Every matrix of a batch transposed and conjugated."""
 
 class _packet_alias(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """A view of everything."""
     @_operator
     @staticmethod
@@ -712,7 +714,7 @@ class _packet_alias(Operator[..., Tensor], Protocol):
         """A view of everything."""
 
 class _packet_alias_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``alias_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -726,11 +728,11 @@ class _packet_alias_copy(Operator[..., Tensor], Protocol):
 class _packet_all(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """Whether all elements along dimensions, along all for ``dim=None``, are not zero."""
     @overload
-    def __call__(_, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
@@ -758,7 +760,7 @@ class _packet_all(Operator[..., Tensor], Protocol):
         """Whether all elements are not zero."""
 
 class _packet_alpha_dropout(Operator[..., Tensor], Protocol):
-    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
     @_operator
     @staticmethod
@@ -766,7 +768,7 @@ class _packet_alpha_dropout(Operator[..., Tensor], Protocol):
         """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
 
 class _packet_alpha_dropout_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, self: Tensor, p: float, train: bool) -> Tensor:
         """``alpha_dropout`` in place."""
     @_operator
     @staticmethod
@@ -775,7 +777,7 @@ class _packet_alpha_dropout_(Operator[..., Tensor], Protocol):
 
 class _packet_amax(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
@@ -789,7 +791,7 @@ class _packet_amax(Operator[..., Tensor], Protocol):
 
 class _packet_amin(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The smallest element along dimensions, along all for none given; NaN where there is one."""
     @_operator
@@ -803,7 +805,7 @@ class _packet_amin(Operator[..., Tensor], Protocol):
 
 class _packet_aminmax(Operator[..., _results_aminmax], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dim: int | None = None,
@@ -823,7 +825,7 @@ class _packet_aminmax(Operator[..., _results_aminmax], Protocol):
         """The smallest and the largest element along a dimension, or of all."""
 
 class _packet_angle(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The angle of every complex number; of real ones 0, or pi where they are negative."""
     @_operator
     @staticmethod
@@ -837,11 +839,11 @@ class _packet_angle(Operator[..., Tensor], Protocol):
 class _packet_any(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """Whether any element along dimensions, along all for ``dim=None``, is not zero."""
     @overload
-    def __call__(_, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Whether any element along a dimension is not zero; a bool, or uint8 for uint8."""
     @_operator
     @staticmethod
@@ -871,7 +873,7 @@ class _packet_any(Operator[..., Tensor], Protocol):
 class _packet_arange(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         end: Scalar,
         *,
         dtype: DType | None = None,
@@ -884,7 +886,7 @@ class _packet_arange(Operator[..., Tensor], Protocol):
         """Numbers from 0 up to, but not including, ``end``."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Scalar,
         end: Scalar,
         step: Scalar = 1,
@@ -943,7 +945,7 @@ class _packet_arange(Operator[..., Tensor], Protocol):
         """Writes the numbers into ``out``, which is resized if it has another number of elements."""
 
 class _packet_arccos(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -955,7 +957,7 @@ class _packet_arccos(Operator[..., Tensor], Protocol):
         """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
 
 class _packet_arccos_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -963,7 +965,7 @@ class _packet_arccos_(Operator[..., Tensor], Protocol):
         """Another name of ``acos``: The arccosine of every element, in [0, pi]; NaN outside of [-1, 1]."""
 
 class _packet_arccosh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
     @_operator
     @staticmethod
@@ -975,7 +977,7 @@ class _packet_arccosh(Operator[..., Tensor], Protocol):
         """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
 
 class _packet_arccosh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
     @_operator
     @staticmethod
@@ -983,7 +985,7 @@ class _packet_arccosh_(Operator[..., Tensor], Protocol):
         """Another name of ``acosh``: The inverse hyperbolic cosine of every element; NaN below 1."""
 
 class _packet_arcsin(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -995,7 +997,7 @@ class _packet_arcsin(Operator[..., Tensor], Protocol):
         """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
 
 class _packet_arcsin_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1003,7 +1005,7 @@ class _packet_arcsin_(Operator[..., Tensor], Protocol):
         """Another name of ``asin``: The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
 
 class _packet_arcsinh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -1015,7 +1017,7 @@ class _packet_arcsinh(Operator[..., Tensor], Protocol):
         """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
 
 class _packet_arcsinh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -1023,7 +1025,7 @@ class _packet_arcsinh_(Operator[..., Tensor], Protocol):
         """Another name of ``asinh``: The inverse hyperbolic sine of every element."""
 
 class _packet_arctan(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
     @_operator
     @staticmethod
@@ -1035,7 +1037,7 @@ class _packet_arctan(Operator[..., Tensor], Protocol):
         """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
 
 class _packet_arctan2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     @_operator
     @staticmethod
@@ -1047,7 +1049,7 @@ class _packet_arctan2(Operator[..., Tensor], Protocol):
         """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
 
 class _packet_arctan2_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     @_operator
     @staticmethod
@@ -1055,7 +1057,7 @@ class _packet_arctan2_(Operator[..., Tensor], Protocol):
         """Another name of ``atan2``: The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
 
 class _packet_arctan_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
     @_operator
     @staticmethod
@@ -1063,7 +1065,7 @@ class _packet_arctan_(Operator[..., Tensor], Protocol):
         """Another name of ``atan``: The arctangent of every element, in [-pi/2, pi/2]."""
 
 class _packet_arctanh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1075,7 +1077,7 @@ class _packet_arctanh(Operator[..., Tensor], Protocol):
         """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
 
 class _packet_arctanh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``atanh``: The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1084,7 +1086,7 @@ class _packet_arctanh_(Operator[..., Tensor], Protocol):
 
 class _packet_argmax(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The position of the largest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
@@ -1098,7 +1100,7 @@ class _packet_argmax(Operator[..., Tensor], Protocol):
 
 class _packet_argmin(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """The position of the smallest element along a dimension, or among all in row-major order; of several the first."""
     @_operator
@@ -1113,11 +1115,11 @@ class _packet_argmin(Operator[..., Tensor], Protocol):
 class _packet_argsort(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor | None = None
+        cls, self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False, out: Tensor | None = None
     ) -> Tensor:
         """The indices of the elements along a dimension in order, equal ones in theirs."""
     @overload
-    def __call__(_, self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
         """The indices of the elements along a dimension in order."""
     @_operator
     @staticmethod
@@ -1133,7 +1135,7 @@ class _packet_argsort(Operator[..., Tensor], Protocol):
         """``argsort`` into a given tensor."""
 
 class _packet_argwhere(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``nonzero``, by NumPy's name."""
     @_operator
     @staticmethod
@@ -1142,7 +1144,7 @@ class _packet_argwhere(Operator[..., Tensor], Protocol):
 
 class _packet_as_strided(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+        cls, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
     ) -> Tensor:
         """Any shape, strides and offset inside the storage."""
     @_operator
@@ -1152,7 +1154,7 @@ class _packet_as_strided(Operator[..., Tensor], Protocol):
 
 class _packet_as_strided_(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+        cls, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
     ) -> Tensor:
         """Any shape, strides and offset inside the storage, given to the tensor itself."""
     @_operator
@@ -1162,7 +1164,7 @@ class _packet_as_strided_(Operator[..., Tensor], Protocol):
 
 class _packet_as_strided_copy(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         stride: Sequence[int],
@@ -1184,7 +1186,7 @@ class _packet_as_strided_copy(Operator[..., Tensor], Protocol):
 
 class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+        cls, self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
     ) -> Tensor:
         """``self`` with what ``as_strided`` shows of it replaced."""
     @_operator
@@ -1207,7 +1209,7 @@ class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
         """``self`` with what ``as_strided`` shows of it replaced."""
 
 class _packet_asin(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1219,7 +1221,7 @@ class _packet_asin(Operator[..., Tensor], Protocol):
         """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
 
 class _packet_asin_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1227,7 +1229,7 @@ class _packet_asin_(Operator[..., Tensor], Protocol):
         """The arcsine of every element, in [-pi/2, pi/2]; NaN outside of [-1, 1]."""
 
 class _packet_asinh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -1239,7 +1241,7 @@ class _packet_asinh(Operator[..., Tensor], Protocol):
         """The inverse hyperbolic sine of every element."""
 
 class _packet_asinh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The inverse hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -1247,7 +1249,7 @@ class _packet_asinh_(Operator[..., Tensor], Protocol):
         """The inverse hyperbolic sine of every element."""
 
 class _packet_atan(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The arctangent of every element, in [-pi/2, pi/2]."""
     @_operator
     @staticmethod
@@ -1259,7 +1261,7 @@ class _packet_atan(Operator[..., Tensor], Protocol):
         """The arctangent of every element, in [-pi/2, pi/2]."""
 
 class _packet_atan2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     @_operator
     @staticmethod
@@ -1271,7 +1273,7 @@ class _packet_atan2(Operator[..., Tensor], Protocol):
         """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
 
 class _packet_atan2_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
     @_operator
     @staticmethod
@@ -1279,7 +1281,7 @@ class _packet_atan2_(Operator[..., Tensor], Protocol):
         """The angle of the point (``other``, ``self``) in the plane, in [-pi, pi]."""
 
 class _packet_atan_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The arctangent of every element, in [-pi/2, pi/2]."""
     @_operator
     @staticmethod
@@ -1287,7 +1289,7 @@ class _packet_atan_(Operator[..., Tensor], Protocol):
         """The arctangent of every element, in [-pi/2, pi/2]."""
 
 class _packet_atanh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1299,7 +1301,7 @@ class _packet_atanh(Operator[..., Tensor], Protocol):
         """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
 
 class _packet_atanh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The inverse hyperbolic tangent of every element; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -1308,10 +1310,10 @@ class _packet_atanh_(Operator[..., Tensor], Protocol):
 
 class _packet_atleast_1d(Operator[..., Tensor | list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor with at least one dimension."""
     @overload
-    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+    def __call__(cls, tensors: _Sequence[Tensor]) -> list[Tensor]:
         """Every tensor with at least one dimension."""
     @_operator
     @staticmethod
@@ -1324,10 +1326,10 @@ class _packet_atleast_1d(Operator[..., Tensor | list[Tensor]], Protocol):
 
 class _packet_atleast_2d(Operator[..., Tensor | list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor with at least two dimensions."""
     @overload
-    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+    def __call__(cls, tensors: _Sequence[Tensor]) -> list[Tensor]:
         """Every tensor with at least two dimensions."""
     @_operator
     @staticmethod
@@ -1340,10 +1342,10 @@ class _packet_atleast_2d(Operator[..., Tensor | list[Tensor]], Protocol):
 
 class _packet_atleast_3d(Operator[..., Tensor | list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor with at least three dimensions."""
     @overload
-    def __call__(_, tensors: _Sequence[Tensor]) -> list[Tensor]:
+    def __call__(cls, tensors: _Sequence[Tensor]) -> list[Tensor]:
         """Every tensor with at least three dimensions."""
     @_operator
     @staticmethod
@@ -1356,7 +1358,7 @@ class _packet_atleast_3d(Operator[..., Tensor | list[Tensor]], Protocol):
 
 class _packet_baddbmm(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         batch1: Tensor,
         batch2: Tensor,
@@ -1378,7 +1380,7 @@ class _packet_baddbmm(Operator[..., Tensor], Protocol):
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
 
 class _packet_baddbmm_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
     @_operator
     @staticmethod
@@ -1387,10 +1389,10 @@ class _packet_baddbmm_(Operator[..., Tensor], Protocol):
 
 class _packet_bernoulli(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, *, generator: Generator | None = None, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, *, generator: Generator | None = None, out: _Tensor | None = None) -> _Tensor:
         """1 where a trial with the probability of the element succeeds, 0 elsewhere."""
     @overload
-    def __call__(_, self: _Tensor, p: float, *, generator: Generator | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, p: float, *, generator: Generator | None = None) -> _Tensor:
         """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
     @_operator
     @staticmethod
@@ -1419,10 +1421,10 @@ class _packet_bernoulli(Operator[..., Tensor], Protocol):
 
 class _packet_bernoulli_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
         """Fills the tensor with 1 where a trial with the probability of ``p``'s element succeeds, with 0 elsewhere."""
     @overload
-    def __call__(_, self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
         """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
     @_operator
     @staticmethod
@@ -1435,13 +1437,13 @@ class _packet_bernoulli_(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_and(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
         """``self & other`` for a number before the tensor."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self & other`` for a number."""
     @_operator
     @staticmethod
@@ -1470,10 +1472,10 @@ class _packet_bitwise_and(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_and_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self & other``; of bools whether both hold."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self & other`` for a number."""
     @_operator
     @staticmethod
@@ -1486,13 +1488,13 @@ class _packet_bitwise_and_(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_left_shift(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def __call__(_, self: Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor:
         """``self << other`` for a number before the tensor."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self << other`` for a number."""
     @_operator
     @staticmethod
@@ -1521,10 +1523,10 @@ class _packet_bitwise_left_shift(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_left_shift_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self << other``; 0 where a shift is negative or too far."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
         """``self << other`` for a number."""
     @_operator
     @staticmethod
@@ -1536,7 +1538,7 @@ class _packet_bitwise_left_shift_(Operator[..., Tensor], Protocol):
         """``self << other`` for a number."""
 
 class _packet_bitwise_not(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``~self``; of bools the opposite."""
     @_operator
     @staticmethod
@@ -1548,7 +1550,7 @@ class _packet_bitwise_not(Operator[..., Tensor], Protocol):
         """``~self``; of bools the opposite."""
 
 class _packet_bitwise_not_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``~self``; of bools the opposite."""
     @_operator
     @staticmethod
@@ -1557,13 +1559,13 @@ class _packet_bitwise_not_(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_or(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
         """``self | other`` for a number before the tensor."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self | other`` for a number."""
     @_operator
     @staticmethod
@@ -1592,10 +1594,10 @@ class _packet_bitwise_or(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_or_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self | other``; of bools whether one holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self | other`` for a number."""
     @_operator
     @staticmethod
@@ -1608,13 +1610,13 @@ class _packet_bitwise_or_(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_right_shift(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def __call__(_, self: Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: Scalar, other: _Tensor) -> _Tensor:
         """``self >> other`` for a number before the tensor."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self >> other`` for a number."""
     @_operator
     @staticmethod
@@ -1643,10 +1645,10 @@ class _packet_bitwise_right_shift(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_right_shift_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self >> other``; the sign alone where a shift is negative or too far."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
         """``self >> other`` for a number."""
     @_operator
     @staticmethod
@@ -1659,13 +1661,13 @@ class _packet_bitwise_right_shift_(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_xor(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
         """``self ^ other`` for a number before the tensor."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self ^ other`` for a number."""
     @_operator
     @staticmethod
@@ -1694,10 +1696,10 @@ class _packet_bitwise_xor(Operator[..., Tensor], Protocol):
 
 class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self ^ other``; of bools whether one of them holds."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """``self ^ other`` for a number."""
     @_operator
     @staticmethod
@@ -1709,7 +1711,7 @@ class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
         """``self ^ other`` for a number."""
 
 class _packet_block_diag(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor]) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
         """The tensors as blocks along the diagonal of a matrix of zeros."""
     @_operator
     @staticmethod
@@ -1721,7 +1723,7 @@ class _packet_block_diag(Operator[..., Tensor], Protocol):
         """``block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_bmm(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The products of two batches of matrices."""
     @_operator
     @staticmethod
@@ -1733,7 +1735,7 @@ class _packet_bmm(Operator[..., Tensor], Protocol):
         """The products of two batches of matrices."""
 
 class _packet_broadcast_tensors(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, tensors: Sequence[Tensor]) -> list[Tensor]:
+    def __call__(cls, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Every tensor expanded to the shape to which all of them broadcast."""
     @_operator
     @staticmethod
@@ -1741,7 +1743,7 @@ class _packet_broadcast_tensors(Operator[..., list[Tensor]], Protocol):
         """Every tensor expanded to the shape to which all of them broadcast."""
 
 class _packet_broadcast_to(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
         """``expand``, by NumPy's name."""
     @_operator
     @staticmethod
@@ -1749,7 +1751,7 @@ class _packet_broadcast_to(Operator[..., Tensor], Protocol):
         """``expand``, by NumPy's name."""
 
 class _packet_cat(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The tensors one after another along a dimension."""
     @_operator
     @staticmethod
@@ -1762,7 +1764,7 @@ class _packet_cat(Operator[..., Tensor], Protocol):
 
 class _packet_cauchy(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         median: float = 0,
         sigma: float = 1,
@@ -1783,7 +1785,9 @@ class _packet_cauchy(Operator[..., Tensor], Protocol):
         """``cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_cauchy_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    def __call__(
+        cls, self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+    ) -> Tensor:
         """Fills the tensor with Cauchy distributed numbers."""
     @_operator
     @staticmethod
@@ -1791,7 +1795,7 @@ class _packet_cauchy_(Operator[..., Tensor], Protocol):
         """Fills the tensor with Cauchy distributed numbers."""
 
 class _packet_ceil(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The least integer that is not below each element."""
     @_operator
     @staticmethod
@@ -1803,7 +1807,7 @@ class _packet_ceil(Operator[..., Tensor], Protocol):
         """The least integer that is not below each element."""
 
 class _packet_ceil_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The least integer that is not below each element."""
     @_operator
     @staticmethod
@@ -1811,7 +1815,7 @@ class _packet_ceil_(Operator[..., Tensor], Protocol):
         """The least integer that is not below each element."""
 
 class _packet_celu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+    def __call__(cls, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
     @_operator
     @staticmethod
@@ -1823,7 +1827,7 @@ class _packet_celu(Operator[..., Tensor], Protocol):
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
 
 class _packet_celu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+    def __call__(cls, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
     @_operator
     @staticmethod
@@ -1831,7 +1835,7 @@ class _packet_celu_(Operator[..., Tensor], Protocol):
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
 
 class _packet_chunk(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
     @_operator
     @staticmethod
@@ -1841,12 +1845,12 @@ class _packet_chunk(Operator[..., list[Tensor]], Protocol):
 class _packet_clamp(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
+        cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
     ) -> _Tensor:
         """Every element, or the bound that it lies beyond, each its own."""
     @overload
     def __call__(
-        _, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
+        cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
     ) -> _Tensor:
         """Every element, or the bound that it lies beyond."""
     @_operator
@@ -1868,10 +1872,10 @@ class _packet_clamp(Operator[..., Tensor], Protocol):
 
 class _packet_clamp_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
         """Every element, or the bound that it lies beyond, each its own."""
     @overload
-    def __call__(_, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
         """Every element, or the bound that it lies beyond."""
     @_operator
     @staticmethod
@@ -1884,10 +1888,10 @@ class _packet_clamp_(Operator[..., Tensor], Protocol):
 
 class _packet_clamp_max(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, max: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, max: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Every element, or its bound where that is smaller."""
     @overload
-    def __call__(_, self: _Tensor, max: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, max: Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Every element, or the bound where that is smaller."""
     @_operator
     @staticmethod
@@ -1908,10 +1912,10 @@ class _packet_clamp_max(Operator[..., Tensor], Protocol):
 
 class _packet_clamp_max_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, max: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, max: _Tensor) -> _Tensor:
         """Every element, or its bound where that is smaller."""
     @overload
-    def __call__(_, self: _Tensor, max: Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, max: Scalar) -> _Tensor:
         """Every element, or the bound where that is smaller."""
     @_operator
     @staticmethod
@@ -1924,10 +1928,10 @@ class _packet_clamp_max_(Operator[..., Tensor], Protocol):
 
 class _packet_clamp_min(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, min: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Every element, or its bound where that is larger."""
     @overload
-    def __call__(_, self: _Tensor, min: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Every element, or the bound where that is larger."""
     @_operator
     @staticmethod
@@ -1948,10 +1952,10 @@ class _packet_clamp_min(Operator[..., Tensor], Protocol):
 
 class _packet_clamp_min_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, min: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: _Tensor) -> _Tensor:
         """Every element, or its bound where that is larger."""
     @overload
-    def __call__(_, self: _Tensor, min: Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: Scalar) -> _Tensor:
         """Every element, or the bound where that is larger."""
     @_operator
     @staticmethod
@@ -1965,12 +1969,12 @@ class _packet_clamp_min_(Operator[..., Tensor], Protocol):
 class _packet_clip(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
+        cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None, *, out: _Tensor | None = None
     ) -> _Tensor:
         """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
     @overload
     def __call__(
-        _, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
+        cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None, *, out: _Tensor | None = None
     ) -> _Tensor:
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
     @_operator
@@ -1992,10 +1996,10 @@ class _packet_clip(Operator[..., Tensor], Protocol):
 
 class _packet_clip_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: _Tensor | None = None, max: _Tensor | None = None) -> _Tensor:
         """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
     @overload
-    def __call__(_, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, min: Scalar | None = None, max: Scalar | None = None) -> _Tensor:
         """Another name of ``clamp``: Every element, or the bound that it lies beyond."""
     @_operator
     @staticmethod
@@ -2007,7 +2011,7 @@ class _packet_clip_(Operator[..., Tensor], Protocol):
         """Another name of ``clamp_tensors``: Every element, or the bound that it lies beyond, each its own."""
 
 class _packet_clone(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """A copy with memory of its own."""
     @_operator
     @staticmethod
@@ -2019,7 +2023,7 @@ class _packet_clone(Operator[..., Tensor], Protocol):
         """``clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_column_stack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors side by side, vectors as columns."""
     @_operator
     @staticmethod
@@ -2031,7 +2035,7 @@ class _packet_column_stack(Operator[..., Tensor], Protocol):
         """``column_stack`` into a given tensor."""
 
 class _packet_concat(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """``cat``, by another name."""
     @_operator
     @staticmethod
@@ -2043,7 +2047,7 @@ class _packet_concat(Operator[..., Tensor], Protocol):
         """``cat`` into a given tensor."""
 
 class _packet_concatenate(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """``cat``, by another name."""
     @_operator
     @staticmethod
@@ -2055,7 +2059,7 @@ class _packet_concatenate(Operator[..., Tensor], Protocol):
         """``cat`` into a given tensor."""
 
 class _packet_conj(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The conjugate complex numbers, computed at once; real numbers are their own."""
     @_operator
     @staticmethod
@@ -2063,7 +2067,7 @@ class _packet_conj(Operator[..., Tensor], Protocol):
         """The conjugate complex numbers, computed at once; real numbers are their own."""
 
 class _packet_constant_pad_nd(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
+    def __call__(cls, self: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
         """The tensor inside of a margin of a number.
 
         ``pad`` has the margins before and after, from the last dimension on; negative ones cut elements off.
@@ -2084,7 +2088,7 @@ class _packet_constant_pad_nd(Operator[..., Tensor], Protocol):
         """
 
 class _packet_contiguous(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+    def __call__(cls, self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
         """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
     @_operator
     @staticmethod
@@ -2092,7 +2096,7 @@ class _packet_contiguous(Operator[..., Tensor], Protocol):
         """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
 
 class _packet_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         """``src`` broadcast to the shape and converted to the dtype of ``self``."""
     @_operator
     @staticmethod
@@ -2104,7 +2108,7 @@ class _packet_copy(Operator[..., Tensor], Protocol):
         """``copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_copy_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         """Writes another tensor's elements, broadcast and converted, into this one."""
     @_operator
     @staticmethod
@@ -2113,10 +2117,10 @@ class _packet_copy_(Operator[..., Tensor], Protocol):
 
 class _packet_copysign(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """The magnitude of ``self`` with the sign of a number."""
     @_operator
     @staticmethod
@@ -2137,10 +2141,10 @@ class _packet_copysign(Operator[..., Tensor], Protocol):
 
 class _packet_copysign_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """The magnitude of ``self`` with the sign of ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """The magnitude of ``self`` with the sign of a number."""
     @_operator
     @staticmethod
@@ -2152,7 +2156,7 @@ class _packet_copysign_(Operator[..., Tensor], Protocol):
         """The magnitude of ``self`` with the sign of a number."""
 
 class _packet_cos(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The cosine of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -2164,7 +2168,7 @@ class _packet_cos(Operator[..., Tensor], Protocol):
         """The cosine of every element, an angle in radians."""
 
 class _packet_cos_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The cosine of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -2172,7 +2176,7 @@ class _packet_cos_(Operator[..., Tensor], Protocol):
         """The cosine of every element, an angle in radians."""
 
 class _packet_cosh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic cosine of every element."""
     @_operator
     @staticmethod
@@ -2184,7 +2188,7 @@ class _packet_cosh(Operator[..., Tensor], Protocol):
         """The hyperbolic cosine of every element."""
 
 class _packet_cosh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The hyperbolic cosine of every element."""
     @_operator
     @staticmethod
@@ -2193,10 +2197,10 @@ class _packet_cosh_(Operator[..., Tensor], Protocol):
 
 class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: int | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int | None = None) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
     @overload
-    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
         """How many elements along dimensions are not zero."""
     @_operator
     @staticmethod
@@ -2217,7 +2221,7 @@ class _packet_count_nonzero(Operator[..., Tensor], Protocol):
 
 class _packet_cummax(Operator[..., _results_cummax], Protocol):
     def __call__(
-        _, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_cummax:
         """The largest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
@@ -2231,7 +2235,7 @@ class _packet_cummax(Operator[..., _results_cummax], Protocol):
 
 class _packet_cummin(Operator[..., _results_cummin], Protocol):
     def __call__(
-        _, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: int, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_cummin:
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
     @_operator
@@ -2244,7 +2248,7 @@ class _packet_cummin(Operator[..., _results_cummin], Protocol):
         """The smallest element so far, NaN from the first one on, and the index of the last that equals it."""
 
 class _packet_cumprod(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
     @_operator
     @staticmethod
@@ -2256,7 +2260,7 @@ class _packet_cumprod(Operator[..., Tensor], Protocol):
         """The products of all elements so far; integers are multiplied as int64."""
 
 class _packet_cumprod_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements so far; integers are multiplied as int64."""
     @_operator
     @staticmethod
@@ -2264,7 +2268,7 @@ class _packet_cumprod_(Operator[..., Tensor], Protocol):
         """The products of all elements so far; integers are multiplied as int64."""
 
 class _packet_cumsum(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     @_operator
     @staticmethod
@@ -2276,7 +2280,7 @@ class _packet_cumsum(Operator[..., Tensor], Protocol):
         """The sums of all elements so far; integers are summed as int64."""
 
 class _packet_cumsum_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
     @_operator
     @staticmethod
@@ -2284,7 +2288,7 @@ class _packet_cumsum_(Operator[..., Tensor], Protocol):
         """The sums of all elements so far; integers are summed as int64."""
 
 class _packet_deg2rad(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Degrees as radians."""
     @_operator
     @staticmethod
@@ -2296,7 +2300,7 @@ class _packet_deg2rad(Operator[..., Tensor], Protocol):
         """Degrees as radians."""
 
 class _packet_deg2rad_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Degrees as radians."""
     @_operator
     @staticmethod
@@ -2304,7 +2308,7 @@ class _packet_deg2rad_(Operator[..., Tensor], Protocol):
         """Degrees as radians."""
 
 class _packet_detach(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """A view of everything that autograd does not follow."""
     @_operator
     @staticmethod
@@ -2312,7 +2316,7 @@ class _packet_detach(Operator[..., Tensor], Protocol):
         """A view of everything that autograd does not follow."""
 
 class _packet_detach_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``detach_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -2324,7 +2328,7 @@ class _packet_detach_copy(Operator[..., Tensor], Protocol):
         """``detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_diag(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
     @_operator
     @staticmethod
@@ -2336,7 +2340,7 @@ class _packet_diag(Operator[..., Tensor], Protocol):
         """``diag`` into a given tensor."""
 
 class _packet_diag_embed(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    def __call__(cls, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
         """Matrices of zeros, with the last dimension as their diagonals."""
     @_operator
     @staticmethod
@@ -2348,7 +2352,7 @@ class _packet_diag_embed(Operator[..., Tensor], Protocol):
         """Matrices of zeros, with the last dimension as their diagonals."""
 
 class _packet_diagflat(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, offset: int = 0) -> Tensor:
+    def __call__(cls, self: Tensor, offset: int = 0) -> Tensor:
         """A matrix with all elements as its diagonal."""
     @_operator
     @staticmethod
@@ -2356,7 +2360,7 @@ class _packet_diagflat(Operator[..., Tensor], Protocol):
         """A matrix with all elements as its diagonal."""
 
 class _packet_diagonal(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    def __call__(cls, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
         """A diagonal of two dimensions, as a last dimension in their place."""
     @_operator
     @staticmethod
@@ -2365,7 +2369,7 @@ class _packet_diagonal(Operator[..., Tensor], Protocol):
 
 class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
+        cls, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
     ) -> Tensor:
         """``diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor``"""
     @_operator
@@ -2378,7 +2382,7 @@ class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
         """``diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    def __call__(cls, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
         """``self`` with a diagonal replaced."""
     @_operator
     @staticmethod
@@ -2391,11 +2395,11 @@ class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
 
 class _packet_div(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
     @overload
     def __call__(
-        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
+        cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
     ) -> _Tensor:
         """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
@@ -2435,10 +2439,10 @@ class _packet_div(Operator[..., Tensor], Protocol):
 
 class _packet_div_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
         """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
@@ -2459,11 +2463,11 @@ class _packet_div_(Operator[..., Tensor], Protocol):
 
 class _packet_divide(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
     def __call__(
-        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
+        cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None, out: _Tensor | None = None
     ) -> _Tensor:
         """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
@@ -2495,10 +2499,10 @@ class _packet_divide(Operator[..., Tensor], Protocol):
 
 class _packet_divide_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
         """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
@@ -2518,7 +2522,7 @@ class _packet_divide_(Operator[..., Tensor], Protocol):
         """Another name of ``div_number_mode``: ``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
 
 class _packet_dot(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The sum of the products of two vectors' elements."""
     @_operator
     @staticmethod
@@ -2530,7 +2534,7 @@ class _packet_dot(Operator[..., Tensor], Protocol):
         """``dot`` into a given tensor."""
 
 class _packet_dropout(Operator[..., Tensor], Protocol):
-    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
     @_operator
     @staticmethod
@@ -2538,7 +2542,7 @@ class _packet_dropout(Operator[..., Tensor], Protocol):
         """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
 
 class _packet_dropout_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, self: Tensor, p: float, train: bool) -> Tensor:
         """``dropout`` in place."""
     @_operator
     @staticmethod
@@ -2547,10 +2551,10 @@ class _packet_dropout_(Operator[..., Tensor], Protocol):
 
 class _packet_dsplit(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+    def __call__(cls, self: Tensor, sections: _int) -> list[Tensor]:
         """Parts of one size, along the third dimension."""
     @overload
-    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+    def __call__(cls, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
         """The parts between positions, along the third dimension."""
     @_operator
     @staticmethod
@@ -2562,7 +2566,7 @@ class _packet_dsplit(Operator[..., list[Tensor]], Protocol):
         """The parts between positions, along the third dimension."""
 
 class _packet_dstack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors along the third dimension."""
     @_operator
     @staticmethod
@@ -2575,7 +2579,7 @@ class _packet_dstack(Operator[..., Tensor], Protocol):
 
 class _packet_elu(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: Tensor | None = None
+        cls, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, *, out: Tensor | None = None
     ) -> Tensor:
         """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
     @_operator
@@ -2588,7 +2592,7 @@ class _packet_elu(Operator[..., Tensor], Protocol):
         """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
 
 class _packet_elu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
         """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
     @_operator
     @staticmethod
@@ -2597,7 +2601,7 @@ class _packet_elu_(Operator[..., Tensor], Protocol):
 
 class _packet_embedding(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         weight: Tensor,
         indices: Tensor,
         padding_idx: int = -1,
@@ -2626,7 +2630,7 @@ class _packet_embedding(Operator[..., Tensor], Protocol):
 
 class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+        cls, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Tensor:
         """The gradient of ``embedding``'s table; rows that are padding, or that the table has not, get none."""
     @_operator
@@ -2651,7 +2655,7 @@ class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
 class _packet_empty(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         dtype: DType | None = None,
@@ -2665,7 +2669,7 @@ class _packet_empty(Operator[..., Tensor], Protocol):
         """A tensor whose elements are not set."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         dtype: DType | None = None,
         layout: Layout | None = None,
@@ -2694,7 +2698,7 @@ class _packet_empty(Operator[..., Tensor], Protocol):
 
 class _packet_empty_like(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -2724,7 +2728,7 @@ class _packet_empty_like(Operator[..., Tensor], Protocol):
 
 class _packet_empty_permuted(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         physical_layout: Sequence[int],
         *,
@@ -2754,7 +2758,7 @@ class _packet_empty_permuted(Operator[..., Tensor], Protocol):
 
 class _packet_empty_strided(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         stride: Sequence[int],
         *,
@@ -2784,10 +2788,10 @@ class _packet_empty_strided(Operator[..., Tensor], Protocol):
 
 class _packet_eq(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is equal to a number."""
     @_operator
     @staticmethod
@@ -2808,10 +2812,10 @@ class _packet_eq(Operator[..., Tensor], Protocol):
 
 class _packet_eq_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is equal to ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is equal to a number."""
     @_operator
     @staticmethod
@@ -2823,7 +2827,7 @@ class _packet_eq_(Operator[..., Tensor], Protocol):
         """Where ``self`` is equal to a number."""
 
 class _packet_equal(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> bool:
+    def __call__(cls, self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape and the same elements."""
     @_operator
     @staticmethod
@@ -2831,7 +2835,7 @@ class _packet_equal(Operator[..., bool], Protocol):
         """Whether two tensors have one shape and the same elements."""
 
 class _packet_erf(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The error function of every element."""
     @_operator
     @staticmethod
@@ -2843,7 +2847,7 @@ class _packet_erf(Operator[..., Tensor], Protocol):
         """The error function of every element."""
 
 class _packet_erf_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The error function of every element."""
     @_operator
     @staticmethod
@@ -2851,7 +2855,7 @@ class _packet_erf_(Operator[..., Tensor], Protocol):
         """The error function of every element."""
 
 class _packet_erfc(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``1 - erf(self)``, exact where that is small."""
     @_operator
     @staticmethod
@@ -2863,7 +2867,7 @@ class _packet_erfc(Operator[..., Tensor], Protocol):
         """``1 - erf(self)``, exact where that is small."""
 
 class _packet_erfc_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``1 - erf(self)``, exact where that is small."""
     @_operator
     @staticmethod
@@ -2871,7 +2875,7 @@ class _packet_erfc_(Operator[..., Tensor], Protocol):
         """``1 - erf(self)``, exact where that is small."""
 
 class _packet_erfinv(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inverse of the error function; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -2883,7 +2887,7 @@ class _packet_erfinv(Operator[..., Tensor], Protocol):
         """The inverse of the error function; NaN outside of [-1, 1]."""
 
 class _packet_erfinv_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The inverse of the error function; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -2891,7 +2895,7 @@ class _packet_erfinv_(Operator[..., Tensor], Protocol):
         """The inverse of the error function; NaN outside of [-1, 1]."""
 
 class _packet_exp(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The exponential of every element."""
     @_operator
     @staticmethod
@@ -2903,7 +2907,7 @@ class _packet_exp(Operator[..., Tensor], Protocol):
         """The exponential of every element."""
 
 class _packet_exp2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """2 to the power of every element."""
     @_operator
     @staticmethod
@@ -2915,7 +2919,7 @@ class _packet_exp2(Operator[..., Tensor], Protocol):
         """2 to the power of every element."""
 
 class _packet_exp2_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """2 to the power of every element."""
     @_operator
     @staticmethod
@@ -2923,7 +2927,7 @@ class _packet_exp2_(Operator[..., Tensor], Protocol):
         """2 to the power of every element."""
 
 class _packet_exp_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The exponential of every element."""
     @_operator
     @staticmethod
@@ -2931,7 +2935,7 @@ class _packet_exp_(Operator[..., Tensor], Protocol):
         """The exponential of every element."""
 
 class _packet_expand(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
         """Dimensions of size 1, and new ones in front, repeated without a copy."""
     @_operator
     @staticmethod
@@ -2939,7 +2943,7 @@ class _packet_expand(Operator[..., Tensor], Protocol):
         """Dimensions of size 1, and new ones in front, repeated without a copy."""
 
 class _packet_expand_as(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """``expand`` to the shape of another tensor."""
     @_operator
     @staticmethod
@@ -2947,7 +2951,9 @@ class _packet_expand_as(Operator[..., Tensor], Protocol):
         """``expand`` to the shape of another tensor."""
 
 class _packet_expand_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None) -> Tensor:
+    def __call__(
+        cls, self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None
+    ) -> Tensor:
         """``expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor``"""
     @_operator
     @staticmethod
@@ -2959,7 +2965,7 @@ class _packet_expand_copy(Operator[..., Tensor], Protocol):
         """``expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_expm1(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``exp(self) - 1``, exact near 0."""
     @_operator
     @staticmethod
@@ -2971,7 +2977,7 @@ class _packet_expm1(Operator[..., Tensor], Protocol):
         """``exp(self) - 1``, exact near 0."""
 
 class _packet_expm1_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``exp(self) - 1``, exact near 0."""
     @_operator
     @staticmethod
@@ -2980,7 +2986,7 @@ class _packet_expm1_(Operator[..., Tensor], Protocol):
 
 class _packet_exponential(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
+        cls, self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor:
         """``exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor``"""
     @_operator
@@ -2993,7 +2999,7 @@ class _packet_exponential(Operator[..., Tensor], Protocol):
         """``exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_exponential_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with exponentially distributed numbers of the rate ``lambd``; none is 0."""
     @_operator
     @staticmethod
@@ -3003,7 +3009,7 @@ class _packet_exponential_(Operator[..., Tensor], Protocol):
 class _packet_eye(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         n: int,
         *,
         dtype: DType | None = None,
@@ -3016,7 +3022,7 @@ class _packet_eye(Operator[..., Tensor], Protocol):
         """The unit matrix."""
     @overload
     def __call__(
-        _,
+        cls,
         n: int,
         m: int,
         *,
@@ -3061,7 +3067,7 @@ class _packet_eye(Operator[..., Tensor], Protocol):
         """``eye`` into a given tensor."""
 
 class _packet_feature_alpha_dropout(Operator[..., Tensor], Protocol):
-    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """``alpha_dropout`` of whole features, the second dimension."""
     @_operator
     @staticmethod
@@ -3069,7 +3075,7 @@ class _packet_feature_alpha_dropout(Operator[..., Tensor], Protocol):
         """``alpha_dropout`` of whole features, the second dimension."""
 
 class _packet_feature_alpha_dropout_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, self: Tensor, p: float, train: bool) -> Tensor:
         """``feature_alpha_dropout`` in place."""
     @_operator
     @staticmethod
@@ -3077,7 +3083,7 @@ class _packet_feature_alpha_dropout_(Operator[..., Tensor], Protocol):
         """``feature_alpha_dropout`` in place."""
 
 class _packet_feature_dropout(Operator[..., Tensor], Protocol):
-    def __call__(_, input: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """``dropout`` of whole features, the second dimension."""
     @_operator
     @staticmethod
@@ -3085,7 +3091,7 @@ class _packet_feature_dropout(Operator[..., Tensor], Protocol):
         """``dropout`` of whole features, the second dimension."""
 
 class _packet_feature_dropout_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, train: bool) -> Tensor:
+    def __call__(cls, self: Tensor, p: float, train: bool) -> Tensor:
         """``feature_dropout`` in place."""
     @_operator
     @staticmethod
@@ -3094,10 +3100,10 @@ class _packet_feature_dropout_(Operator[..., Tensor], Protocol):
 
 class _packet_fill(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, value: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, value: _Tensor) -> _Tensor:
         """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
     @overload
-    def __call__(_, self: _Tensor, value: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, value: _Scalar) -> _Tensor:
         """A tensor in the form of ``self`` with every element the same."""
     @_operator
     @staticmethod
@@ -3118,10 +3124,10 @@ class _packet_fill(Operator[..., Tensor], Protocol):
 
 class _packet_fill_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, value: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, value: _Tensor) -> _Tensor:
         """Writes the element of a zero-dim tensor into every element."""
     @overload
-    def __call__(_, self: _Tensor, value: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, value: _Scalar) -> _Tensor:
         """Writes a number into every element."""
     @_operator
     @staticmethod
@@ -3133,7 +3139,7 @@ class _packet_fill_(Operator[..., Tensor], Protocol):
         """Writes the element of a zero-dim tensor into every element."""
 
 class _packet_fix(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``trunc``: Every element without its fraction."""
     @_operator
     @staticmethod
@@ -3145,7 +3151,7 @@ class _packet_fix(Operator[..., Tensor], Protocol):
         """Another name of ``trunc``: Every element without its fraction."""
 
 class _packet_fix_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``trunc``: Every element without its fraction."""
     @_operator
     @staticmethod
@@ -3153,7 +3159,7 @@ class _packet_fix_(Operator[..., Tensor], Protocol):
         """Another name of ``trunc``: Every element without its fraction."""
 
 class _packet_flatten(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    def __call__(cls, self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """The dimensions from one to another as one."""
     @_operator
     @staticmethod
@@ -3161,7 +3167,7 @@ class _packet_flatten(Operator[..., Tensor], Protocol):
         """The dimensions from one to another as one."""
 
 class _packet_flip(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
         """Some dimensions the other way round."""
     @_operator
     @staticmethod
@@ -3173,7 +3179,7 @@ class _packet_flip(Operator[..., Tensor], Protocol):
         """Some dimensions the other way round."""
 
 class _packet_fliplr(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The columns of a matrix from right to left."""
     @_operator
     @staticmethod
@@ -3181,7 +3187,7 @@ class _packet_fliplr(Operator[..., Tensor], Protocol):
         """The columns of a matrix from right to left."""
 
 class _packet_flipud(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The rows of a matrix from the last to the first."""
     @_operator
     @staticmethod
@@ -3189,7 +3195,7 @@ class _packet_flipud(Operator[..., Tensor], Protocol):
         """The rows of a matrix from the last to the first."""
 
 class _packet_floor(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The largest integer that is not above each element."""
     @_operator
     @staticmethod
@@ -3201,7 +3207,7 @@ class _packet_floor(Operator[..., Tensor], Protocol):
         """The largest integer that is not above each element."""
 
 class _packet_floor_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The largest integer that is not above each element."""
     @_operator
     @staticmethod
@@ -3209,7 +3215,7 @@ class _packet_floor_(Operator[..., Tensor], Protocol):
         """The largest integer that is not above each element."""
 
 class _packet_floor_divide(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor | _Scalar, other: Tensor | _Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor | _Scalar, other: Tensor | _Scalar, *, out: Tensor | None = None) -> Tensor:
         """``self / other``, rounded down."""
     @_operator
     @staticmethod
@@ -3229,7 +3235,7 @@ class _packet_floor_divide(Operator[..., Tensor], Protocol):
         """``floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_floor_divide_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """``self / other``, rounded down."""
     @_operator
     @staticmethod
@@ -3241,7 +3247,7 @@ class _packet_floor_divide_(Operator[..., Tensor], Protocol):
         """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
 
 class _packet_fmax(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The larger of two elements; beside NaN the other one."""
     @_operator
     @staticmethod
@@ -3253,7 +3259,7 @@ class _packet_fmax(Operator[..., Tensor], Protocol):
         """The larger of two elements; beside NaN the other one."""
 
 class _packet_fmin(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The smaller of two elements; beside NaN the other one."""
     @_operator
     @staticmethod
@@ -3266,10 +3272,10 @@ class _packet_fmin(Operator[..., Tensor], Protocol):
 
 class _packet_fmod(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing by a number towards zero leaves."""
     @_operator
     @staticmethod
@@ -3290,10 +3296,10 @@ class _packet_fmod(Operator[..., Tensor], Protocol):
 
 class _packet_fmod_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """What dividing towards zero leaves; it has the sign of ``self``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """What dividing by a number towards zero leaves."""
     @_operator
     @staticmethod
@@ -3305,7 +3311,7 @@ class _packet_fmod_(Operator[..., Tensor], Protocol):
         """What dividing by a number towards zero leaves."""
 
 class _packet_frac(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The fraction of every element, with its sign."""
     @_operator
     @staticmethod
@@ -3317,7 +3323,7 @@ class _packet_frac(Operator[..., Tensor], Protocol):
         """The fraction of every element, with its sign."""
 
 class _packet_frac_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The fraction of every element, with its sign."""
     @_operator
     @staticmethod
@@ -3326,7 +3332,7 @@ class _packet_frac_(Operator[..., Tensor], Protocol):
 
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         fill_value: Scalar,
         *,
@@ -3357,7 +3363,7 @@ class _packet_full(Operator[..., Tensor], Protocol):
 
 class _packet_full_like(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         fill_value: Scalar,
         *,
@@ -3389,7 +3395,7 @@ class _packet_full_like(Operator[..., Tensor], Protocol):
 
 class _packet_gather(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+        cls, self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
     ) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
     @_operator
@@ -3402,7 +3408,7 @@ class _packet_gather(Operator[..., Tensor], Protocol):
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
 
 class _packet_gcd(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The greatest common divisor."""
     @_operator
     @staticmethod
@@ -3414,7 +3420,7 @@ class _packet_gcd(Operator[..., Tensor], Protocol):
         """The greatest common divisor."""
 
 class _packet_gcd_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The greatest common divisor."""
     @_operator
     @staticmethod
@@ -3423,10 +3429,10 @@ class _packet_gcd_(Operator[..., Tensor], Protocol):
 
 class _packet_ge(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at least a number."""
     @_operator
     @staticmethod
@@ -3447,10 +3453,10 @@ class _packet_ge(Operator[..., Tensor], Protocol):
 
 class _packet_ge_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is at least ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is at least a number."""
     @_operator
     @staticmethod
@@ -3462,7 +3468,7 @@ class _packet_ge_(Operator[..., Tensor], Protocol):
         """Where ``self`` is at least a number."""
 
 class _packet_gelu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
         """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
     @_operator
     @staticmethod
@@ -3474,7 +3480,7 @@ class _packet_gelu(Operator[..., Tensor], Protocol):
         """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
 
 class _packet_gelu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, approximate: str = "none") -> Tensor:
+    def __call__(cls, self: Tensor, *, approximate: str = "none") -> Tensor:
         """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
     @_operator
     @staticmethod
@@ -3482,7 +3488,9 @@ class _packet_gelu_(Operator[..., Tensor], Protocol):
         """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
 
 class _packet_geometric(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(
+        cls, self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
         """``geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor``"""
     @_operator
     @staticmethod
@@ -3494,7 +3502,7 @@ class _packet_geometric(Operator[..., Tensor], Protocol):
         """``geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_geometric_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
     @_operator
     @staticmethod
@@ -3502,7 +3510,7 @@ class _packet_geometric_(Operator[..., Tensor], Protocol):
         """Fills the tensor with numbers of trials up to the first that succeeds with the probability ``p``."""
 
 class _packet_ger(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """An older name of ``outer``."""
     @_operator
     @staticmethod
@@ -3515,10 +3523,10 @@ class _packet_ger(Operator[..., Tensor], Protocol):
 
 class _packet_greater(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``gt_number``: Where ``self`` is greater than a number."""
     @_operator
     @staticmethod
@@ -3539,10 +3547,10 @@ class _packet_greater(Operator[..., Tensor], Protocol):
 
 class _packet_greater_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``gt``: Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``gt_number``: Where ``self`` is greater than a number."""
     @_operator
     @staticmethod
@@ -3555,10 +3563,10 @@ class _packet_greater_(Operator[..., Tensor], Protocol):
 
 class _packet_greater_equal(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ge_number``: Where ``self`` is at least a number."""
     @_operator
     @staticmethod
@@ -3579,10 +3587,10 @@ class _packet_greater_equal(Operator[..., Tensor], Protocol):
 
 class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``ge``: Where ``self`` is at least ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ge_number``: Where ``self`` is at least a number."""
     @_operator
     @staticmethod
@@ -3595,10 +3603,10 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
 
 class _packet_gt(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is greater than a number."""
     @_operator
     @staticmethod
@@ -3619,10 +3627,10 @@ class _packet_gt(Operator[..., Tensor], Protocol):
 
 class _packet_gt_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is greater than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is greater than a number."""
     @_operator
     @staticmethod
@@ -3634,7 +3642,7 @@ class _packet_gt_(Operator[..., Tensor], Protocol):
         """Where ``self`` is greater than a number."""
 
 class _packet_hardshrink(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
     @_operator
     @staticmethod
@@ -3646,7 +3654,7 @@ class _packet_hardshrink(Operator[..., Tensor], Protocol):
         """0 where the magnitude is at most ``lambd``."""
 
 class _packet_hardsigmoid(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self / 6 + 1 / 2`` between 0 and 1."""
     @_operator
     @staticmethod
@@ -3658,7 +3666,7 @@ class _packet_hardsigmoid(Operator[..., Tensor], Protocol):
         """``self / 6 + 1 / 2`` between 0 and 1."""
 
 class _packet_hardsigmoid_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self / 6 + 1 / 2`` between 0 and 1."""
     @_operator
     @staticmethod
@@ -3666,7 +3674,7 @@ class _packet_hardsigmoid_(Operator[..., Tensor], Protocol):
         """``self / 6 + 1 / 2`` between 0 and 1."""
 
 class _packet_hardswish(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self * hardsigmoid(self)``"""
     @_operator
     @staticmethod
@@ -3678,7 +3686,7 @@ class _packet_hardswish(Operator[..., Tensor], Protocol):
         """``self * hardsigmoid(self)``"""
 
 class _packet_hardswish_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self * hardsigmoid(self)``"""
     @_operator
     @staticmethod
@@ -3686,7 +3694,7 @@ class _packet_hardswish_(Operator[..., Tensor], Protocol):
         """``self * hardsigmoid(self)``"""
 
 class _packet_hardtanh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Tensor:
         """``self`` between two bounds."""
     @_operator
     @staticmethod
@@ -3698,7 +3706,7 @@ class _packet_hardtanh(Operator[..., Tensor], Protocol):
         """``self`` between two bounds."""
 
 class _packet_hardtanh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
         """``self`` between two bounds."""
     @_operator
     @staticmethod
@@ -3706,7 +3714,7 @@ class _packet_hardtanh_(Operator[..., Tensor], Protocol):
         """``self`` between two bounds."""
 
 class _packet_heaviside(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
     @_operator
     @staticmethod
@@ -3718,7 +3726,7 @@ class _packet_heaviside(Operator[..., Tensor], Protocol):
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
 
 class _packet_heaviside_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, values: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, values: Tensor) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
     @_operator
     @staticmethod
@@ -3727,10 +3735,10 @@ class _packet_heaviside_(Operator[..., Tensor], Protocol):
 
 class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+    def __call__(cls, self: Tensor, sections: _int) -> list[Tensor]:
         """Parts of one size, side by side."""
     @overload
-    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+    def __call__(cls, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
         """The parts between positions, side by side."""
     @_operator
     @staticmethod
@@ -3742,7 +3750,7 @@ class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
         """The parts between positions, side by side."""
 
 class _packet_hstack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors side by side."""
     @_operator
     @staticmethod
@@ -3754,7 +3762,7 @@ class _packet_hstack(Operator[..., Tensor], Protocol):
         """``hstack`` into a given tensor."""
 
 class _packet_hypot(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
     @_operator
     @staticmethod
@@ -3766,7 +3774,7 @@ class _packet_hypot(Operator[..., Tensor], Protocol):
         """``sqrt(self**2 + other**2)``, without overflow."""
 
 class _packet_hypot_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
     @_operator
     @staticmethod
@@ -3774,7 +3782,7 @@ class _packet_hypot_(Operator[..., Tensor], Protocol):
         """``sqrt(self**2 + other**2)``, without overflow."""
 
 class _packet_imag(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The imaginary parts of complex numbers."""
     @_operator
     @staticmethod
@@ -3782,7 +3790,7 @@ class _packet_imag(Operator[..., Tensor], Protocol):
         """The imaginary parts of complex numbers."""
 
 class _packet_index(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor, indices: Sequence[_Tensor | None], *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, indices: Sequence[_Tensor | None], *, out: _Tensor | None = None) -> _Tensor:
         """The elements where index tensors lead, one for each dimension; None leaves a dimension whole."""
     @_operator
     @staticmethod
@@ -3795,7 +3803,7 @@ class _packet_index(Operator[..., Tensor], Protocol):
 
 class _packet_index_add(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None
+        cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
     @_operator
@@ -3808,7 +3816,7 @@ class _packet_index_add(Operator[..., Tensor], Protocol):
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_add_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
@@ -3816,7 +3824,7 @@ class _packet_index_add_(Operator[..., Tensor], Protocol):
         """``self`` with ``alpha * source`` added at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
@@ -3828,7 +3836,7 @@ class _packet_index_copy(Operator[..., Tensor], Protocol):
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_copy_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
         """``self`` with ``source`` written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
@@ -3837,10 +3845,10 @@ class _packet_index_copy_(Operator[..., Tensor], Protocol):
 
 class _packet_index_fill(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
         """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
@@ -3861,10 +3869,10 @@ class _packet_index_fill(Operator[..., Tensor], Protocol):
 
 class _packet_index_fill_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
         """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
         """Writes a number at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
@@ -3876,7 +3884,9 @@ class _packet_index_fill_(Operator[..., Tensor], Protocol):
         """Writes a zero-dim tensor at the positions of a dimension that ``index`` tells."""
 
 class _packet_index_put(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    def __call__(
+        cls, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
         """``self`` with values written, or added, where index tensors lead."""
     @_operator
     @staticmethod
@@ -3890,7 +3900,9 @@ class _packet_index_put(Operator[..., Tensor], Protocol):
         """``index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_index_put_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    def __call__(
+        cls, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
     @_operator
     @staticmethod
@@ -3898,7 +3910,7 @@ class _packet_index_put_(Operator[..., Tensor], Protocol):
         """Writes, or adds, values where index tensors lead."""
 
 class _packet_index_select(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
     @_operator
     @staticmethod
@@ -3910,7 +3922,7 @@ class _packet_index_select(Operator[..., Tensor], Protocol):
         """The positions of a dimension that ``index`` tells, one after another."""
 
 class _packet_inner(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
     @_operator
     @staticmethod
@@ -3922,7 +3934,7 @@ class _packet_inner(Operator[..., Tensor], Protocol):
         """``inner`` into a given tensor."""
 
 class _packet_is_conj(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor) -> bool:
+    def __call__(cls, self: Tensor) -> bool:
         """Always False: no conjugation is ever put off."""
     @_operator
     @staticmethod
@@ -3930,7 +3942,7 @@ class _packet_is_conj(Operator[..., bool], Protocol):
         """Always False: no conjugation is ever put off."""
 
 class _packet_is_neg(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor) -> bool:
+    def __call__(cls, self: Tensor) -> bool:
         """Always False: no negation is ever put off."""
     @_operator
     @staticmethod
@@ -3938,7 +3950,7 @@ class _packet_is_neg(Operator[..., bool], Protocol):
         """Always False: no negation is ever put off."""
 
 class _packet_is_nonzero(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor) -> bool:
+    def __call__(cls, self: Tensor) -> bool:
         """Whether the one element of a tensor is not zero."""
     @_operator
     @staticmethod
@@ -3946,7 +3958,7 @@ class _packet_is_nonzero(Operator[..., bool], Protocol):
         """Whether the one element of a tensor is not zero."""
 
 class _packet_is_pinned(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> bool:
+    def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> bool:
         """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     @_operator
     @staticmethod
@@ -3954,7 +3966,7 @@ class _packet_is_pinned(Operator[..., bool], Protocol):
         """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
 
 class _packet_is_same_size(Operator[..., bool], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> bool:
+    def __call__(cls, self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape."""
     @_operator
     @staticmethod
@@ -3962,7 +3974,7 @@ class _packet_is_same_size(Operator[..., bool], Protocol):
         """Whether two tensors have one shape."""
 
 class _packet_isfinite(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
     @_operator
     @staticmethod
@@ -3970,7 +3982,7 @@ class _packet_isfinite(Operator[..., Tensor], Protocol):
         """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
 
 class _packet_isinf(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Where an element is infinite; of a complex number, one of its parts."""
     @_operator
     @staticmethod
@@ -3982,7 +3994,7 @@ class _packet_isinf(Operator[..., Tensor], Protocol):
         """Where an element is infinite; of a complex number, one of its parts."""
 
 class _packet_isnan(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Where an element is NaN; of a complex number, one of its parts."""
     @_operator
     @staticmethod
@@ -3994,7 +4006,7 @@ class _packet_isnan(Operator[..., Tensor], Protocol):
         """Where an element is NaN; of a complex number, one of its parts."""
 
 class _packet_isneginf(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where an element is negative infinity."""
     @_operator
     @staticmethod
@@ -4006,7 +4018,7 @@ class _packet_isneginf(Operator[..., Tensor], Protocol):
         """Where an element is negative infinity."""
 
 class _packet_isposinf(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where an element is positive infinity."""
     @_operator
     @staticmethod
@@ -4018,7 +4030,7 @@ class _packet_isposinf(Operator[..., Tensor], Protocol):
         """Where an element is positive infinity."""
 
 class _packet_isreal(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Where the imaginary part of an element is 0."""
     @_operator
     @staticmethod
@@ -4027,7 +4039,7 @@ class _packet_isreal(Operator[..., Tensor], Protocol):
 
 class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         k: int,
         dim: int = -1,
@@ -4049,7 +4061,7 @@ class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
 
 class _packet_layer_norm(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         input: Tensor,
         normalized_shape: Sequence[int],
         weight: Tensor | None = None,
@@ -4071,7 +4083,7 @@ class _packet_layer_norm(Operator[..., Tensor], Protocol):
         """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
 
 class _packet_lcm(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The least common multiple; 0 where an element is 0."""
     @_operator
     @staticmethod
@@ -4083,7 +4095,7 @@ class _packet_lcm(Operator[..., Tensor], Protocol):
         """The least common multiple; 0 where an element is 0."""
 
 class _packet_lcm_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The least common multiple; 0 where an element is 0."""
     @_operator
     @staticmethod
@@ -4092,10 +4104,10 @@ class _packet_lcm_(Operator[..., Tensor], Protocol):
 
 class _packet_le(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is at most a number."""
     @_operator
     @staticmethod
@@ -4116,10 +4128,10 @@ class _packet_le(Operator[..., Tensor], Protocol):
 
 class _packet_le_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is at most ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is at most a number."""
     @_operator
     @staticmethod
@@ -4131,7 +4143,7 @@ class _packet_le_(Operator[..., Tensor], Protocol):
         """Where ``self`` is at most a number."""
 
 class _packet_leaky_relu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Tensor:
         """``self``, times ``negative_slope`` where it is negative."""
     @_operator
     @staticmethod
@@ -4143,7 +4155,7 @@ class _packet_leaky_relu(Operator[..., Tensor], Protocol):
         """``self``, times ``negative_slope`` where it is negative."""
 
 class _packet_leaky_relu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+    def __call__(cls, self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
         """``self``, times ``negative_slope`` where it is negative."""
     @_operator
     @staticmethod
@@ -4152,10 +4164,10 @@ class _packet_leaky_relu_(Operator[..., Tensor], Protocol):
 
 class _packet_lerp(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, end: _Tensor, weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, end: _Tensor, weight: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self + weight * (end - self)``, every element with a weight of its own."""
     @overload
-    def __call__(_, self: _Tensor, end: _Tensor, weight: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, end: _Tensor, weight: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self + weight * (end - self)``, exact for a weight of 1."""
     @_operator
     @staticmethod
@@ -4176,10 +4188,10 @@ class _packet_lerp(Operator[..., Tensor], Protocol):
 
 class _packet_lerp_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, end: _Tensor, weight: _Tensor) -> _Tensor:
         """``self + weight * (end - self)``, every element with a weight of its own."""
     @overload
-    def __call__(_, self: _Tensor, end: _Tensor, weight: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, end: _Tensor, weight: _Scalar) -> _Tensor:
         """``self + weight * (end - self)``, exact for a weight of 1."""
     @_operator
     @staticmethod
@@ -4192,10 +4204,10 @@ class _packet_lerp_(Operator[..., Tensor], Protocol):
 
 class _packet_less(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``lt_number``: Where ``self`` is less than a number."""
     @_operator
     @staticmethod
@@ -4216,10 +4228,10 @@ class _packet_less(Operator[..., Tensor], Protocol):
 
 class _packet_less_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``lt``: Where ``self`` is less than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``lt_number``: Where ``self`` is less than a number."""
     @_operator
     @staticmethod
@@ -4232,10 +4244,10 @@ class _packet_less_(Operator[..., Tensor], Protocol):
 
 class _packet_less_equal(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``le_number``: Where ``self`` is at most a number."""
     @_operator
     @staticmethod
@@ -4256,10 +4268,10 @@ class _packet_less_equal(Operator[..., Tensor], Protocol):
 
 class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``le``: Where ``self`` is at most ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``le_number``: Where ``self`` is at most a number."""
     @_operator
     @staticmethod
@@ -4271,7 +4283,7 @@ class _packet_less_equal_(Operator[..., Tensor], Protocol):
         """Another name of ``le_number``: Where ``self`` is at most a number."""
 
 class _packet_lift_fresh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
     @_operator
     @staticmethod
@@ -4279,7 +4291,7 @@ class _packet_lift_fresh(Operator[..., Tensor], Protocol):
         """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
 
 class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``lift_fresh_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -4292,7 +4304,7 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
 
 class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         ord: Scalar = 2,
         dim: int | Sequence[int] | None = None,
@@ -4333,7 +4345,9 @@ class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
         """
 
 class _packet_linear(Operator[..., Tensor], Protocol):
-    def __call__(_, input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(
+        cls, input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
         """``input @ weight.T + bias``."""
     @_operator
     @staticmethod
@@ -4347,7 +4361,7 @@ class _packet_linear(Operator[..., Tensor], Protocol):
 class _packet_linspace(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         start: Tensor,
         end: Tensor,
         steps: int,
@@ -4362,7 +4376,7 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` between zero-dim tensors."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Scalar,
         end: Tensor,
         steps: int,
@@ -4377,7 +4391,7 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` to a zero-dim tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Tensor,
         end: Scalar,
         steps: int,
@@ -4392,7 +4406,7 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` from a zero-dim tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Scalar,
         end: Scalar,
         steps: int,
@@ -4475,7 +4489,7 @@ class _packet_linspace(Operator[..., Tensor], Protocol):
         """``linspace`` to a zero-dim tensor into a given tensor."""
 
 class _packet_log(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The natural logarithm of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4487,7 +4501,7 @@ class _packet_log(Operator[..., Tensor], Protocol):
         """The natural logarithm of every element; NaN below 0."""
 
 class _packet_log10(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The logarithm to base 10 of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4499,7 +4513,7 @@ class _packet_log10(Operator[..., Tensor], Protocol):
         """The logarithm to base 10 of every element; NaN below 0."""
 
 class _packet_log10_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The logarithm to base 10 of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4507,7 +4521,7 @@ class _packet_log10_(Operator[..., Tensor], Protocol):
         """The logarithm to base 10 of every element; NaN below 0."""
 
 class _packet_log1p(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``log(1 + self)``, exact near 0."""
     @_operator
     @staticmethod
@@ -4519,7 +4533,7 @@ class _packet_log1p(Operator[..., Tensor], Protocol):
         """``log(1 + self)``, exact near 0."""
 
 class _packet_log1p_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``log(1 + self)``, exact near 0."""
     @_operator
     @staticmethod
@@ -4527,7 +4541,7 @@ class _packet_log1p_(Operator[..., Tensor], Protocol):
         """``log(1 + self)``, exact near 0."""
 
 class _packet_log2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The logarithm to base 2 of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4539,7 +4553,7 @@ class _packet_log2(Operator[..., Tensor], Protocol):
         """The logarithm to base 2 of every element; NaN below 0."""
 
 class _packet_log2_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The logarithm to base 2 of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4547,7 +4561,7 @@ class _packet_log2_(Operator[..., Tensor], Protocol):
         """The logarithm to base 2 of every element; NaN below 0."""
 
 class _packet_log_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The natural logarithm of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -4556,7 +4570,7 @@ class _packet_log_(Operator[..., Tensor], Protocol):
 
 class _packet_log_normal(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         mean: float = 1,
         std: float = 2,
@@ -4577,7 +4591,7 @@ class _packet_log_normal(Operator[..., Tensor], Protocol):
         """``log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_log_normal_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers whose logarithm is normally distributed."""
     @_operator
     @staticmethod
@@ -4585,7 +4599,7 @@ class _packet_log_normal_(Operator[..., Tensor], Protocol):
         """Fills the tensor with numbers whose logarithm is normally distributed."""
 
 class _packet_log_sigmoid(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``log(sigmoid(self))``"""
     @_operator
     @staticmethod
@@ -4598,10 +4612,10 @@ class _packet_log_sigmoid(Operator[..., Tensor], Protocol):
 
 class _packet_log_sigmoid_forward(Operator[..., _results_log_sigmoid_forward | tuple[Tensor, Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> _results_log_sigmoid_forward:
+    def __call__(cls, self: Tensor) -> _results_log_sigmoid_forward:
         """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
     @overload
-    def __call__(_, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor]) -> tuple[Tensor, Tensor]: ...
+    def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor]) -> tuple[Tensor, Tensor]: ...
     @_operator
     @staticmethod
     def default(self: Tensor) -> _results_log_sigmoid_forward:
@@ -4612,7 +4626,7 @@ class _packet_log_sigmoid_forward(Operator[..., _results_log_sigmoid_forward | t
         """``log(sigmoid(self))``, and ``exp(-abs(self))``, which its gradient is made of."""
 
 class _packet_log_softmax(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
@@ -4624,7 +4638,7 @@ class _packet_log_softmax(Operator[..., Tensor], Protocol):
         """``log_softmax`` into a given tensor."""
 
 class _packet_logaddexp(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``log(exp(self) + exp(other))``, without overflow."""
     @_operator
     @staticmethod
@@ -4636,7 +4650,7 @@ class _packet_logaddexp(Operator[..., Tensor], Protocol):
         """``log(exp(self) + exp(other))``, without overflow."""
 
 class _packet_logaddexp2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``log2(2**self + 2**other)``, without overflow."""
     @_operator
     @staticmethod
@@ -4648,7 +4662,7 @@ class _packet_logaddexp2(Operator[..., Tensor], Protocol):
         """``log2(2**self + 2**other)``, without overflow."""
 
 class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
     @_operator
     @staticmethod
@@ -4660,7 +4674,7 @@ class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
         """``logcumsumexp`` into a given tensor."""
 
 class _packet_logical_and(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where both elements are true: not 0."""
     @_operator
     @staticmethod
@@ -4672,7 +4686,7 @@ class _packet_logical_and(Operator[..., Tensor], Protocol):
         """Where both elements are true: not 0."""
 
 class _packet_logical_and_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """Where both elements are true: not 0."""
     @_operator
     @staticmethod
@@ -4680,7 +4694,7 @@ class _packet_logical_and_(Operator[..., Tensor], Protocol):
         """Where both elements are true: not 0."""
 
 class _packet_logical_not(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where an element is 0."""
     @_operator
     @staticmethod
@@ -4692,7 +4706,7 @@ class _packet_logical_not(Operator[..., Tensor], Protocol):
         """Where an element is 0."""
 
 class _packet_logical_not_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Where an element is 0."""
     @_operator
     @staticmethod
@@ -4700,7 +4714,7 @@ class _packet_logical_not_(Operator[..., Tensor], Protocol):
         """Where an element is 0."""
 
 class _packet_logical_or(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where an element is true: not 0."""
     @_operator
     @staticmethod
@@ -4712,7 +4726,7 @@ class _packet_logical_or(Operator[..., Tensor], Protocol):
         """Where an element is true: not 0."""
 
 class _packet_logical_or_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """Where an element is true: not 0."""
     @_operator
     @staticmethod
@@ -4720,7 +4734,7 @@ class _packet_logical_or_(Operator[..., Tensor], Protocol):
         """Where an element is true: not 0."""
 
 class _packet_logical_xor(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where one element is true and the other is not."""
     @_operator
     @staticmethod
@@ -4732,7 +4746,7 @@ class _packet_logical_xor(Operator[..., Tensor], Protocol):
         """Where one element is true and the other is not."""
 
 class _packet_logical_xor_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """Where one element is true and the other is not."""
     @_operator
     @staticmethod
@@ -4740,7 +4754,7 @@ class _packet_logical_xor_(Operator[..., Tensor], Protocol):
         """Where one element is true and the other is not."""
 
 class _packet_logit(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
     @_operator
     @staticmethod
@@ -4752,7 +4766,7 @@ class _packet_logit(Operator[..., Tensor], Protocol):
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
 
 class _packet_logit_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, eps: float | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, eps: float | None = None) -> Tensor:
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
     @_operator
     @staticmethod
@@ -4762,7 +4776,7 @@ class _packet_logit_(Operator[..., Tensor], Protocol):
 class _packet_logspace(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         start: Tensor,
         end: Tensor,
         steps: int,
@@ -4778,7 +4792,7 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` between zero-dim tensors."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Scalar,
         end: Tensor,
         steps: int,
@@ -4794,7 +4808,7 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` to a zero-dim tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Tensor,
         end: Scalar,
         steps: int,
@@ -4810,7 +4824,7 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
         """``logspace`` from a zero-dim tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         start: Scalar,
         end: Scalar,
         steps: int,
@@ -4899,7 +4913,7 @@ class _packet_logspace(Operator[..., Tensor], Protocol):
 
 class _packet_logsumexp(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """``log(sum(exp(self)))`` along dimensions, without overflow; integers are taken as the default dtype."""
     @_operator
@@ -4913,10 +4927,10 @@ class _packet_logsumexp(Operator[..., Tensor], Protocol):
 
 class _packet_lt(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is less than a number."""
     @_operator
     @staticmethod
@@ -4937,10 +4951,10 @@ class _packet_lt(Operator[..., Tensor], Protocol):
 
 class _packet_lt_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is less than ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is less than a number."""
     @_operator
     @staticmethod
@@ -4952,7 +4966,7 @@ class _packet_lt_(Operator[..., Tensor], Protocol):
         """Where ``self`` is less than a number."""
 
 class _packet_mH(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``x.mH``: every matrix of a batch transposed and conjugated."""
     @_operator
     @staticmethod
@@ -4960,7 +4974,7 @@ class _packet_mH(Operator[..., Tensor], Protocol):
         """``x.mH``: every matrix of a batch transposed and conjugated."""
 
 class _packet_mT(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``x.mT``: every matrix of a batch transposed."""
     @_operator
     @staticmethod
@@ -4969,10 +4983,10 @@ class _packet_mT(Operator[..., Tensor], Protocol):
 
 class _packet_masked_fill(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
         """``self`` with a zero-dim tensor where a mask holds."""
     @overload
-    def __call__(_, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
         """``self`` with a number where a mask holds."""
     @_operator
     @staticmethod
@@ -4993,10 +5007,10 @@ class _packet_masked_fill(Operator[..., Tensor], Protocol):
 
 class _packet_masked_fill_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
         """Writes a zero-dim tensor where a mask holds."""
     @overload
-    def __call__(_, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, mask: _Tensor, value: _Scalar) -> _Tensor:
         """Writes a number where a mask holds."""
     @_operator
     @staticmethod
@@ -5008,7 +5022,7 @@ class _packet_masked_fill_(Operator[..., Tensor], Protocol):
         """Writes a zero-dim tensor where a mask holds."""
 
 class _packet_masked_scatter(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         """``self`` with the elements of ``source``, one after another, where a mask holds."""
     @_operator
     @staticmethod
@@ -5020,7 +5034,7 @@ class _packet_masked_scatter(Operator[..., Tensor], Protocol):
         """``masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_masked_scatter_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         """Writes the elements of ``source``, one after another, where a mask holds."""
     @_operator
     @staticmethod
@@ -5028,7 +5042,7 @@ class _packet_masked_scatter_(Operator[..., Tensor], Protocol):
         """Writes the elements of ``source``, one after another, where a mask holds."""
 
 class _packet_masked_select(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements where a mask holds, in row-major order."""
     @_operator
     @staticmethod
@@ -5040,7 +5054,7 @@ class _packet_masked_select(Operator[..., Tensor], Protocol):
         """``masked_select`` into a given tensor."""
 
 class _packet_matmul(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The matrix product, with vectors and broadcast batches as ``numpy.matmul`` has them."""
     @_operator
     @staticmethod
@@ -5052,7 +5066,7 @@ class _packet_matmul(Operator[..., Tensor], Protocol):
         """``matmul`` into a given tensor."""
 
 class _packet_matrix_H(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``x.H``: a matrix transposed and conjugated."""
     @_operator
     @staticmethod
@@ -5061,14 +5075,14 @@ class _packet_matrix_H(Operator[..., Tensor], Protocol):
 
 class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The largest of all elements."""
     @overload
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The larger of two elements, as ``maximum``."""
     @overload
     def __call__(
-        _, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_max:
         """The largest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
@@ -5097,7 +5111,7 @@ class _packet_max(Operator[..., Tensor | _results_max], Protocol):
         """The larger of two elements into a given tensor."""
 
 class _packet_maximum(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
     @_operator
     @staticmethod
@@ -5110,11 +5124,11 @@ class _packet_maximum(Operator[..., Tensor], Protocol):
 
 class _packet_mean(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
         """The mean of all elements."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None,
         keepdim: bool = False,
@@ -5146,14 +5160,14 @@ class _packet_mean(Operator[..., Tensor], Protocol):
 
 class _packet_min(Operator[..., Tensor | _results_min], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The smallest of all elements."""
     @overload
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The smaller of two elements, as ``minimum``."""
     @overload
     def __call__(
-        _, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
     ) -> _results_min:
         """The smallest elements along a dimension and their positions, of several equal ones the first."""
     @_operator
@@ -5182,7 +5196,7 @@ class _packet_min(Operator[..., Tensor | _results_min], Protocol):
         """The smaller of two elements into a given tensor."""
 
 class _packet_minimum(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The smaller of two elements; NaN if either is NaN."""
     @_operator
     @staticmethod
@@ -5194,7 +5208,7 @@ class _packet_minimum(Operator[..., Tensor], Protocol):
         """The smaller of two elements; NaN if either is NaN."""
 
 class _packet_mish(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self * tanh(log(1 + exp(self)))``"""
     @_operator
     @staticmethod
@@ -5206,7 +5220,7 @@ class _packet_mish(Operator[..., Tensor], Protocol):
         """``self * tanh(log(1 + exp(self)))``"""
 
 class _packet_mish_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self * tanh(log(1 + exp(self)))``"""
     @_operator
     @staticmethod
@@ -5214,7 +5228,7 @@ class _packet_mish_(Operator[..., Tensor], Protocol):
         """``self * tanh(log(1 + exp(self)))``"""
 
 class _packet_mm(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices."""
     @_operator
     @staticmethod
@@ -5227,10 +5241,10 @@ class _packet_mm(Operator[..., Tensor], Protocol):
 
 class _packet_moveaxis(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, source: _int, destination: _int) -> Tensor:
+    def __call__(cls, self: Tensor, source: _int, destination: _int) -> Tensor:
         """``movedim`` of one dimension, by NumPy's name."""
     @overload
-    def __call__(_, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+    def __call__(cls, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
         """``movedim``, by NumPy's name."""
     @_operator
     @staticmethod
@@ -5243,10 +5257,10 @@ class _packet_moveaxis(Operator[..., Tensor], Protocol):
 
 class _packet_movedim(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, source: _int, destination: _int) -> Tensor:
+    def __call__(cls, self: Tensor, source: _int, destination: _int) -> Tensor:
         """One dimension at another place."""
     @overload
-    def __call__(_, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
+    def __call__(cls, self: Tensor, source: Sequence[_int], destination: Sequence[_int]) -> Tensor:
         """Dimensions at other places; those that are not named keep their order."""
     @_operator
     @staticmethod
@@ -5258,7 +5272,7 @@ class _packet_movedim(Operator[..., Tensor], Protocol):
         """One dimension at another place."""
 
 class _packet_msort(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements along the first dimension in order."""
     @_operator
     @staticmethod
@@ -5270,7 +5284,7 @@ class _packet_msort(Operator[..., Tensor], Protocol):
         """``msort`` into a given tensor."""
 
 class _packet_mul(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self * other``"""
     @_operator
     @staticmethod
@@ -5290,7 +5304,7 @@ class _packet_mul(Operator[..., Tensor], Protocol):
         """``mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_mul_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """``self * other``"""
     @_operator
     @staticmethod
@@ -5303,7 +5317,7 @@ class _packet_mul_(Operator[..., Tensor], Protocol):
 
 class _packet_multinomial(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         num_samples: int,
         replacement: bool = False,
@@ -5326,7 +5340,7 @@ class _packet_multinomial(Operator[..., Tensor], Protocol):
         """``multinomial`` into a given tensor."""
 
 class _packet_multiply(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``mul``: ``self * other``"""
     @_operator
     @staticmethod
@@ -5342,7 +5356,7 @@ class _packet_multiply(Operator[..., Tensor], Protocol):
         """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
 class _packet_multiply_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``mul``: ``self * other``"""
     @_operator
     @staticmethod
@@ -5354,7 +5368,7 @@ class _packet_multiply_(Operator[..., Tensor], Protocol):
         """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
 class _packet_mv(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of a matrix and a vector."""
     @_operator
     @staticmethod
@@ -5367,7 +5381,7 @@ class _packet_mv(Operator[..., Tensor], Protocol):
 
 class _packet_nan_to_num(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         nan: float | None = None,
         posinf: float | None = None,
@@ -5391,7 +5405,7 @@ class _packet_nan_to_num(Operator[..., Tensor], Protocol):
 
 class _packet_nan_to_num_(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+        cls, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
     ) -> Tensor:
         """Other numbers for NaN and infinities: by default 0, and the largest and the smallest one."""
     @_operator
@@ -5403,7 +5417,7 @@ class _packet_nan_to_num_(Operator[..., Tensor], Protocol):
 
 class _packet_nanmean(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
@@ -5432,7 +5446,7 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
 
 class _packet_nansum(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         keepdim: bool = False,
@@ -5461,10 +5475,10 @@ class _packet_nansum(Operator[..., Tensor], Protocol):
 
 class _packet_narrow(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
+    def __call__(cls, self: _Tensor, dim: int, start: _Tensor, length: int) -> _Tensor:
         """``narrow`` whose start is a zero-dim tensor of integers."""
     @overload
-    def __call__(_, self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
+    def __call__(cls, self: _Tensor, dim: int, start: int, length: int) -> _Tensor:
         """``length`` positions of a dimension, beginning with ``start``."""
     @_operator
     @staticmethod
@@ -5476,7 +5490,7 @@ class _packet_narrow(Operator[..., Tensor], Protocol):
         """``narrow`` whose start is a zero-dim tensor of integers."""
 
 class _packet_narrow_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
         """A copy of the elements from ``start`` on along a dimension."""
     @_operator
     @staticmethod
@@ -5488,7 +5502,7 @@ class _packet_narrow_copy(Operator[..., Tensor], Protocol):
         """``narrow_copy`` into a given tensor."""
 
 class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
-    def __call__(_, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    def __call__(cls, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
         """``dropout`` and the mask of what stays."""
     @_operator
     @staticmethod
@@ -5500,7 +5514,7 @@ class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """``native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))``"""
 
 class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
-    def __call__(_, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    def __call__(cls, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
         """The gradient of ``native_dropout``."""
     @_operator
     @staticmethod
@@ -5513,7 +5527,7 @@ class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
 
 class _packet_native_layer_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
-        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+        cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The last dimensions brought to mean 0 and variance 1, times ``weight`` plus ``bias``; mean and 1 / deviation."""
     @_operator
@@ -5539,7 +5553,7 @@ class _packet_native_layer_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Pr
 
 class _packet_native_layer_norm_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
-        _,
+        cls,
         grad_out: Tensor,
         input: Tensor,
         normalized_shape: Sequence[int],
@@ -5583,10 +5597,10 @@ class _packet_native_layer_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
 
 class _packet_ne(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Where ``self`` is different from a number."""
     @_operator
     @staticmethod
@@ -5607,10 +5621,10 @@ class _packet_ne(Operator[..., Tensor], Protocol):
 
 class _packet_ne_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Where ``self`` is different from ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is different from a number."""
     @_operator
     @staticmethod
@@ -5622,7 +5636,7 @@ class _packet_ne_(Operator[..., Tensor], Protocol):
         """Where ``self`` is different from a number."""
 
 class _packet_neg(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``-self``"""
     @_operator
     @staticmethod
@@ -5634,7 +5648,7 @@ class _packet_neg(Operator[..., Tensor], Protocol):
         """``-self``"""
 
 class _packet_neg_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``-self``"""
     @_operator
     @staticmethod
@@ -5642,7 +5656,7 @@ class _packet_neg_(Operator[..., Tensor], Protocol):
         """``-self``"""
 
 class _packet_negative(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``neg``: ``-self``"""
     @_operator
     @staticmethod
@@ -5654,7 +5668,7 @@ class _packet_negative(Operator[..., Tensor], Protocol):
         """Another name of ``neg``: ``-self``"""
 
 class _packet_negative_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Another name of ``neg``: ``-self``"""
     @_operator
     @staticmethod
@@ -5663,7 +5677,7 @@ class _packet_negative_(Operator[..., Tensor], Protocol):
 
 class _packet_new_empty(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         *,
@@ -5693,7 +5707,7 @@ class _packet_new_empty(Operator[..., Tensor], Protocol):
 
 class _packet_new_empty_strided(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         stride: Sequence[int],
@@ -5725,7 +5739,7 @@ class _packet_new_empty_strided(Operator[..., Tensor], Protocol):
 
 class _packet_new_full(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         fill_value: Scalar,
@@ -5757,7 +5771,7 @@ class _packet_new_full(Operator[..., Tensor], Protocol):
 
 class _packet_new_ones(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         *,
@@ -5787,7 +5801,7 @@ class _packet_new_ones(Operator[..., Tensor], Protocol):
 
 class _packet_new_zeros(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         size: Sequence[int],
         *,
@@ -5816,7 +5830,7 @@ class _packet_new_zeros(Operator[..., Tensor], Protocol):
         """``new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_nextafter(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The number after every element of ``self`` in the direction of ``other``."""
     @_operator
     @staticmethod
@@ -5828,7 +5842,7 @@ class _packet_nextafter(Operator[..., Tensor], Protocol):
         """The number after every element of ``self`` in the direction of ``other``."""
 
 class _packet_nextafter_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The number after every element of ``self`` in the direction of ``other``."""
     @_operator
     @staticmethod
@@ -5836,7 +5850,7 @@ class _packet_nextafter_(Operator[..., Tensor], Protocol):
         """The number after every element of ``self`` in the direction of ``other``."""
 
 class _packet_nonzero(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The indices of the elements that are not zero, one row for each."""
     @_operator
     @staticmethod
@@ -5848,7 +5862,7 @@ class _packet_nonzero(Operator[..., Tensor], Protocol):
         """``nonzero`` into a given tensor."""
 
 class _packet_nonzero_numpy(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor) -> list[Tensor]:
+    def __call__(cls, self: Tensor) -> list[Tensor]:
         """The indices of the elements that are not zero, one tensor for each dimension."""
     @_operator
     @staticmethod
@@ -5857,14 +5871,14 @@ class _packet_nonzero_numpy(Operator[..., list[Tensor]], Protocol):
 
 class _packet_norm(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, p: _Scalar = 2) -> Tensor:
+    def __call__(cls, self: Tensor, p: _Scalar = 2) -> Tensor:
         """The norm of all elements."""
     @overload
-    def __call__(_, self: Tensor, p: _Scalar | None, *, dtype: DType) -> Tensor:
+    def __call__(cls, self: Tensor, p: _Scalar | None, *, dtype: DType) -> Tensor:
         """The norm of all elements, which become ``dtype`` first."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         p: _Scalar | None,
         dim: int | Sequence[int],
@@ -5876,7 +5890,7 @@ class _packet_norm(Operator[..., Tensor], Protocol):
         """The norm of vectors along dimensions, whose elements become ``dtype`` first."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         p: _Scalar | None,
         dim: int | Sequence[int],
@@ -5925,22 +5939,22 @@ class _packet_norm(Operator[..., Tensor], Protocol):
 class _packet_normal(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _, mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+        cls, mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor:
         """Normally distributed numbers with means and standard deviations of their own."""
     @overload
     def __call__(
-        _, mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
+        cls, mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor:
         """Normally distributed numbers around the elements of a tensor."""
     @overload
     def __call__(
-        _, mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
+        cls, mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor:
         """Normally distributed numbers with the elements of a tensor as standard deviations."""
     @overload
     def __call__(
-        _,
+        cls,
         mean: float,
         std: float,
         size: Sequence[int],
@@ -6006,7 +6020,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
         """``normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_normal_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
     @_operator
     @staticmethod
@@ -6014,7 +6028,7 @@ class _packet_normal_(Operator[..., Tensor], Protocol):
         """Fills the tensor with normally distributed numbers; of complex ones both parts are, with ``std / sqrt(2)``."""
 
 class _packet_normal_functional(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Normally distributed numbers, in the form of a tensor."""
     @_operator
     @staticmethod
@@ -6023,10 +6037,10 @@ class _packet_normal_functional(Operator[..., Tensor], Protocol):
 
 class _packet_not_equal(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
     @_operator
     @staticmethod
@@ -6047,10 +6061,10 @@ class _packet_not_equal(Operator[..., Tensor], Protocol):
 
 class _packet_not_equal_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """Another name of ``ne``: Where ``self`` is different from ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
     @_operator
     @staticmethod
@@ -6062,7 +6076,7 @@ class _packet_not_equal_(Operator[..., Tensor], Protocol):
         """Another name of ``ne_number``: Where ``self`` is different from a number."""
 
 class _packet_numpy_T(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``x.T``: all dimensions the other way round."""
     @_operator
     @staticmethod
@@ -6072,7 +6086,7 @@ class _packet_numpy_T(Operator[..., Tensor], Protocol):
 class _packet_ones(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         dtype: DType | None = None,
@@ -6085,7 +6099,7 @@ class _packet_ones(Operator[..., Tensor], Protocol):
         """A tensor of ones."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         dtype: DType | None = None,
         layout: Layout | None = None,
@@ -6112,7 +6126,7 @@ class _packet_ones(Operator[..., Tensor], Protocol):
 
 class _packet_ones_like(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -6141,7 +6155,7 @@ class _packet_ones_like(Operator[..., Tensor], Protocol):
         """``ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_outer(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The products of each element of one vector with each of another."""
     @_operator
     @staticmethod
@@ -6153,7 +6167,7 @@ class _packet_outer(Operator[..., Tensor], Protocol):
         """``outer`` into a given tensor."""
 
 class _packet_pad(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
         """The tensor with margins: of a number, or of its own elements.
 
         Args:
@@ -6185,7 +6199,7 @@ class _packet_pad(Operator[..., Tensor], Protocol):
         """
 
 class _packet_permute(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
         """The dimensions in another order."""
     @_operator
     @staticmethod
@@ -6193,7 +6207,7 @@ class _packet_permute(Operator[..., Tensor], Protocol):
         """The dimensions in another order."""
 
 class _packet_permute_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """``permute_copy(Tensor self, int[] dims) -> Tensor``"""
     @_operator
     @staticmethod
@@ -6205,7 +6219,7 @@ class _packet_permute_copy(Operator[..., Tensor], Protocol):
         """``permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_pin_memory(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, device: Device | str | int | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
     @_operator
     @staticmethod
@@ -6213,7 +6227,7 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
 
 class _packet_positive(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self`` itself."""
     @_operator
     @staticmethod
@@ -6222,13 +6236,13 @@ class _packet_positive(Operator[..., Tensor], Protocol):
 
 class _packet_pow(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
     @overload
-    def __call__(_, self: _Scalar, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: _Scalar, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self ** exponent`` for a number as base."""
     @overload
-    def __call__(_, self: Tensor, exponent: _Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, exponent: _Scalar, *, out: Tensor | None = None) -> Tensor:
         """``self ** exponent`` for a number."""
     @_operator
     @staticmethod
@@ -6257,10 +6271,10 @@ class _packet_pow(Operator[..., Tensor], Protocol):
 
 class _packet_pow_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, exponent: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, exponent: _Tensor) -> _Tensor:
         """``self ** exponent``; an integer to a negative power is 0, but for 1 and -1."""
     @overload
-    def __call__(_, self: _Tensor, exponent: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, exponent: _Scalar) -> _Tensor:
         """``self ** exponent`` for a number."""
     @_operator
     @staticmethod
@@ -6273,11 +6287,11 @@ class _packet_pow_(Operator[..., Tensor], Protocol):
 
 class _packet_prod(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, dtype: DType | None = None) -> Tensor:
         """The product of all elements."""
     @overload
     def __call__(
-        _, self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+        cls, self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
     ) -> Tensor:
         """The product along a dimension; integers are multiplied as int64."""
     @_operator
@@ -6298,7 +6312,7 @@ class _packet_prod(Operator[..., Tensor], Protocol):
         """The product of all elements."""
 
 class _packet_put(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
         """``self`` with values written, or added, at positions among all elements."""
     @_operator
     @staticmethod
@@ -6310,7 +6324,7 @@ class _packet_put(Operator[..., Tensor], Protocol):
         """``put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_put_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    def __call__(cls, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
         """Writes, or adds, values at positions among all elements."""
     @_operator
     @staticmethod
@@ -6318,7 +6332,7 @@ class _packet_put_(Operator[..., Tensor], Protocol):
         """Writes, or adds, values at positions among all elements."""
 
 class _packet_rad2deg(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Radians as degrees."""
     @_operator
     @staticmethod
@@ -6330,7 +6344,7 @@ class _packet_rad2deg(Operator[..., Tensor], Protocol):
         """Radians as degrees."""
 
 class _packet_rad2deg_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Radians as degrees."""
     @_operator
     @staticmethod
@@ -6340,7 +6354,7 @@ class _packet_rad2deg_(Operator[..., Tensor], Protocol):
 class _packet_rand(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         generator: Generator | None,
@@ -6354,7 +6368,7 @@ class _packet_rand(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1), of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         generator: Generator | None,
         dtype: DType | None = None,
@@ -6366,7 +6380,7 @@ class _packet_rand(Operator[..., Tensor], Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         dtype: DType | None = None,
@@ -6379,7 +6393,7 @@ class _packet_rand(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1)."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         dtype: DType | None = None,
         layout: Layout | None = None,
@@ -6423,7 +6437,7 @@ class _packet_rand(Operator[..., Tensor], Protocol):
 class _packet_rand_like(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         generator: Generator | None,
@@ -6437,7 +6451,7 @@ class _packet_rand_like(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1), of a given generator, in the form of a tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -6487,7 +6501,7 @@ class _packet_rand_like(Operator[..., Tensor], Protocol):
 class _packet_randint(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         high: int,
         size: Sequence[int],
         *,
@@ -6502,7 +6516,7 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from 0 up to, but not including, ``high``, of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         high: int,
         size: Sequence[int],
         *,
@@ -6516,7 +6530,7 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from 0 up to, but not including, ``high``."""
     @overload
     def __call__(
-        _,
+        cls,
         low: int,
         high: int,
         size: Sequence[int],
@@ -6532,7 +6546,7 @@ class _packet_randint(Operator[..., Tensor], Protocol):
         """Integers from ``low`` up to, but not including, ``high``, of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         low: int,
         high: int,
         size: Sequence[int],
@@ -6619,7 +6633,7 @@ class _packet_randint(Operator[..., Tensor], Protocol):
 class _packet_randint_like(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         low: int,
         high: int,
@@ -6635,7 +6649,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         low: int,
         high: int,
@@ -6650,7 +6664,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """Integers from ``low`` up to, but not including, ``high``, in the form of a tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         high: _Tensor,
         *,
@@ -6665,7 +6679,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """``randint_like`` up to the element of a zero-dim tensor, of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         high: _Tensor,
         *,
@@ -6679,7 +6693,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """``randint_like`` up to the element of a zero-dim tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         high: int,
         *,
@@ -6694,7 +6708,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """Integers from 0 up to ``high``, of a given generator, in the form of a tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         high: int,
         *,
@@ -6841,7 +6855,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
 class _packet_randn(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         generator: Generator | None,
@@ -6855,7 +6869,7 @@ class _packet_randn(Operator[..., Tensor], Protocol):
         """Normally distributed numbers, of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         generator: Generator | None,
         dtype: DType | None = None,
@@ -6867,7 +6881,7 @@ class _packet_randn(Operator[..., Tensor], Protocol):
     ) -> Tensor: ...
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         dtype: DType | None = None,
@@ -6880,7 +6894,7 @@ class _packet_randn(Operator[..., Tensor], Protocol):
         """Normally distributed numbers."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         dtype: DType | None = None,
         layout: Layout | None = None,
@@ -6924,7 +6938,7 @@ class _packet_randn(Operator[..., Tensor], Protocol):
 class _packet_randn_like(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         generator: Generator | None,
@@ -6938,7 +6952,7 @@ class _packet_randn_like(Operator[..., Tensor], Protocol):
         """Normally distributed numbers, of a given generator, in the form of a tensor."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -6987,15 +7001,17 @@ class _packet_randn_like(Operator[..., Tensor], Protocol):
 
 class _packet_random(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
         """``random(Tensor self, *, Generator? generator=None) -> Tensor``"""
     @overload
     def __call__(
-        _, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor | None = None
+        cls, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor | None = None
     ) -> Tensor:
         """``random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor``"""
     @overload
-    def __call__(_, self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    def __call__(
+        cls, self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor | None = None
+    ) -> Tensor:
         """``random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor``"""
     @_operator
     @staticmethod
@@ -7022,13 +7038,13 @@ class _packet_random(Operator[..., Tensor], Protocol):
 
 class _packet_random_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with integers from 0 to the largest that its dtype holds without gaps below."""
     @overload
-    def __call__(_, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with integers from ``from`` up to, but not including, ``to``."""
     @overload
-    def __call__(_, self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with integers from 0 up to, but not including, ``to``."""
     @_operator
     @staticmethod
@@ -7042,7 +7058,7 @@ class _packet_random_(Operator[..., Tensor], Protocol):
 class _packet_randperm(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         n: int,
         *,
         generator: Generator | None,
@@ -7056,7 +7072,7 @@ class _packet_randperm(Operator[..., Tensor], Protocol):
         """The integers below ``n`` in a random order of a given generator."""
     @overload
     def __call__(
-        _,
+        cls,
         n: int,
         *,
         dtype: DType | None = int64,
@@ -7100,7 +7116,7 @@ class _packet_randperm(Operator[..., Tensor], Protocol):
         """``randperm`` of a given generator into a given tensor."""
 
 class _packet_ravel(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """One dimension: a view of a contiguous tensor, a copy of others."""
     @_operator
     @staticmethod
@@ -7108,7 +7124,7 @@ class _packet_ravel(Operator[..., Tensor], Protocol):
         """One dimension: a view of a contiguous tensor, a copy of others."""
 
 class _packet_real(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The real parts; real numbers are their own."""
     @_operator
     @staticmethod
@@ -7116,7 +7132,7 @@ class _packet_real(Operator[..., Tensor], Protocol):
         """The real parts; real numbers are their own."""
 
 class _packet_reciprocal(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``1 / self``"""
     @_operator
     @staticmethod
@@ -7128,7 +7144,7 @@ class _packet_reciprocal(Operator[..., Tensor], Protocol):
         """``1 / self``"""
 
 class _packet_reciprocal_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``1 / self``"""
     @_operator
     @staticmethod
@@ -7136,7 +7152,7 @@ class _packet_reciprocal_(Operator[..., Tensor], Protocol):
         """``1 / self``"""
 
 class _packet_record_stream(Operator[..., None], Protocol):
-    def __call__(_, self: Tensor, s: Stream) -> None:
+    def __call__(cls, self: Tensor, s: Stream) -> None:
         """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
     @_operator
     @staticmethod
@@ -7144,7 +7160,7 @@ class _packet_record_stream(Operator[..., None], Protocol):
         """Keeps the tensor's memory, when it is freed, until a stream has done what is queued on it then."""
 
 class _packet_reflection_pad1d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7157,7 +7173,7 @@ class _packet_reflection_pad1d(Operator[..., Tensor], Protocol):
 
 class _packet_reflection_pad1d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7170,7 +7186,7 @@ class _packet_reflection_pad1d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_reflection_pad2d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7183,7 +7199,7 @@ class _packet_reflection_pad2d(Operator[..., Tensor], Protocol):
 
 class _packet_reflection_pad2d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7196,7 +7212,7 @@ class _packet_reflection_pad2d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_reflection_pad3d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7209,7 +7225,7 @@ class _packet_reflection_pad3d(Operator[..., Tensor], Protocol):
 
 class _packet_reflection_pad3d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7222,7 +7238,7 @@ class _packet_reflection_pad3d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_relu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``max(self, 0)``"""
     @_operator
     @staticmethod
@@ -7234,7 +7250,7 @@ class _packet_relu(Operator[..., Tensor], Protocol):
         """``max(self, 0)``"""
 
 class _packet_relu6(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self`` between 0 and 6."""
     @_operator
     @staticmethod
@@ -7242,7 +7258,7 @@ class _packet_relu6(Operator[..., Tensor], Protocol):
         """``self`` between 0 and 6."""
 
 class _packet_relu6_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self`` between 0 and 6."""
     @_operator
     @staticmethod
@@ -7250,7 +7266,7 @@ class _packet_relu6_(Operator[..., Tensor], Protocol):
         """``self`` between 0 and 6."""
 
 class _packet_relu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``max(self, 0)``"""
     @_operator
     @staticmethod
@@ -7259,13 +7275,13 @@ class _packet_relu_(Operator[..., Tensor], Protocol):
 
 class _packet_remainder(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __call__(_, self: _Scalar, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Scalar, other: _Tensor) -> _Tensor:
         """What dividing a number leaves."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """What dividing by a number leaves."""
     @_operator
     @staticmethod
@@ -7294,10 +7310,10 @@ class _packet_remainder(Operator[..., Tensor], Protocol):
 
 class _packet_remainder_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """What dividing down leaves; it has the sign of ``other``."""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar) -> _Tensor:
         """What dividing by a number leaves."""
     @_operator
     @staticmethod
@@ -7309,7 +7325,7 @@ class _packet_remainder_(Operator[..., Tensor], Protocol):
         """What dividing by a number leaves."""
 
 class _packet_repeat(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, repeats: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, repeats: Sequence[int]) -> Tensor:
         """The tensor side by side with itself, so many times along each dimension."""
     @_operator
     @staticmethod
@@ -7322,15 +7338,17 @@ class _packet_repeat(Operator[..., Tensor], Protocol):
 
 class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, repeats: _Tensor, *, output_size: int | None = None) -> _Tensor:
+    def __call__(cls, repeats: _Tensor, *, output_size: int | None = None) -> _Tensor:
         """Every position as often as ``repeats`` says."""
     @overload
     def __call__(
-        _, self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
+        cls, self: _Tensor, repeats: _Tensor, dim: int | None = None, *, output_size: int | None = None
     ) -> _Tensor:
         """Every position of a dimension as often as ``repeats`` says, one after another."""
     @overload
-    def __call__(_, self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> _Tensor:
+    def __call__(
+        cls, self: _Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+    ) -> _Tensor:
         """Every position of a dimension so many times, one after another."""
     @_operator
     @staticmethod
@@ -7352,7 +7370,7 @@ class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
         """Every position of a dimension so many times, one after another."""
 
 class _packet_replication_pad1d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7365,7 +7383,7 @@ class _packet_replication_pad1d(Operator[..., Tensor], Protocol):
 
 class _packet_replication_pad1d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7378,7 +7396,7 @@ class _packet_replication_pad1d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_replication_pad2d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7391,7 +7409,7 @@ class _packet_replication_pad2d(Operator[..., Tensor], Protocol):
 
 class _packet_replication_pad2d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7404,7 +7422,7 @@ class _packet_replication_pad2d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_replication_pad3d(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """The last dimensions with margins, from the last one on, that repeat elements within; negative ones cut."""
     @_operator
     @staticmethod
@@ -7417,7 +7435,7 @@ class _packet_replication_pad3d(Operator[..., Tensor], Protocol):
 
 class _packet_replication_pad3d_backward(Operator[..., Tensor], Protocol):
     def __call__(
-        _, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
+        cls, grad_output: Tensor, self: Tensor, padding: int | Sequence[int], *, out: Tensor | None = None
     ) -> Tensor:
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
     @_operator
@@ -7430,7 +7448,7 @@ class _packet_replication_pad3d_backward(Operator[..., Tensor], Protocol):
         """The gradient of what was padded: each element's own, and those of its copies in the margins."""
 
 class _packet_reshape(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, shape: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, shape: Sequence[int]) -> Tensor:
         """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
     @_operator
     @staticmethod
@@ -7438,7 +7456,7 @@ class _packet_reshape(Operator[..., Tensor], Protocol):
         """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
 
 class _packet_reshape_as(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The shape of another tensor: a view where strides can show it, a copy elsewhere."""
     @_operator
     @staticmethod
@@ -7447,7 +7465,7 @@ class _packet_reshape_as(Operator[..., Tensor], Protocol):
 
 class _packet_resize(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
+        cls, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
     ) -> Tensor:
         """``resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor``"""
     @_operator
@@ -7460,7 +7478,7 @@ class _packet_resize(Operator[..., Tensor], Protocol):
         """``resize.out(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_resize_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Gives the tensor another size, in place; new elements are not set."""
     @_operator
     @staticmethod
@@ -7469,7 +7487,7 @@ class _packet_resize_(Operator[..., Tensor], Protocol):
 
 class _packet_resize_as(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
+        cls, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
     ) -> Tensor:
         """``resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor``"""
     @_operator
@@ -7482,7 +7500,7 @@ class _packet_resize_as(Operator[..., Tensor], Protocol):
         """``resize_as.out(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_resize_as_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Gives the tensor the size of another, in place."""
     @_operator
     @staticmethod
@@ -7490,7 +7508,7 @@ class _packet_resize_as_(Operator[..., Tensor], Protocol):
         """Gives the tensor the size of another, in place."""
 
 class _packet_resolve_conj(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor itself: no conjugation is ever put off."""
     @_operator
     @staticmethod
@@ -7498,7 +7516,7 @@ class _packet_resolve_conj(Operator[..., Tensor], Protocol):
         """The tensor itself: no conjugation is ever put off."""
 
 class _packet_resolve_neg(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tensor itself: no negation is ever put off."""
     @_operator
     @staticmethod
@@ -7507,7 +7525,7 @@ class _packet_resolve_neg(Operator[..., Tensor], Protocol):
 
 class _packet_rms_norm(Operator[..., Tensor], Protocol):
     def __call__(
-        _, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+        cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
     ) -> Tensor:
         """The last dimensions divided by the root of their mean square, times ``weight``."""
     @_operator
@@ -7518,7 +7536,7 @@ class _packet_rms_norm(Operator[..., Tensor], Protocol):
         """The last dimensions divided by the root of their mean square, times ``weight``."""
 
 class _packet_roll(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+    def __call__(cls, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
     @_operator
     @staticmethod
@@ -7530,7 +7548,7 @@ class _packet_roll(Operator[..., Tensor], Protocol):
         """Elements moved along dimensions; what leaves at the end comes in at the beginning."""
 
 class _packet_rot90(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    def __call__(cls, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         """A plane turned by ``k`` right angles, from the first of its dimensions towards the second."""
     @_operator
     @staticmethod
@@ -7543,10 +7561,10 @@ class _packet_rot90(Operator[..., Tensor], Protocol):
 
 class _packet_round(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The integer nearest to every element; of two the even one."""
     @overload
-    def __call__(_, self: Tensor, *, decimals: int, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, decimals: int, out: Tensor | None = None) -> Tensor:
         """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
     @_operator
     @staticmethod
@@ -7567,10 +7585,10 @@ class _packet_round(Operator[..., Tensor], Protocol):
 
 class _packet_round_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The integer nearest to every element; of two the even one."""
     @overload
-    def __call__(_, self: Tensor, *, decimals: int) -> Tensor:
+    def __call__(cls, self: Tensor, *, decimals: int) -> Tensor:
         """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
     @_operator
     @staticmethod
@@ -7582,7 +7600,7 @@ class _packet_round_(Operator[..., Tensor], Protocol):
         """Every element rounded to a number of decimals; of a negative number to tens, hundreds, ..."""
 
 class _packet_row_stack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors one below the other."""
     @_operator
     @staticmethod
@@ -7594,7 +7612,7 @@ class _packet_row_stack(Operator[..., Tensor], Protocol):
         """``row_stack`` into a given tensor."""
 
 class _packet_rsqrt(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``1 / sqrt(self)``"""
     @_operator
     @staticmethod
@@ -7606,7 +7624,7 @@ class _packet_rsqrt(Operator[..., Tensor], Protocol):
         """``1 / sqrt(self)``"""
 
 class _packet_rsqrt_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``1 / sqrt(self)``"""
     @_operator
     @staticmethod
@@ -7615,10 +7633,10 @@ class _packet_rsqrt_(Operator[..., Tensor], Protocol):
 
 class _packet_rsub(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1) -> _Tensor:
         """``other - alpha * self``"""
     @overload
-    def __call__(_, self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Scalar, alpha: _Scalar = 1) -> _Tensor:
         """``other - alpha * self`` for a number."""
     @_operator
     @staticmethod
@@ -7639,7 +7657,7 @@ class _packet_rsub(Operator[..., Tensor], Protocol):
 
 class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         s: Scalar,
         *,
         dtype: DType | None = None,
@@ -7667,19 +7685,19 @@ class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
 
 class _packet_scatter(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
     def __call__(
-        _, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None
+        cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor | None = None) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
     def __call__(
-        _, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
+        cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str, out: Tensor | None = None
     ) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @_operator
@@ -7717,16 +7735,16 @@ class _packet_scatter(Operator[..., Tensor], Protocol):
 
 class _packet_scatter_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` written at positions along a dimension."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
         """``self`` with values of ``src`` added or multiplied at positions along a dimension."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
         """``self`` with a number written at positions along a dimension."""
     @overload
-    def __call__(_, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor:
         """``self`` with a number added or multiplied at positions along a dimension."""
     @_operator
     @staticmethod
@@ -7746,7 +7764,7 @@ class _packet_scatter_(Operator[..., Tensor], Protocol):
         """``self`` with a number added or multiplied at positions along a dimension."""
 
 class _packet_scatter_add(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     @_operator
     @staticmethod
@@ -7758,7 +7776,7 @@ class _packet_scatter_add(Operator[..., Tensor], Protocol):
         """``self`` with values of ``src`` added at positions along a dimension."""
 
 class _packet_scatter_add_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
         """``self`` with values of ``src`` added at positions along a dimension."""
     @_operator
     @staticmethod
@@ -7767,7 +7785,7 @@ class _packet_scatter_add_(Operator[..., Tensor], Protocol):
 
 class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int,
         index: Tensor,
@@ -7800,7 +7818,7 @@ class _packet_scatter_reduce(Operator[..., Tensor], Protocol):
 
 class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+        cls, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
         """``self`` with values of ``src`` summed, multiplied, averaged or compared at positions along a dimension.
 
@@ -7815,7 +7833,7 @@ class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
         """
 
 class _packet_select(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: _int, index: _int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: _int, index: _int) -> Tensor:
         """One position of a dimension, which disappears."""
     @_operator
     @staticmethod
@@ -7823,7 +7841,7 @@ class _packet_select(Operator[..., Tensor], Protocol):
         """One position of a dimension, which disappears."""
 
 class _packet_select_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
         """``select_copy.int(Tensor self, int dim, SymInt index) -> Tensor``"""
     @_operator
     @staticmethod
@@ -7835,7 +7853,7 @@ class _packet_select_copy(Operator[..., Tensor], Protocol):
         """``select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_select_scatter(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    def __call__(cls, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         """``self`` with one position of a dimension replaced."""
     @_operator
     @staticmethod
@@ -7847,7 +7865,7 @@ class _packet_select_scatter(Operator[..., Tensor], Protocol):
         """``self`` with one position of a dimension replaced."""
 
 class _packet_selu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
     @_operator
     @staticmethod
@@ -7855,7 +7873,7 @@ class _packet_selu(Operator[..., Tensor], Protocol):
         """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
 
 class _packet_selu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
     @_operator
     @staticmethod
@@ -7863,7 +7881,7 @@ class _packet_selu_(Operator[..., Tensor], Protocol):
         """``elu`` with the numbers that keep mean and variance (Klambauer et al., 2017)."""
 
 class _packet_sgn(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
     @_operator
     @staticmethod
@@ -7875,7 +7893,7 @@ class _packet_sgn(Operator[..., Tensor], Protocol):
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
 
 class _packet_sgn_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
     @_operator
     @staticmethod
@@ -7883,7 +7901,7 @@ class _packet_sgn_(Operator[..., Tensor], Protocol):
         """``sign`` for real elements; complex ones are divided by their magnitude, 0 stays."""
 
 class _packet_sigmoid(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``1 / (1 + exp(-self))``"""
     @_operator
     @staticmethod
@@ -7895,7 +7913,7 @@ class _packet_sigmoid(Operator[..., Tensor], Protocol):
         """``1 / (1 + exp(-self))``"""
 
 class _packet_sigmoid_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``1 / (1 + exp(-self))``"""
     @_operator
     @staticmethod
@@ -7903,7 +7921,7 @@ class _packet_sigmoid_(Operator[..., Tensor], Protocol):
         """``1 / (1 + exp(-self))``"""
 
 class _packet_sign(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
     @_operator
     @staticmethod
@@ -7915,7 +7933,7 @@ class _packet_sign(Operator[..., Tensor], Protocol):
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
 
 class _packet_sign_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
     @_operator
     @staticmethod
@@ -7923,7 +7941,7 @@ class _packet_sign_(Operator[..., Tensor], Protocol):
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
 
 class _packet_signbit(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Whether the sign of every element is set; -0.0 has one."""
     @_operator
     @staticmethod
@@ -7935,7 +7953,7 @@ class _packet_signbit(Operator[..., Tensor], Protocol):
         """Whether the sign of every element is set; -0.0 has one."""
 
 class _packet_silu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self * sigmoid(self)``"""
     @_operator
     @staticmethod
@@ -7947,7 +7965,7 @@ class _packet_silu(Operator[..., Tensor], Protocol):
         """``self * sigmoid(self)``"""
 
 class _packet_silu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self * sigmoid(self)``"""
     @_operator
     @staticmethod
@@ -7955,7 +7973,7 @@ class _packet_silu_(Operator[..., Tensor], Protocol):
         """``self * sigmoid(self)``"""
 
 class _packet_sin(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The sine of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -7967,7 +7985,7 @@ class _packet_sin(Operator[..., Tensor], Protocol):
         """The sine of every element, an angle in radians."""
 
 class _packet_sin_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The sine of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -7975,7 +7993,7 @@ class _packet_sin_(Operator[..., Tensor], Protocol):
         """The sine of every element, an angle in radians."""
 
 class _packet_sinc(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
     @_operator
     @staticmethod
@@ -7987,7 +8005,7 @@ class _packet_sinc(Operator[..., Tensor], Protocol):
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
 
 class _packet_sinc_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
     @_operator
     @staticmethod
@@ -7995,7 +8013,7 @@ class _packet_sinc_(Operator[..., Tensor], Protocol):
         """``sin(pi * self) / (pi * self)``; 1 for 0."""
 
 class _packet_sinh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -8007,7 +8025,7 @@ class _packet_sinh(Operator[..., Tensor], Protocol):
         """The hyperbolic sine of every element."""
 
 class _packet_sinh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The hyperbolic sine of every element."""
     @_operator
     @staticmethod
@@ -8016,7 +8034,7 @@ class _packet_sinh_(Operator[..., Tensor], Protocol):
 
 class _packet_slice(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        cls, self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> _Tensor:
         """The positions ``start:end:step`` of a dimension."""
     @_operator
@@ -8026,7 +8044,7 @@ class _packet_slice(Operator[..., Tensor], Protocol):
 
 class _packet_slice_copy(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: _Tensor,
         dim: int = 0,
         start: int | None = None,
@@ -8049,7 +8067,7 @@ class _packet_slice_copy(Operator[..., Tensor], Protocol):
 
 class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         src: Tensor,
         dim: int = 0,
@@ -8081,7 +8099,7 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
         """``self`` with a slice of it replaced."""
 
 class _packet_softmax(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @_operator
     @staticmethod
@@ -8093,7 +8111,7 @@ class _packet_softmax(Operator[..., Tensor], Protocol):
         """``softmax`` into a given tensor."""
 
 class _packet_softplus(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Tensor:
         """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
     @_operator
     @staticmethod
@@ -8105,7 +8123,7 @@ class _packet_softplus(Operator[..., Tensor], Protocol):
         """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
 
 class _packet_softshrink(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
         """``self``, moved by ``lambd`` towards 0."""
     @_operator
     @staticmethod
@@ -8119,7 +8137,7 @@ class _packet_softshrink(Operator[..., Tensor], Protocol):
 class _packet_sort(Operator[..., _results_sort], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         stable: bool | None,
@@ -8130,7 +8148,7 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int = -1,
         descending: bool = False,
@@ -8160,7 +8178,7 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         """``sort`` into given tensors."""
 
 class _packet_special_erf(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``erf``: The error function of every element."""
     @_operator
     @staticmethod
@@ -8172,7 +8190,7 @@ class _packet_special_erf(Operator[..., Tensor], Protocol):
         """Another name of ``erf``: The error function of every element."""
 
 class _packet_special_erfc(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
     @_operator
     @staticmethod
@@ -8184,7 +8202,7 @@ class _packet_special_erfc(Operator[..., Tensor], Protocol):
         """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
 
 class _packet_special_erfinv(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``erfinv``: The inverse of the error function; NaN outside of [-1, 1]."""
     @_operator
     @staticmethod
@@ -8196,7 +8214,7 @@ class _packet_special_erfinv(Operator[..., Tensor], Protocol):
         """Another name of ``erfinv``: The inverse of the error function; NaN outside of [-1, 1]."""
 
 class _packet_special_exp2(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``exp2``: 2 to the power of every element."""
     @_operator
     @staticmethod
@@ -8208,7 +8226,7 @@ class _packet_special_exp2(Operator[..., Tensor], Protocol):
         """Another name of ``exp2``: 2 to the power of every element."""
 
 class _packet_special_expit(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``sigmoid``: ``1 / (1 + exp(-self))``"""
     @_operator
     @staticmethod
@@ -8220,7 +8238,7 @@ class _packet_special_expit(Operator[..., Tensor], Protocol):
         """Another name of ``sigmoid``: ``1 / (1 + exp(-self))``"""
 
 class _packet_special_expm1(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
     @_operator
     @staticmethod
@@ -8232,7 +8250,7 @@ class _packet_special_expm1(Operator[..., Tensor], Protocol):
         """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
 
 class _packet_special_log1p(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
     @_operator
     @staticmethod
@@ -8244,7 +8262,7 @@ class _packet_special_log1p(Operator[..., Tensor], Protocol):
         """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
 
 class _packet_special_logit(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``logit``: ``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
     @_operator
     @staticmethod
@@ -8257,7 +8275,7 @@ class _packet_special_logit(Operator[..., Tensor], Protocol):
 
 class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+        cls, self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
     ) -> Tensor:
         """``logsumexp`` under the name that ``torch.special`` has for it."""
     @_operator
@@ -8270,7 +8288,7 @@ class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
         """``logsumexp`` into a given tensor."""
 
 class _packet_special_round(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
         """Every element rounded to a number of decimals."""
     @_operator
     @staticmethod
@@ -8282,7 +8300,7 @@ class _packet_special_round(Operator[..., Tensor], Protocol):
         """Every element rounded to a number of decimals."""
 
 class _packet_special_sinc(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
     @_operator
     @staticmethod
@@ -8295,10 +8313,10 @@ class _packet_special_sinc(Operator[..., Tensor], Protocol):
 
 class _packet_split(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
         """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
     @overload
-    def __call__(_, self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: Sequence[int], dim: int = 0) -> list[_Tensor]:
         """Parts of a dimension, each of its size."""
     @_operator
     @staticmethod
@@ -8311,10 +8329,10 @@ class _packet_split(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
         """``split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]``"""
     @overload
-    def __call__(_, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
     @_operator
     @staticmethod
     def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
@@ -8325,7 +8343,7 @@ class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
         """``split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
 
 class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
         """Parts of a dimension, each of its size."""
     @_operator
     @staticmethod
@@ -8334,10 +8352,10 @@ class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
         """``split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]``"""
     @overload
-    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
     def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
@@ -8348,7 +8366,7 @@ class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol
         """``split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
 
 class _packet_sqrt(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The square root of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -8360,7 +8378,7 @@ class _packet_sqrt(Operator[..., Tensor], Protocol):
         """The square root of every element; NaN below 0."""
 
 class _packet_sqrt_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The square root of every element; NaN below 0."""
     @_operator
     @staticmethod
@@ -8368,7 +8386,7 @@ class _packet_sqrt_(Operator[..., Tensor], Protocol):
         """The square root of every element; NaN below 0."""
 
 class _packet_square(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self ** 2``"""
     @_operator
     @staticmethod
@@ -8380,7 +8398,7 @@ class _packet_square(Operator[..., Tensor], Protocol):
         """``self ** 2``"""
 
 class _packet_square_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """``self ** 2``"""
     @_operator
     @staticmethod
@@ -8389,13 +8407,13 @@ class _packet_square_(Operator[..., Tensor], Protocol):
 
 class _packet_squeeze(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Without the dimensions of size 1."""
     @overload
-    def __call__(_, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int) -> Tensor:
         """Without a dimension, if its size is 1."""
     @overload
-    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
         """Without those of the dimensions whose size is 1."""
     @_operator
     @staticmethod
@@ -8412,13 +8430,13 @@ class _packet_squeeze(Operator[..., Tensor], Protocol):
 
 class _packet_squeeze_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Drops the dimensions of size 1."""
     @overload
-    def __call__(_, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int) -> Tensor:
         """Drops a dimension, if its size is 1."""
     @overload
-    def __call__(_, self: Tensor, dim: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: Sequence[int]) -> Tensor:
         """Drops those of the dimensions whose size is 1."""
     @_operator
     @staticmethod
@@ -8435,13 +8453,13 @@ class _packet_squeeze_(Operator[..., Tensor], Protocol):
 
 class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``squeeze_copy(Tensor self) -> Tensor``"""
     @overload
-    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
         """``squeeze_copy.dim(Tensor self, int dim) -> Tensor``"""
     @overload
-    def __call__(_, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """``squeeze_copy.dims(Tensor self, int[] dim) -> Tensor``"""
     @_operator
     @staticmethod
@@ -8469,7 +8487,7 @@ class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
         """``squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_stack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The tensors one after another along a new dimension."""
     @_operator
     @staticmethod
@@ -8483,7 +8501,7 @@ class _packet_stack(Operator[..., Tensor], Protocol):
 class _packet_std(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None,
         unbiased: bool = True,
@@ -8494,7 +8512,7 @@ class _packet_std(Operator[..., Tensor], Protocol):
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         *,
@@ -8538,12 +8556,12 @@ class _packet_std(Operator[..., Tensor], Protocol):
 class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+        cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         *,
@@ -8582,7 +8600,7 @@ class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
 
 class _packet_sub(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+        cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
     ) -> _Tensor:
         """``self - alpha * other``"""
     @_operator
@@ -8605,7 +8623,7 @@ class _packet_sub(Operator[..., Tensor], Protocol):
         """``sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_sub_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """``self - alpha * other``"""
     @_operator
     @staticmethod
@@ -8618,7 +8636,7 @@ class _packet_sub_(Operator[..., Tensor], Protocol):
 
 class _packet_subtract(Operator[..., Tensor], Protocol):
     def __call__(
-        _, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
+        cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
     ) -> _Tensor:
         """Another name of ``sub``: ``self - alpha * other``"""
     @_operator
@@ -8637,7 +8655,7 @@ class _packet_subtract(Operator[..., Tensor], Protocol):
         """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
 
 class _packet_subtract_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """Another name of ``sub``: ``self - alpha * other``"""
     @_operator
     @staticmethod
@@ -8650,11 +8668,11 @@ class _packet_subtract_(Operator[..., Tensor], Protocol):
 
 class _packet_sum(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, dtype: DType | None = None) -> Tensor:
         """The sum of all elements."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None,
         keepdim: bool = False,
@@ -8685,7 +8703,7 @@ class _packet_sum(Operator[..., Tensor], Protocol):
         """``sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_swapaxes(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, axis0: int, axis1: int) -> Tensor:
+    def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
         """``transpose``, by NumPy's name."""
     @_operator
     @staticmethod
@@ -8693,7 +8711,7 @@ class _packet_swapaxes(Operator[..., Tensor], Protocol):
         """``transpose``, by NumPy's name."""
 
 class _packet_swapaxes_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, axis0: int, axis1: int) -> Tensor:
+    def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
         """``transpose_``, by NumPy's name."""
     @_operator
     @staticmethod
@@ -8701,7 +8719,7 @@ class _packet_swapaxes_(Operator[..., Tensor], Protocol):
         """``transpose_``, by NumPy's name."""
 
 class _packet_swapdims(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
         """``transpose``, by another name."""
     @_operator
     @staticmethod
@@ -8709,7 +8727,7 @@ class _packet_swapdims(Operator[..., Tensor], Protocol):
         """``transpose``, by another name."""
 
 class _packet_swapdims_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
         """``transpose_``, by another name."""
     @_operator
     @staticmethod
@@ -8717,7 +8735,7 @@ class _packet_swapdims_(Operator[..., Tensor], Protocol):
         """``transpose_``, by another name."""
 
 class _packet_t(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The transpose of a matrix; vectors and numbers stay as they are."""
     @_operator
     @staticmethod
@@ -8725,7 +8743,7 @@ class _packet_t(Operator[..., Tensor], Protocol):
         """The transpose of a matrix; vectors and numbers stay as they are."""
 
 class _packet_t_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Transposes a matrix by changing its strides."""
     @_operator
     @staticmethod
@@ -8733,7 +8751,7 @@ class _packet_t_(Operator[..., Tensor], Protocol):
         """Transposes a matrix by changing its strides."""
 
 class _packet_t_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``t_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -8745,7 +8763,7 @@ class _packet_t_copy(Operator[..., Tensor], Protocol):
         """``t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_take(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The elements at positions among all elements, which are counted in row-major order."""
     @_operator
     @staticmethod
@@ -8757,7 +8775,7 @@ class _packet_take(Operator[..., Tensor], Protocol):
         """The elements at positions among all elements, which are counted in row-major order."""
 
 class _packet_take_along_dim(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
         """``gather`` with broadcasting, among all elements without a dimension."""
     @_operator
     @staticmethod
@@ -8769,7 +8787,7 @@ class _packet_take_along_dim(Operator[..., Tensor], Protocol):
         """``take_along_dim`` into a given tensor."""
 
 class _packet_tan(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The tangent of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -8781,7 +8799,7 @@ class _packet_tan(Operator[..., Tensor], Protocol):
         """The tangent of every element, an angle in radians."""
 
 class _packet_tan_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The tangent of every element, an angle in radians."""
     @_operator
     @staticmethod
@@ -8789,7 +8807,7 @@ class _packet_tan_(Operator[..., Tensor], Protocol):
         """The tangent of every element, an angle in radians."""
 
 class _packet_tanh(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The hyperbolic tangent of every element."""
     @_operator
     @staticmethod
@@ -8801,7 +8819,7 @@ class _packet_tanh(Operator[..., Tensor], Protocol):
         """The hyperbolic tangent of every element."""
 
 class _packet_tanh_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The hyperbolic tangent of every element."""
     @_operator
     @staticmethod
@@ -8810,13 +8828,13 @@ class _packet_tanh_(Operator[..., Tensor], Protocol):
 
 class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
         """The parts of a dimension between positions."""
     @overload
-    def __call__(_, self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
         """``tensor_split`` by a tensor: a number of parts, or positions."""
     @overload
-    def __call__(_, self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
         """A dimension in so many parts, of sizes that differ by one at most."""
     @_operator
     @staticmethod
@@ -8832,7 +8850,7 @@ class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
         """``tensor_split`` by a tensor: a number of parts, or positions."""
 
 class _packet_threshold(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Tensor:
         """``value`` where ``self`` is no larger than a threshold."""
     @_operator
     @staticmethod
@@ -8844,7 +8862,7 @@ class _packet_threshold(Operator[..., Tensor], Protocol):
         """``value`` where ``self`` is no larger than a threshold."""
 
 class _packet_threshold_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    def __call__(cls, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
         """``value`` where ``self`` is no larger than a threshold."""
     @_operator
     @staticmethod
@@ -8852,7 +8870,7 @@ class _packet_threshold_(Operator[..., Tensor], Protocol):
         """``value`` where ``self`` is no larger than a threshold."""
 
 class _packet_tile(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dims: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
         """``repeat``; dimensions that are not named stay as they are."""
     @_operator
     @staticmethod
@@ -8862,7 +8880,7 @@ class _packet_tile(Operator[..., Tensor], Protocol):
 class _packet_to(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,
@@ -8876,7 +8894,7 @@ class _packet_to(Operator[..., Tensor], Protocol):
         """The tensor itself if it is what is asked for, a converted copy otherwise."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         device: Device | str | int,
         dtype: DType,
@@ -8887,7 +8905,7 @@ class _packet_to(Operator[..., Tensor], Protocol):
         """The tensor itself if it has that dtype and device and no copy is asked for, a converted copy otherwise."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dtype: DType,
         non_blocking: bool = False,
@@ -8897,7 +8915,7 @@ class _packet_to(Operator[..., Tensor], Protocol):
         """The tensor itself if it has that dtype and no copy is asked for, a converted copy otherwise."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         other: Tensor,
         non_blocking: bool = False,
@@ -8953,7 +8971,7 @@ class _packet_to(Operator[..., Tensor], Protocol):
 
 class _packet_topk(Operator[..., _results_topk], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         k: int,
         dim: int = -1,
@@ -8982,7 +9000,7 @@ class _packet_topk(Operator[..., _results_topk], Protocol):
         """The largest (or smallest) elements along a dimension, the largest first, and their indices."""
 
 class _packet_trace(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The sum of a matrix' diagonal."""
     @_operator
     @staticmethod
@@ -8994,7 +9012,7 @@ class _packet_trace(Operator[..., Tensor], Protocol):
         """The sum of a matrix' diagonal."""
 
 class _packet_transpose(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim0: _int, dim1: _int) -> Tensor:
+    def __call__(cls, self: Tensor, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions change places."""
     @_operator
     @staticmethod
@@ -9002,7 +9020,7 @@ class _packet_transpose(Operator[..., Tensor], Protocol):
         """Two dimensions change places."""
 
 class _packet_transpose_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim0: int, dim1: int) -> Tensor:
         """Two dimensions change places, by changing the strides."""
     @_operator
     @staticmethod
@@ -9010,7 +9028,7 @@ class _packet_transpose_(Operator[..., Tensor], Protocol):
         """Two dimensions change places, by changing the strides."""
 
 class _packet_transpose_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
         """``transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9022,7 +9040,7 @@ class _packet_transpose_copy(Operator[..., Tensor], Protocol):
         """``transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_tril(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
     @_operator
     @staticmethod
@@ -9034,7 +9052,7 @@ class _packet_tril(Operator[..., Tensor], Protocol):
         """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
 
 class _packet_tril_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, diagonal: int = 0) -> Tensor:
+    def __call__(cls, self: Tensor, diagonal: int = 0) -> Tensor:
         """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
     @_operator
     @staticmethod
@@ -9043,7 +9061,7 @@ class _packet_tril_(Operator[..., Tensor], Protocol):
 
 class _packet_tril_indices(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         row: int,
         col: int,
         offset: int = 0,
@@ -9074,7 +9092,7 @@ class _packet_tril_indices(Operator[..., Tensor], Protocol):
         """The rows and the columns of the elements of a lower triangle."""
 
 class _packet_triu(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
     @_operator
     @staticmethod
@@ -9086,7 +9104,7 @@ class _packet_triu(Operator[..., Tensor], Protocol):
         """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
 
 class _packet_triu_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, diagonal: int = 0) -> Tensor:
+    def __call__(cls, self: Tensor, diagonal: int = 0) -> Tensor:
         """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
     @_operator
     @staticmethod
@@ -9095,7 +9113,7 @@ class _packet_triu_(Operator[..., Tensor], Protocol):
 
 class _packet_triu_indices(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         row: int,
         col: int,
         offset: int = 0,
@@ -9126,7 +9144,7 @@ class _packet_triu_indices(Operator[..., Tensor], Protocol):
         """The rows and the columns of the elements of an upper triangle."""
 
 class _packet_true_divide(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @_operator
     @staticmethod
@@ -9142,7 +9160,7 @@ class _packet_true_divide(Operator[..., Tensor], Protocol):
         """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
 
 class _packet_true_divide_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @_operator
     @staticmethod
@@ -9154,7 +9172,7 @@ class _packet_true_divide_(Operator[..., Tensor], Protocol):
         """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
 
 class _packet_trunc(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Every element without its fraction."""
     @_operator
     @staticmethod
@@ -9166,7 +9184,7 @@ class _packet_trunc(Operator[..., Tensor], Protocol):
         """Every element without its fraction."""
 
 class _packet_trunc_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Every element without its fraction."""
     @_operator
     @staticmethod
@@ -9174,7 +9192,7 @@ class _packet_trunc_(Operator[..., Tensor], Protocol):
         """Every element without its fraction."""
 
 class _packet_type_as(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The tensor in the dtype, and on the device, of another one."""
     @_operator
     @staticmethod
@@ -9182,7 +9200,7 @@ class _packet_type_as(Operator[..., Tensor], Protocol):
         """The tensor in the dtype, and on the device, of another one."""
 
 class _packet_unbind(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
         """Every position of a dimension as a tensor of its own."""
     @_operator
     @staticmethod
@@ -9191,10 +9209,10 @@ class _packet_unbind(Operator[..., list[Tensor]], Protocol):
 
 class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(_, self: Tensor, dim: _int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
         """``unbind_copy.int(Tensor self, int dim=0) -> Tensor[]``"""
     @overload
-    def __call__(_, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
+    def __call__(cls, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
     def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
@@ -9205,7 +9223,7 @@ class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
         """``unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()``"""
 
 class _packet_unflatten(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
+    def __call__(cls, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One dimension as several."""
     @_operator
     @staticmethod
@@ -9213,7 +9231,7 @@ class _packet_unflatten(Operator[..., Tensor], Protocol):
         """One dimension as several."""
 
 class _packet_unfold(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    def __call__(cls, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
     @_operator
     @staticmethod
@@ -9221,7 +9239,7 @@ class _packet_unfold(Operator[..., Tensor], Protocol):
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
 
 class _packet_unfold_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
         """``unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9234,7 +9252,7 @@ class _packet_unfold_copy(Operator[..., Tensor], Protocol):
 
 class _packet_uniform(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         from_: float = 0,
         to: float = 1,
@@ -9255,7 +9273,7 @@ class _packet_uniform(Operator[..., Tensor], Protocol):
         """``uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_uniform_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
     @_operator
     @staticmethod
@@ -9263,7 +9281,7 @@ class _packet_uniform_(Operator[..., Tensor], Protocol):
         """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
 
 class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
     @_operator
     @staticmethod
@@ -9271,7 +9289,7 @@ class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
         """``chunk`` for callers that write one part at most."""
 
 class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
         """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
     @_operator
     @staticmethod
@@ -9283,7 +9301,7 @@ class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
         """``unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
 
 class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
-    def __call__(_, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
         """``split_with_sizes`` for callers that write one part at most."""
     @_operator
     @staticmethod
@@ -9295,7 +9313,7 @@ class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
         """``unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
 
 class _packet_unsqueeze(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int) -> Tensor:
         """A dimension of size 1 more."""
     @_operator
     @staticmethod
@@ -9303,7 +9321,7 @@ class _packet_unsqueeze(Operator[..., Tensor], Protocol):
         """A dimension of size 1 more."""
 
 class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int) -> Tensor:
         """Takes in a dimension of size 1."""
     @_operator
     @staticmethod
@@ -9311,7 +9329,7 @@ class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
         """Takes in a dimension of size 1."""
 
 class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
         """``unsqueeze_copy(Tensor self, int dim) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9325,7 +9343,7 @@ class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
 class _packet_var(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None,
         unbiased: bool = True,
@@ -9336,7 +9354,7 @@ class _packet_var(Operator[..., Tensor], Protocol):
         """The variance along dimensions, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         *,
@@ -9386,12 +9404,12 @@ class _packet_var(Operator[..., Tensor], Protocol):
 class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(
-        _, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+        cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions, of a sample if ``unbiased``."""
     @overload
     def __call__(
-        _,
+        cls,
         self: Tensor,
         dim: int | Sequence[int] | None = None,
         *,
@@ -9429,7 +9447,7 @@ class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """The variance and the mean along dimensions, of a sample if ``unbiased``."""
 
 class _packet_vdot(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The scalar product of two vectors, the first of them conjugated."""
     @_operator
     @staticmethod
@@ -9442,10 +9460,10 @@ class _packet_vdot(Operator[..., Tensor], Protocol):
 
 class _packet_view(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dtype: DType) -> Tensor:
+    def __call__(cls, self: Tensor, dtype: DType) -> Tensor:
         """The same bytes as elements of another dtype."""
     @overload
-    def __call__(_, self: Tensor, size: Sequence[int]) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
         """Another shape of the same elements, where strides can show it."""
     @_operator
     @staticmethod
@@ -9457,7 +9475,7 @@ class _packet_view(Operator[..., Tensor], Protocol):
         """The same bytes as elements of another dtype."""
 
 class _packet_view_as(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, other: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
         """The shape of another tensor, where strides can show it."""
     @_operator
     @staticmethod
@@ -9465,7 +9483,7 @@ class _packet_view_as(Operator[..., Tensor], Protocol):
         """The shape of another tensor, where strides can show it."""
 
 class _packet_view_as_complex(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """The two real numbers of the last dimension as a complex one."""
     @_operator
     @staticmethod
@@ -9473,7 +9491,7 @@ class _packet_view_as_complex(Operator[..., Tensor], Protocol):
         """The two real numbers of the last dimension as a complex one."""
 
 class _packet_view_as_complex_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``view_as_complex_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9485,7 +9503,7 @@ class _packet_view_as_complex_copy(Operator[..., Tensor], Protocol):
         """``view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_view_as_real(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Every complex number as a last dimension of two real ones."""
     @_operator
     @staticmethod
@@ -9493,7 +9511,7 @@ class _packet_view_as_real(Operator[..., Tensor], Protocol):
         """Every complex number as a last dimension of two real ones."""
 
 class _packet_view_as_real_copy(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``view_as_real_copy(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9506,10 +9524,10 @@ class _packet_view_as_real_copy(Operator[..., Tensor], Protocol):
 
 class _packet_view_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
         """``view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor``"""
     @overload
-    def __call__(_, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
         """``view_copy(Tensor self, SymInt[] size) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9530,10 +9548,10 @@ class _packet_view_copy(Operator[..., Tensor], Protocol):
 
 class _packet_vsplit(Operator[..., list[Tensor]], Protocol):
     @overload
-    def __call__(_, self: Tensor, sections: _int) -> list[Tensor]:
+    def __call__(cls, self: Tensor, sections: _int) -> list[Tensor]:
         """Parts of one size, one below the other."""
     @overload
-    def __call__(_, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
+    def __call__(cls, self: Tensor, indices: Sequence[_int]) -> list[Tensor]:
         """The parts between positions, one below the other."""
     @_operator
     @staticmethod
@@ -9545,7 +9563,7 @@ class _packet_vsplit(Operator[..., list[Tensor]], Protocol):
         """The parts between positions, one below the other."""
 
 class _packet_vstack(Operator[..., Tensor], Protocol):
-    def __call__(_, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors one below the other."""
     @_operator
     @staticmethod
@@ -9558,19 +9576,19 @@ class _packet_vstack(Operator[..., Tensor], Protocol):
 
 class _packet_where(Operator[..., list[Tensor] | Tensor], Protocol):
     @overload
-    def __call__(_, condition: Tensor) -> list[Tensor]:
+    def __call__(cls, condition: Tensor) -> list[Tensor]:
         """The indices of the elements that hold, one tensor for each dimension."""
     @overload
-    def __call__(_, condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, condition: Tensor, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self`` where the condition holds, ``other`` elsewhere."""
     @overload
-    def __call__(_, condition: Tensor, self: _Scalar, other: Tensor) -> Tensor:
+    def __call__(cls, condition: Tensor, self: _Scalar, other: Tensor) -> Tensor:
         """``where`` with a number where the condition holds."""
     @overload
-    def __call__(_, condition: Tensor, self: Tensor, other: _Scalar) -> Tensor:
+    def __call__(cls, condition: Tensor, self: Tensor, other: _Scalar) -> Tensor:
         """``where`` with a number where the condition does not hold."""
     @overload
-    def __call__(_, condition: Tensor, self: _Scalar, other: _Scalar) -> Tensor:
+    def __call__(cls, condition: Tensor, self: _Scalar, other: _Scalar) -> Tensor:
         """``where`` of two numbers."""
     @_operator
     @staticmethod
@@ -9599,13 +9617,13 @@ class _packet_where(Operator[..., list[Tensor] | Tensor], Protocol):
 
 class _packet_xlogy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def __call__(_, self: Scalar, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: Scalar, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
         """``self * log(other)`` for a number as factor."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar, *, out: _Tensor | None = None) -> _Tensor:
         """``self * log(other)`` for a number."""
     @_operator
     @staticmethod
@@ -9634,10 +9652,10 @@ class _packet_xlogy(Operator[..., Tensor], Protocol):
 
 class _packet_xlogy_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(_, self: _Tensor, other: _Tensor) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor) -> _Tensor:
         """``self * log(other)``; 0 where ``self`` is 0."""
     @overload
-    def __call__(_, self: _Tensor, other: Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: Scalar) -> _Tensor:
         """``self * log(other)`` for a number."""
     @_operator
     @staticmethod
@@ -9649,7 +9667,7 @@ class _packet_xlogy_(Operator[..., Tensor], Protocol):
         """``self * log(other)`` for a number."""
 
 class _packet_zero(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``zero(Tensor self) -> Tensor``"""
     @_operator
     @staticmethod
@@ -9661,7 +9679,7 @@ class _packet_zero(Operator[..., Tensor], Protocol):
         """``zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
 
 class _packet_zero_(Operator[..., Tensor], Protocol):
-    def __call__(_, self: Tensor) -> Tensor:
+    def __call__(cls, self: Tensor) -> Tensor:
         """Sets every element to 0."""
     @_operator
     @staticmethod
@@ -9671,7 +9689,7 @@ class _packet_zero_(Operator[..., Tensor], Protocol):
 class _packet_zeros(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
-        _,
+        cls,
         size: Sequence[int],
         *,
         dtype: DType | None = None,
@@ -9684,7 +9702,7 @@ class _packet_zeros(Operator[..., Tensor], Protocol):
         """A tensor of zeros."""
     @overload
     def __call__(
-        _,
+        cls,
         *size: int,
         dtype: DType | None = None,
         layout: Layout | None = None,
@@ -9711,7 +9729,7 @@ class _packet_zeros(Operator[..., Tensor], Protocol):
 
 class _packet_zeros_like(Operator[..., Tensor], Protocol):
     def __call__(
-        _,
+        cls,
         self: Tensor,
         *,
         dtype: DType | None = None,

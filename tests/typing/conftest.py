@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mypy import api
@@ -23,19 +27,28 @@ namespace_packages = True
 explicit_package_bases = True
 """
 
+USERS_CONFIGURATION = """
+[mypy]
+strict = True
+follow_imports = silent
+namespace_packages = True
+explicit_package_bases = True
+"""
+
 Mypy = Callable[..., list[str]]
+
+
+def cache_of(kind: str) -> Path:
+    """What mypy knows of opdsl and NumPy is kept from run to run; test processes have a cache each."""
+    return ROOT / ".mypy_cache" / f"tests-{kind}{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
 
 
 @pytest.fixture(scope="session")
 def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
-    """Runs strict mypy with the plugin over paths and gives the lines of its report.
-
-    What it knows of opdsl and NumPy is kept from run to run; test processes have a cache each.
-    """
+    """Runs strict mypy with the plugin over paths and gives the lines of its report."""
     configuration = tmp_path_factory.mktemp("mypy") / "mypy.ini"
     configuration.write_text(CONFIGURATION)
-    cache = ROOT / ".mypy_cache" / f"tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
-    options = ["--config-file", str(configuration), "--cache-dir", str(cache), "--no-error-summary"]
+    options = ["--config-file", str(configuration), "--cache-dir", str(cache_of("")), "--no-error-summary"]
 
     def run(*paths: Path) -> list[str]:
         output, errors, _ = api.run([*options, *map(str, paths)])
@@ -43,3 +56,49 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> Mypy:
         return output.splitlines()
 
     return run
+
+
+@pytest.fixture
+def users_mypy(tmp_path: Path) -> Mypy:
+    """Runs strict mypy over paths as users do, who have the stubs; with the plugin, or without it."""
+
+    def run(*paths: Path, plugin: bool = False, stubs: Path = ROOT / "stubs") -> list[str]:
+        lines = [USERS_CONFIGURATION.strip(), f"mypy_path = {stubs}:{ROOT}"]
+        if plugin:
+            lines.append("plugins = opdsl.typing.mypy_plugin")
+        configuration = tmp_path / "mypy.ini"
+        configuration.write_text("\n".join(lines))
+        cache = cache_of("plugin-" if plugin else "users-")
+        options = ["--config-file", str(configuration), "--cache-dir", str(cache), "--no-error-summary"]
+        output, errors, _ = api.run([*options, *map(str, paths)])
+        assert errors == ""
+        return output.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def pyright(tmp_path: Path) -> Callable[..., list[str]]:
+    """Runs pyright (basedpyright, which has its own node) over paths as users do; gives its errors."""
+
+    def run(*paths: Path, stubs: Path = ROOT / "stubs") -> list[str]:
+        settings = {
+            "typeCheckingMode": "standard",
+            "include": [str(each) for each in paths],
+            "extraPaths": [str(stubs), str(ROOT)],
+            "pythonVersion": "3.11",
+            "reportUnusedExpression": False,
+        }
+        configuration = tmp_path / "pyrightconfig.json"
+        configuration.write_text(json.dumps(settings))
+        command = [sys.executable, "-m", "basedpyright", "--project", str(configuration), "--outputjson"]
+        done = subprocess.run([*command, "--pythonpath", sys.executable], capture_output=True, text=True, timeout=300)
+        report = json.loads(done.stdout)
+        assert report["summary"]["filesAnalyzed"] >= len(paths)
+        return [f"{each['file']}:{each['range']['start']['line'] + 1}: {each['message']}" for each in _errors(report)]
+
+    return run
+
+
+def _errors(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in report["generalDiagnostics"] if each["severity"] == "error"]

@@ -1,41 +1,13 @@
-"""mypy with the plugin over ``pass``, ``fail`` and ``reveal``; what passes also runs."""
+"""mypy with the plugin, from one run to the next."""
 
 from __future__ import annotations
 
-import runpy
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 Mypy = Callable[..., list[str]]
-HERE = Path(__file__).parent
-CASES = sorted(path for kind in ("pass", "fail", "reveal") for path in (HERE / kind).glob("*.py"))
-
-
-@pytest.fixture(scope="module")
-def reports(mypy: Mypy) -> dict[str, list[str]]:
-    """What mypy says about each file, all of them checked in one run."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for line in mypy(*CASES):
-        found[str(Path(line.split(":", 1)[0]).resolve())].append(line)
-    return found
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_mypy_says_what_the_file_expects(case: Path, reports: dict[str, list[str]]) -> None:
-    assert reports.get(str(case.resolve()), []) == []
-
-
-@pytest.mark.parametrize("case", sorted((HERE / "pass").glob("*.py")), ids=lambda path: path.name)
-def test_what_passes_also_runs(case: Path) -> None:
-    runpy.run_path(str(case), run_name=f"typing_{case.stem}")
-
-
-def test_nothing_else_is_reported(reports: dict[str, list[str]]) -> None:
-    assert sorted(reports) == []
-
 
 # ------------------------------------------------------------------------------------------- from one run to the next
 

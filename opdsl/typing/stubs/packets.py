@@ -12,6 +12,10 @@ from opdsl.typing.stubs.layout import Statement, class_of, function
 from opdsl.typing.stubs.names import Names
 
 
+# The packet itself, as a parameter: `self` is the schema's, and mypy knows no third name.
+_PACKET = "cls"
+
+
 def class_name(packet: Packet) -> str:
     """The name of a packet's class."""
     return f"_packet_{packet.base}"
@@ -67,7 +71,7 @@ def packet_class(packet: Packet, names: Names, result_of: ResultOf) -> Statement
     shown = {name: each for name, each in operators.items() if not iskeyword(name)}
     result = " | ".join(dict.fromkeys(form.result for form in forms))
     body = [
-        *overloaded("__call__", forms, names, shadowed=shown, first="_"),
+        *overloaded("__call__", forms, names, shadowed=shown, first=_PACKET),
         *(_overload(name, schema_form(each, result_of), names, shown) for name, each in shown.items()),
     ]
     bases = [f"{names.use('Operator')}[..., {names.use(result)}]", names.use("Protocol")]

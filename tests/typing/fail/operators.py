@@ -49,7 +49,7 @@ def calls(x: Tensor) -> None:
     overloaded(x, "n")  # type: ignore[call-overload]
     overloaded_tensor(x, 1)  # type: ignore[arg-type]
     number: int = overloaded(x, x)  # type: ignore[assignment]
-    dtype: opdsl.DType = opdsl.flaot32  # type: ignore[assignment]
+    dtype: opdsl.DType = opdsl.flaot32  # type: ignore[attr-defined]
     print(number, dtype)
 
 

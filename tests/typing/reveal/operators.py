@@ -165,7 +165,7 @@ def extremes_kernel(self, dim, names):
 @numeric.kernel("CPU")
 def numeric_kernel(self, other):
     assert_type(self, Tensor | int | float | bool | complex)
-    return (opdsl.neg(other),)
+    return (opdsl.neg(opdsl.as_tensor(other)),)
 
 
 @factory.kernel("CPU")

@@ -1,0 +1,40 @@
+"""What type checkers say of ``pass``, ``fail`` and ``reveal``, as users have them: with the stubs.
+
+``pass`` has no errors, and runs; ``fail`` says behind each line which error it has; ``reveal`` asserts types.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Check = Callable[..., list[str]]
+HERE = Path(__file__).parent
+STUBS = HERE.parents[1] / "stubs"
+
+# The files that plain type checkers cannot read.
+NEED_PLUGIN = ("declarations.py", "operators.py")
+
+CASES = sorted(path for kind in ("pass", "fail", "reveal") for path in (HERE / kind).glob("*.py"))
+PLAIN = [each for each in CASES if each.name not in NEED_PLUGIN]
+
+
+def test_mypy_with_the_plugin(users_mypy: Check) -> None:
+    assert users_mypy(*CASES, plugin=True) == []
+
+
+def test_mypy_without_it(users_mypy: Check) -> None:
+    assert users_mypy(*PLAIN) == []
+
+
+def test_pyright(pyright: Check) -> None:
+    """The stubs themselves among them; its errors have other names than those that fail/ says."""
+    assert pyright(*(each for each in PLAIN if each.parent.name != "fail"), STUBS) == []
+
+
+@pytest.mark.parametrize("case", sorted((HERE / "pass").glob("*.py")), ids=lambda path: path.name)
+def test_what_passes_also_runs(case: Path) -> None:
+    runpy.run_path(str(case), run_name=f"typing_{case.stem}")
