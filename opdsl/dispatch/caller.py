@@ -87,6 +87,9 @@ class Caller:
         self.signatures = tuple(signatures)
         self.out = out
         self.required_out = required_out
+        # An out= operator's own function takes its outputs by the names of the schema, too.
+        names = self.signatures[0].out_names if required_out and parameters_of is None else ()
+        self.out_names = () if "out" in names else names
         self.returns_not_implemented = returns_not_implemented
         union = self.signatures if parameters_of is None else parameters_of
         self.slots = slots_of(union)
@@ -107,7 +110,7 @@ class Caller:
         self.namespace = namespace
         # A thread may still run what was compiled into this namespace before: its objects keep their names.
         earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
-        self.taken = frozenset({slot.name for slot in self.slots} | earlier)
+        self.taken = frozenset({slot.name for slot in self.slots} | {*self.out_names} | earlier)
         self.own_globals: frozenset[str] = frozenset()
         self.source = write(self)
         self.function = _compile(self)

@@ -27,7 +27,8 @@ def _parameters(caller: Caller) -> str:
         else:
             parts.append(f"{slot.name}=§missing" if caller.is_lenient else slot.name)
     if caller.required_out:
-        parts += ["out"] if after_star else ["*", "out"]
+        named = [f"{name}=§missing" for name in (*caller.out_names, "out")] if caller.out_names else ["out"]
+        parts += named if after_star else ["*", *named]
     elif caller.out is not None:
         parts += ["out=None"] if after_star else ["*", "out=None"]
     if spread is not None or caller.renames:
@@ -99,6 +100,12 @@ def write(caller: Caller) -> str:
         lines += ["    if §named:", f"        return §by_other_names({{{values}{out}}}, §named)"]
     if caller.out is not None:
         lines += ["    if out is not None:", f"        return §call_out({_passed_on(caller)})"]
+    if caller.out_names:
+        outs = ", ".join(caller.out_names)
+        given = " or ".join(f"{name} is not §missing" for name in caller.out_names)
+        together = outs if len(caller.out_names) == 1 else f"({outs})"
+        # Outputs that are given in both ways are given in none.
+        lines += [f"    if {given}:", f"        out = {together} if out is §missing else §missing"]
     if caller.spread is not None:
         lines += ["    if §named:", f"        return {slow}"]
     lines += _look_up(caller)

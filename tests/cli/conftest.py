@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from opdsl.aten import load
 from opdsl.cli import main
 from opdsl.declare.declaration import Declaration
+from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import registry
 from opdsl.dispatch.overrides import overrides, register_op_override
 
@@ -73,6 +74,7 @@ def run() -> Run:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory for modules; what they declare is taken back afterwards."""
     load()
+    declare_generated(registry, "aten")  # which a command may do, and which is no module's
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     modules, operators = set(sys.modules), set(registry)

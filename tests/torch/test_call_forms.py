@@ -295,3 +295,26 @@ def test_numbers_that_require_gradients_are_no_numbers() -> None:
     with pytest.raises(TypeError):
         opdsl.full((2,), wanted)
     assert opdsl.full((2,), of(torch.tensor(2.0))).tolist() == [2.0, 2.0]
+
+
+def test_outputs_have_the_names_of_the_schema() -> None:
+    there = torch.ops.aten.max.dim_max(torch.ones(2, 3), 0, max=torch.empty(0), max_values=torch.empty(0).long())
+    values, indices = opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64)
+    for _ in range(2):  # the second call has a plan
+        made = opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=values, max_values=indices)
+        assert made.values is values and made.indices is indices
+    assert [each.tolist() for each in (values, indices)] == [each.tolist() for each in there]
+
+
+@pytest.mark.parametrize("missing", ["max", "max_values"])
+def test_all_outputs_have_to_be_given(missing: str) -> None:
+    outs = {"max": opdsl.empty(0), "max_values": opdsl.empty(0, dtype=opdsl.int64)}
+    del outs[missing]
+    with pytest.raises(TypeError):
+        opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, **outs)
+
+
+def test_outputs_are_given_in_one_way() -> None:
+    outs = (opdsl.empty(0), opdsl.empty(0, dtype=opdsl.int64))
+    with pytest.raises(TypeError):
+        opdsl.ops.aten.max.dim_max(opdsl.ones(2, 3), 0, max=outs[0], max_values=outs[1], out=outs)

@@ -1,0 +1,240 @@
+"""Law 8: for every operator the stub, the function's own signature and the schema say the same.
+
+The stub is read as text. What a type of the schema is in Python stands in a table of its own here.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from functools import cache
+from keyword import iskeyword
+from pathlib import Path
+
+import pytest
+
+import opdsl
+from opdsl import runtime
+from opdsl.aten.index import METHODS
+from opdsl.dispatch import Operator, registry
+from opdsl.dispatch.arguments import MISSING, converter
+from opdsl.schema import Argument, FunctionSchema
+
+STUBS = Path(__file__).resolve().parents[2] / "stubs" / "opdsl"
+
+TAKEN = {
+    "Tensor": "Tensor",
+    "Tensor[]": "Sequence[Tensor]",
+    "Tensor?[]": "Sequence[Tensor | None]",
+    "Scalar": "Scalar",
+    "Scalar[]": "Sequence[Scalar]",
+    "int": "int",
+    "int[]": "Sequence[int]",
+    "SymInt": "int",
+    "SymInt[]": "Sequence[int]",
+    **{f"{each}[{size}]": "int | Sequence[int]" for each in ("int", "SymInt") for size in range(1, 7)},
+    "float": "float",
+    "float[]": "Sequence[float]",
+    "bool": "bool",
+    **{f"bool[{size}]": "bool | Sequence[bool]" for size in range(2, 5)},
+    "str": "str",
+    "ScalarType": "DType",
+    "Layout": "Layout",
+    "Device": "Device | str | int",
+    "MemoryFormat": "MemoryFormat",
+    "Generator": "Generator",
+    "Storage": "Storage",
+    "Stream": "Stream",
+}
+
+GIVEN = {
+    "Tensor": "Tensor",
+    "Tensor[]": "list[Tensor]",
+    "Scalar": "Scalar",
+    "int": "int",
+    "SymInt": "int",
+    "bool": "bool",
+    "float": "float",
+    "ScalarType": "DType",
+}
+
+
+@cache
+def classes(file: str) -> dict[str, ast.ClassDef]:
+    """The classes of a stub file."""
+    tree = ast.parse((STUBS / file).read_text(encoding="utf-8"))
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+@cache
+def operators() -> dict[str, Operator]:
+    """Every operator of aten, by its full name; the generated ones among them."""
+    assert opdsl.ops.aten is not None
+    return {name: each for name, each in registry.operators.items() if name.startswith("aten::")}
+
+
+def stub_of(operator: Operator) -> ast.FunctionDef:
+    """The static method of an overload."""
+    name = operator.schema.name
+    packet = classes("_operators.pyi")[f"_packet_{name.base}"]
+    members = {each.name: each for each in packet.body if isinstance(each, ast.FunctionDef)}
+    return members[name.overload or "default"]
+
+
+def written(node: ast.expr | None) -> str:
+    """An annotation, without the underscores that names have which a class shadows."""
+    assert node is not None
+    names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    for each in names:
+        each.id = each.id.removeprefix("_") if not each.id.startswith("_results") else each.id
+    return ast.unparse(node)
+
+
+def taken(argument: Argument, *, accepts_numbers: bool) -> str:
+    """The annotation of an argument by the table."""
+    text = str(argument.type)
+    annotation = TAKEN[text.removesuffix("?")]
+    if accepts_numbers and text.startswith("Tensor") and "[" not in text:
+        annotation += " | Scalar"
+    return f"{annotation} | None" if text.endswith("?") else annotation
+
+
+def given(schema: FunctionSchema) -> str:
+    """The annotation of the result by the table; of named ones their fields."""
+    texts = [GIVEN[str(each.type)] for each in schema.returns]
+    if len(texts) > 1 and all(each.name for each in schema.returns):
+        return ", ".join(f"{each.name}: {text}" for each, text in zip(schema.returns, texts, strict=True))
+    return {0: "None", 1: "".join(texts)}.get(len(texts), f"tuple[{', '.join(texts)}]")
+
+
+def returned(stub: ast.FunctionDef) -> str:
+    """The annotation of the result; of a named tuple its fields."""
+    text = written(stub.returns)
+    made = classes("_operators.pyi").get(text)
+    return text if made is None else ", ".join(ast.unparse(each) for each in made.body)
+
+
+def parameters(stub: ast.FunctionDef) -> list[tuple[str, str, str, str | None]]:
+    """Name, kind, annotation and default of each parameter."""
+    places, named = stub.args.args, stub.args.kwonlyargs
+    defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
+    rows = [("place", each, default) for each, default in zip(places, defaults, strict=True)]
+    rows += [("name", each, default) for each, default in zip(named, stub.args.kw_defaults, strict=True)]
+    return [
+        (each.arg, kind, written(each.annotation), None if default is None else written(default))
+        for kind, each, default in rows
+    ]
+
+
+def names_of_all() -> list[str]:
+    return sorted(name for name in operators() if not iskeyword(operators()[name].schema.name.overload))
+
+
+def test_no_operator_is_left_out_but_those_that_no_program_can_name() -> None:
+    left_out = {name for name in operators() if iskeyword(operators()[name].schema.name.overload)}
+    assert all(name.endswith(".from") for name in left_out)
+    assert set(names_of_all()) | left_out == set(operators())
+
+
+def test_the_stub_has_no_other_overloads() -> None:
+    overloads = {
+        f"aten::{packet.removeprefix('_packet_')}" + (f".{each.name}" if each.name != "default" else "")
+        for packet, node in classes("_operators.pyi").items()
+        if packet.startswith("_packet_")
+        for each in node.body
+        if isinstance(each, ast.FunctionDef) and each.name != "__call__"
+    }
+    assert overloads == set(names_of_all())
+
+
+def differences(operator: Operator) -> list[str]:
+    """What the stub says otherwise than the schema."""
+    stub, schema = stub_of(operator), operator.schema
+    places = {each.name for each in schema.positional}
+    expected = [
+        (
+            each.python_name,
+            "place" if each.name in places else "name",
+            taken(each, accepts_numbers=operator.accepts_numbers),
+        )
+        for each in schema.arguments
+    ]
+    actual = parameters(stub)
+    found = []
+    if expected != [each[:3] for each in actual]:
+        found.append(f"{schema}: parameters {actual}")
+    if given(schema) != returned(stub):
+        found.append(f"{schema}: returns {returned(stub)}")
+    for argument, (_, _, _, default) in zip(schema.arguments, actual, strict=False):
+        if not same_default(argument, default):
+            found.append(f"{schema}: {argument.name}={default}")
+    return found
+
+
+def same_default(argument: Argument, default: str | None) -> bool:
+    """Whether a stub's expression means the default of the schema."""
+    if argument.default is None or default is None:
+        return argument.default is None and default is None
+    value = eval(default, vars(runtime))
+    text = argument.default.text
+    if hasattr(value, "name"):
+        return str(value.name).removeprefix("int64") in ("", text) and (value.name == text or text == "long")
+    return repr(value).strip("()").rstrip(",") == text.strip("[]").replace(",", ", ").replace(",  ", ", ") or (
+        value == ast.literal_eval(text)
+    )
+
+
+def test_the_stubs_say_what_the_schemas_say() -> None:
+    assert [each for name in names_of_all() for each in differences(operators()[name])] == []
+
+
+def runtime_differences(operator: Operator) -> list[str]:
+    """What the generated function takes otherwise than the stub says."""
+    operator.packet.build(operator)
+    signature = inspect.signature(operator.function, follow_wrapped=False)
+    stub = parameters(stub_of(operator))
+    found = []
+    spread = [name for name, each in signature.parameters.items() if each.kind is each.VAR_POSITIONAL]
+    own = {name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_KEYWORD}
+    # Beside the schema: all outputs by one name, and what PyTorch's factories take.
+    for name in {"out", "requires_grad"} - {each.name for each in operator.schema.arguments}:
+        own.pop(name, None)
+    if list(own) != [name for name, _, _, _ in stub]:
+        return [f"{operator.schema}: takes {signature}"]
+    for argument, (name, kind, _, default) in zip(operator.schema.arguments, stub, strict=True):
+        parameter = own[name]
+        # A list of ints that stands last by place may be spread; what follows has to be named then.
+        if not spread and (parameter.kind is parameter.KEYWORD_ONLY) != (kind == "name"):
+            found.append(f"{operator.schema}: {name} is {parameter.kind.description}")
+        is_required = parameter.default in (parameter.empty, MISSING)
+        if name not in spread and is_required != (default is None):
+            found.append(f"{operator.schema}: {name}={parameter.default}, stub {default}")
+        if not is_required and default is not None:
+            meant = converter(argument.type)(eval(default, vars(runtime)))
+            if parameter.default != meant or type(parameter.default) is not type(meant):
+                found.append(f"{operator.schema}: {name}={parameter.default}, stub {meant}")
+    return found
+
+
+def test_the_functions_take_what_the_stubs_say() -> None:
+    assert [each for name in names_of_all() for each in runtime_differences(operators()[name])] == []
+
+
+def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
+    """Each overload that Python reaches has a definition with all of its parameters."""
+    missing = []
+    for packet in {each.packet for each in operators().values()}:
+        node = classes("_operators.pyi")[f"_packet_{packet.base}"]
+        calls = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
+        forms = [{each.arg for each in (*one.args.args[1:], *one.args.kwonlyargs)} for one in calls]
+        for signature in packet.signatures():
+            names = {each.name for each in signature.parameters} | ({"out"} if signature.out else set())
+            if not any(names <= each for each in forms):
+                missing.append(f"{packet.name}{signature}")
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_is_in_the_stub_of_tensor(name: str) -> None:
+    members = {each.name for each in classes("runtime/tensor.pyi")["Tensor"].body if isinstance(each, ast.FunctionDef)}
+    assert name in members
