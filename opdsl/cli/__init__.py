@@ -1,6 +1,6 @@
-"""The command line: ``opdsl list``, ``show``, ``check``, ``diff``, ``export``, ``import``, ``doctor``; a module each.
+"""The command line: ``opdsl list``, ``show``, ``check``, ``diff``, ``export``, ``import``, ``stubs``, ``doctor``.
 
-``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a terminal or a pipe. May
+A command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a terminal or a pipe. May
 import: everything; nothing imports it. click is loaded with it, rich only when something is shown on a terminal.
 """
 
