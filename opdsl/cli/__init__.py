@@ -1,7 +1,8 @@
 """The command line: ``opdsl list``, ``show``, ``check``, ``diff``, ``export``, ``import``, ``stubs``, ``doctor``.
 
-A command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a terminal or a pipe. May
-import: everything; nothing imports it. click is loaded with it, rich only when something is shown on a terminal.
+A command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a
+terminal or a pipe. May import: everything; nothing imports it. click is loaded with it, rich only when something is
+shown on a terminal.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from opdsl.typing.stubs.forms import Form, ResultOf, function_forms, schema_form
 from opdsl.typing.stubs.layout import Statement, class_of, function
 from opdsl.typing.stubs.names import Names
 
-
 # The packet itself, as a parameter: `self` is the schema's, and mypy knows no third name.
 _PACKET = "cls"
 
