@@ -39,6 +39,37 @@ class _Lines(NamedTuple):
     leading: int
 
 
+class _Words(NamedTuple):
+    """What the loop reads of its plan. The left factor is the one whose rows are shared out.
+
+    product: the address of the BLAS's function.
+    rows, columns, inner: sizes; rows are of the left factor, columns of the right one.
+    order: row-major or column-major, for all three matrices.
+    left_slot, right_slot: bytes from the frame to the addresses of the factors.
+    left_operation, ...: see ``_Lines``.
+    left_row, out_row: bytes between neighbouring rows.
+    left_matrix, ...: bytes between neighbouring matrices of the batch.
+    """
+
+    product: int
+    rows: int
+    columns: int
+    inner: int
+    order: int
+    left_slot: int
+    right_slot: int
+    left_operation: int
+    right_operation: int
+    left_leading: int
+    right_leading: int
+    out_leading: int
+    left_row: int
+    out_row: int
+    left_matrix: int
+    right_matrix: int
+    out_matrix: int
+
+
 def product(call: ProductCall) -> Kernel:
     """Plan the products of two batches of matrices, see ``Compiler.product``."""
     found = blas() if call.dtype.name in LETTERS else None
@@ -62,63 +93,61 @@ def _as_element(number: complex, array: Any) -> Any:
 
 def _through_blas(found: Blas, call: ProductCall) -> Kernel | None:
     """The plan, or None where the BLAS cannot read or write the matrices as they lie."""
-    rows, inner, columns = call.rows, call.inner, call.columns
-    lines = [
-        _lines(call.first, rows, inner),
-        _lines(call.second, inner, columns),
-        _lines(call.out, rows, columns),
-    ]
     # One line or column is a product with a vector, for which NumPy finds a better function.
-    if min(rows, columns) == 1 or 0 in (call.batch, rows, inner, columns) or None in lines:
+    if min(call.rows, call.columns) == 1 or 0 in (call.batch, call.rows, call.inner, call.columns):
         return None
-    first, second, out = (each for each in lines if each is not None)
-    by_columns = columns > rows
-    if out.operation == _TRANSPOSED:
-        order = _COLUMN_MAJOR
-        first, second = _turned(first), _turned(second)
-    else:
-        order = _ROW_MAJOR
-    left, right, ways = (second, first, (1, 0)) if by_columns else (first, second, (0, 1))
-    if by_columns:  # the transposed product: what is a row for one order is a column for the other
-        order = _COLUMN_MAJOR if order == _ROW_MAJOR else _ROW_MAJOR
-    split = columns if by_columns else rows
-    matrices = (call.first, call.second)
-    size = call.dtype.itemsize
-    left_step = matrices[ways[0]].column if by_columns else matrices[ways[0]].row
-    out_step = call.out.column if by_columns else call.out.row
-    details = [
-        found.products[LETTERS[call.dtype.name]],
-        split,
-        rows if by_columns else columns,
-        inner,
-        order,
-        16 * (1 + ways[0]),
-        16 * (1 + ways[1]),
-        left.operation,
-        right.operation,
-        left.leading,
-        right.leading,
-        out.leading,
-        left_step * size,
-        out_step * size,
-        matrices[ways[0]].batch * size,
-        matrices[ways[1]].batch * size,
-        call.out.batch * size,
-    ]
-    cost = rows * inner * columns
+    first = _lines(call.first, call.rows, call.inner)
+    second = _lines(call.second, call.inner, call.columns)
+    out = _lines(call.out, call.rows, call.columns)
+    if first is None or second is None or out is None:
+        return None
+    words = _words(found.products[LETTERS[call.dtype.name]], call, first, second, out)
+    cost = call.rows * call.inner * call.columns
+    elements = call.batch * words.rows
     is_large = call.batch * cost > _SINGLE_UP_TO
-    elements = call.batch * split
-    grain = max(math.ceil(elements / native.usable_processors()), _SINGLE_UP_TO // (cost // split)) if is_large else 0
+    share = max(math.ceil(elements / native.usable_processors()), _SINGLE_UP_TO // (cost // words.rows))
     loop = _code(call.dtype.name, found.integer)
     number = builtin.COMPLEX if call.dtype.is_complex else builtin.FLOAT
     plan = builtin.builtin(
         "product_cpu",
-        Work(loop.address("product"), elements, grain, _UNIT, details=details),
+        Work(loop.address("product"), elements, share if is_large else 0, _UNIT, details=words),
         [builtin.ARRAY, builtin.ARRAY, number, number],
         [builtin.Given()],
         [loop],
     )
     return _alone(plan, found.controller) if cost > _SINGLE_UP_TO else plan
+
+
+def _words(product: int, call: ProductCall, first: _Lines, second: _Lines, out: _Lines) -> _Words:
+    """The loop's words. Where there are more columns than rows, they are shared out: of the transposed product."""
+    by_columns = call.columns > call.rows
+    is_turned = out.operation == _TRANSPOSED
+    if is_turned:
+        first, second = _turned(first), _turned(second)
+    # What is a row for one order is a column for the other.
+    order = _ROW_MAJOR if is_turned == by_columns else _COLUMN_MAJOR
+    sides = [(first, call.first, 16), (second, call.second, 32)]
+    (left, left_matrix, left_slot), (right, right_matrix, right_slot) = sides[::-1] if by_columns else sides
+    size = call.dtype.itemsize
+    return _Words(
+        product=product,
+        rows=call.columns if by_columns else call.rows,
+        columns=call.rows if by_columns else call.columns,
+        inner=call.inner,
+        order=order,
+        left_slot=left_slot,
+        right_slot=right_slot,
+        left_operation=left.operation,
+        right_operation=right.operation,
+        left_leading=left.leading,
+        right_leading=right.leading,
+        out_leading=out.leading,
+        left_row=size * (left_matrix.column if by_columns else left_matrix.row),
+        out_row=size * (call.out.column if by_columns else call.out.row),
+        left_matrix=size * left_matrix.batch,
+        right_matrix=size * right_matrix.batch,
+        out_matrix=size * call.out.batch,
+    )
 
 
 def _alone(plan: Kernel, controller: Any) -> Kernel:
@@ -152,34 +181,7 @@ def _code(dtype: str, integer: str) -> engine.Code:
     return engine.compile_ir(f"product {dtype} {integer}", lambda: _text(dtype, integer), ["product"])
 
 
-def _text(dtype: str, integer: str) -> str:
-    """A share of the products: rows [begin, end) of the left factors, counted through the batch.
-
-    The operands are the two factors, what their product is multiplied by, what the result is multiplied by before the
-    product is added, and the result. The words of the plan are those of ``_through_blas``.
-    """
-    words = ("product", "rows", "columns", "inner", "order", "left_slot", "right_slot", "left_operation",
-             "right_operation", "left_leading", "right_leading", "out_leading", "left_row", "out_row", "left_matrix",
-             "right_matrix", "out_matrix")  # fmt: skip
-    is_complex, is_single = dtype.startswith("complex"), dtype in ("float32", "complex64")
-    part = "float" if is_single else "double"
-    lines = ["define void @product(ptr %frame, i64 %begin, i64 %end) {", "entry:", "  %plan = load ptr, ptr %frame"]
-    for place, word in enumerate(words):
-        kind = "ptr" if word == "product" else "i64"
-        lines.append(f"  %{word}_at = getelementptr i64, ptr %plan, i64 {builtin.HEADER + place}")
-        lines.append(f"  %{word} = load {kind}, ptr %{word}_at")
-    for name in ("left", "right"):
-        lines.append(f"  %{name}_operand = getelementptr i8, ptr %frame, i64 %{name}_slot")
-        lines.append(f"  %{name}_data = load ptr, ptr %{name}_operand")
-    lines.append(f"  %out_operand = getelementptr i8, ptr %frame, i64 {16 * 5}")
-    lines.append("  %out_data = load ptr, ptr %out_operand")
-    scales = [_number(lines, name, slot, part, is_complex) for name, slot in (("alpha", 3), ("beta", 4))]
-    narrow = {}
-    for name in ("columns", "inner", "left_leading", "right_leading", "out_leading"):
-        narrow[name] = _as(lines, f"%{name}", integer, name)
-    for name in ("order", "left_operation", "right_operation"):
-        narrow[name] = _as(lines, f"%{name}", "i32", name)
-    lines.append("""  br label %next
+_SHARE = """  br label %next
 next:
   %at = phi i64 [ %begin, %entry ], [ %limit, %share ]
   %any = icmp slt i64 %at, %end
@@ -190,50 +192,70 @@ share:
   %rest = sub i64 %rows, %row
   %stop = add i64 %at, %rest
   %limit = call i64 @llvm.smin.i64(i64 %stop, i64 %end)
-  %count_64 = sub i64 %limit, %at""")
-    count = _as(lines, "%count_64", integer, "count")
-    for name, moves in (("left", True), ("right", False), ("out", True)):
+  %count = sub i64 %limit, %at"""
+
+_END = """  br label %next
+done:
+  ret void
+}
+declare i64 @llvm.smin.i64(i64, i64)"""
+
+
+def _text(dtype: str, integer: str) -> str:
+    """A share of the products: rows [begin, end) of the left factors, counted through the batch.
+
+    The operands are the two factors, what their product is multiplied by, what the result is multiplied by before the
+    product is added, and the result.
+    """
+    lines = ["define void @product(ptr %frame, i64 %begin, i64 %end) {", "entry:", "  %plan = load ptr, ptr %frame"]
+    for place, word in enumerate(_Words._fields):
+        lines.append(f"  %{word}_at = getelementptr i64, ptr %plan, i64 {builtin.HEADER + place}")
+        lines.append(f"  %{word} = load {'ptr' if word == 'product' else 'i64'}, ptr %{word}_at")
+    for name, slot in (("left", "%left_slot"), ("right", "%right_slot"), ("out", 16 * 5)):
+        lines.append(f"  %{name}_operand = getelementptr i8, ptr %frame, i64 {slot}")
+        lines.append(f"  %{name}_data = load ptr, ptr %{name}_operand")
+    alpha, beta = (_number(lines, name, slot, dtype) for name, slot in (("alpha", 3), ("beta", 4)))
+    flags = [_as(lines, name, "i32") for name in ("order", "left_operation", "right_operation")]
+    sizes = {each: _as(lines, each, integer) for each in ("columns", "inner", *_LEADING)}
+    lines.append(_SHARE)
+    count = _as(lines, "count", integer)
+    for name, row in (("left", "%left_row"), ("right", 0), ("out", "%out_row")):
         lines.append(f"  %{name}_in_batch = mul i64 %matrix, %{name}_matrix")
-        lines.append(f"  %{name}_in_rows = mul i64 %row, {f'%{name}_row' if moves else 0}")
+        lines.append(f"  %{name}_in_rows = mul i64 %row, {row}")
         lines.append(f"  %{name}_offset = add i64 %{name}_in_batch, %{name}_in_rows")
         lines.append(f"  %{name}_place = getelementptr i8, ptr %{name}_data, i64 %{name}_offset")
-    arguments = ", ".join(
-        [
-            *(f"i32 {narrow[name]}" for name in ("order", "left_operation", "right_operation")),
-            *(f"{integer} {value}" for value in (count, narrow["columns"], narrow["inner"])),
-            scales[0],
-            f"ptr %left_place, {integer} {narrow['left_leading']}",
-            f"ptr %right_place, {integer} {narrow['right_leading']}",
-            scales[1],
-            f"ptr %out_place, {integer} {narrow['out_leading']}",
-        ]
-    )
-    lines.append(f"  call void %product({arguments})")
-    lines.append("  br label %next\ndone:\n  ret void\n}\ndeclare i64 @llvm.smin.i64(i64, i64)")
-    return "\n".join(lines)
+    left, right, out = (f"ptr %{name.partition('_')[0]}_place, {sizes[name]}" for name in _LEADING)
+    arguments = [*flags, count, sizes["columns"], sizes["inner"], alpha, left, right, beta, out]
+    return "\n".join([*lines, f"  call void %product({', '.join(arguments)})", _END])
 
 
-def _as(lines: list[str], value: str, kind: str, name: str) -> str:
-    """An i64 as an integer of the BLAS."""
+_LEADING = ("left_leading", "right_leading", "out_leading")
+
+
+def _as(lines: list[str], name: str, kind: str) -> str:
+    """An i64 as an argument of an integer type."""
     if kind == "i64":
-        return value
-    lines.append(f"  %{name}_narrow = trunc i64 {value} to {kind}")
-    return f"%{name}_narrow"
+        return f"i64 %{name}"
+    lines.append(f"  %{name}_narrow = trunc i64 %{name} to {kind}")
+    return f"{kind} %{name}_narrow"
 
 
-def _number(lines: list[str], name: str, slot: int, part: str, is_complex: bool) -> str:
+def _number(lines: list[str], name: str, slot: int, dtype: str) -> str:
     """A number of the frame as the BLAS takes it: real ones by value, complex ones by address."""
-    parts = []
+    is_complex = dtype.startswith("complex")
+    part = "float" if dtype in ("float32", "complex64") else "double"
+    values = []
     for place, word in enumerate(("real", "imaginary")[: 1 + is_complex]):
-        lines.append(f"  %{name}_{word}_at = getelementptr i8, ptr %frame, i64 {16 * slot + 8 * place}")
-        lines.append(f"  %{name}_{word}_wide = load double, ptr %{name}_{word}_at")
+        value = f"%{name}_{word}"
+        lines.append(f"  {value}_at = getelementptr i8, ptr %frame, i64 {16 * slot + 8 * place}")
+        lines.append(f"  {value}_wide = load double, ptr {value}_at")
         if part == "float":
-            lines.append(f"  %{name}_{word} = fptrunc double %{name}_{word}_wide to float")
-        parts.append(f"%{name}_{word}" + ("" if part == "float" else "_wide"))
+            lines.append(f"  {value} = fptrunc double {value}_wide to float")
+        values.append(value if part == "float" else f"{value}_wide")
     if not is_complex:
-        return f"{part} {parts[0]}"
+        return f"{part} {values[0]}"
     lines.append(f"  %{name} = alloca [2 x {part}]")
-    lines.append(f"  store {part} {parts[0]}, ptr %{name}")
-    lines.append(f"  %{name}_second = getelementptr {part}, ptr %{name}, i64 1")
-    lines.append(f"  store {part} {parts[1]}, ptr %{name}_second")
+    for place, value in enumerate(values):
+        lines.append(f"  %{name}_part{place} = getelementptr {part}, ptr %{name}, i64 {place}")
+        lines.append(f"  store {part} {value}, ptr %{name}_part{place}")
     return f"ptr %{name}"
