@@ -49,6 +49,8 @@ TOPICS = (
     "view_copies",
     "scans",
     "normalization",
+    "pooling",
+    "adaptive_pooling",
     "extrema",
     "statistics",
     "selection",

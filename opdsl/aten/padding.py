@@ -10,6 +10,7 @@ import numpy
 from opdsl.aten.joining import cat
 from opdsl.aten.likes import zeros_like
 from opdsl.aten.view_scatters import constant_pad_nd
+from opdsl.aten.windows import added
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, fill_, gather, scatter
@@ -120,11 +121,6 @@ def sources(
         strides[dim] = 0
         positions.append(Positions(standing, size, stride))
     return tuple(strides), positions
-
-
-def added(element, value):  # type: ignore[no-untyped-def]
-    """The scalar function that collects gradients."""
-    return element + value
 
 
 # ---------------------------------------------------------------------------------------------- reflection, replication
