@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
+from opdsl.aten.average_pooling import divided, divisors, mean_of
 from opdsl.aten.padding import zero_derivative
 from opdsl.aten.pooling import (
     Shape,
     add_to_numbered,
     as_image,
     check_gradient,
-    divided,
-    divisors,
     gathered_derivative,
     largest_of,
-    mean_of,
     one_number,
     require_dtype,
     strides_like,
+    with_one,
 )
-from opdsl.aten.windows import Windows, collect, counts_of, dividing
+from opdsl.aten.windows import Windows, as_sizes, collect, counts_of, dividing
 from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides, int64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import IntList, Ints, Size, SymIntList, SymInts
+
+if TYPE_CHECKING:
+    from opdsl.declare.operator import Operator
 
 
 def windows_into(operator: str, self: Tensor, output_size: Sequence[int], dims: int, *, every: bool) -> Windows:
@@ -86,12 +88,12 @@ def share_out(grad_output: Tensor, self: Tensor, dims: int, grad_input: Tensor) 
     collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
 
 
-def declare_mean(dims: int, *, backward_tags: tuple[str, ...], **backward_options: Any) -> tuple[Any, Any]:
+def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator[..., Tensor], Operator[..., Tensor]]:
     """Declare the operator of means, and that of its gradient.
 
     Args:
         dims: how many dimensions are divided.
-        backward_tags, backward_options: of the gradient's entry.
+        backward_tags: of the gradient's entry.
     """
     name = f"adaptive_avg_pool{dims}d"
     errors = name if dims == 2 else f"{name}_cpu"
@@ -113,7 +115,9 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...], **backward_option
         windows = tuple(map(dividing, self.shape[-dims:], output_size))
         mean_of(self, windows, divisors(windows, (0,) * dims, count_include_pad=False), out)
 
-    @op(f"aten::_{name}_backward", tags=backward_tags, structured=False, out=True, **backward_options)
+    @op(
+        f"aten::_{name}_backward", python_module="nn", tags=backward_tags, structured=False, out=Out(python_module=None)
+    )
     def pool_backward(grad_output: Tensor, self: Tensor) -> Tensor:
         """The gradient of what was averaged: of each element, its share of the windows that it is in."""
         ...
@@ -139,24 +143,25 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...], **backward_option
     return pool, pool_backward
 
 
-_adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",), python_module="nn")
+_adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",))
 _adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_tags=())
 
 
-def mean_into(self: Tensor, output_size: Sequence[int], dims: int, pool: Callable[..., Any]) -> Tensor:
+def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: Operator[..., Tensor]) -> Tensor:
     """The means; the one mean of all elements is in a memory format of its own.
 
     Raises:
         ShapeError: ``output_size`` is no size.
     """
     name = f"adaptive_avg_pool{dims}d"
+    output_size = as_sizes(output_size)
     check(len(output_size) == dims, f"{name}: output_size must be {dims}")
     check(
         min(output_size) >= 0,
         f"{name}: elements of output_size must be greater than or equal to 0 but received {list(output_size)}",
     )
     if any(size != 1 for size in output_size) or self.ndim < dims:
-        return pool(self, output_size)  # type: ignore[no-any-return]
+        return pool(self, output_size)
     mean = self.mean(tuple(range(-dims, 0)), True)
     if self.geometry.suggested_memory_format() is MemoryFormat.contiguous_format:
         return mean
@@ -229,13 +234,13 @@ def adaptive_avg_pool1d(self: Tensor, output_size: Ints[1]) -> Tensor:
     """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
     image = as_image("adaptive_avg_pool1d", self)
     one_number("adaptive_avg_pool1d", output_size=output_size)
-    return adaptive_avg_pool2d(image, (1, *output_size)).squeeze(-2)
+    return adaptive_avg_pool2d(image, with_one(output_size)).squeeze(-2)
 
 
 # ------------------------------------------------------------------------------------------------- the largest element
 
 
-def declare_largest(dims: int) -> Callable[..., Any]:
+def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
     """Declare the operator of the largest elements, with their indices, and that of its gradient.
 
     dims: how many dimensions are divided.
@@ -308,5 +313,5 @@ def adaptive_max_pool1d(self: Tensor, output_size: Ints[1]) -> tuple[Tensor, Ten
     """The largest elements of as many windows of signals as are asked for, and where they are."""
     image = as_image("adaptive_max_pool1d", self)
     one_number("adaptive_max_pool1d", output_size=output_size)
-    values, indices = adaptive_max_pool2d(image, (1, *output_size))
+    values, indices = adaptive_max_pool2d(image, with_one(output_size))
     return values.squeeze(-2), indices.squeeze(-2)

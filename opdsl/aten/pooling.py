@@ -1,22 +1,20 @@
-"""The largest element, or the mean, of windows that slide over signals, images and volumes."""
+"""The largest element of windows that slide over signals, images and volumes; what all pools share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy
 
-from opdsl.aten.arithmetic import div
 from opdsl.aten.padding import zero_derivative
 from opdsl.aten.positions import require_inside
-from opdsl.aten.reductions import sum_dim
 from opdsl.aten.windows import (
     Sliding,
     Windows,
     added,
-    collect,
+    as_sizes,
     counts_of,
     number_at,
     seen,
@@ -25,23 +23,20 @@ from opdsl.aten.windows import (
 from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import Positions, check, fill_, new_tensor, scatter
-from opdsl.kernels.dtypes import precision_of
 from opdsl.runtime import (
     Category,
     DType,
     Tensor,
-    bfloat16,
     bool_,
     contiguous_strides,
-    float16,
-    float32,
-    float64,
-    from_numpy,
     int64,
     strides_for,
 )
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import IntList, Ints, Size
+
+if TYPE_CHECKING:
+    from opdsl.declare.operator import Operator
 
 lib = Library("opdsl")
 Shape = tuple[int, ...]
@@ -63,10 +58,10 @@ class Parameters(NamedTuple):
 def parameters(
     operator: str,
     dims: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int] = (1,),
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
     ceil_mode: bool = False,
 ) -> Parameters:
     """The parameters of a pool; without a stride it is the size of the window.
@@ -74,13 +69,15 @@ def parameters(
     Raises:
         ShapeError: they are not one or ``dims`` numbers, or no windows at all.
     """
-    named = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
+    given = {"kernel_size": kernel_size, "stride": stride or kernel_size, "padding": padding, "dilation": dilation}
+    named = {name: as_sizes(values) for name, values in given.items()}
     for name, values in named.items():
         check(
             len(values) in (1, dims),
             f"{operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(values)}",
         )
-    made = Parameters(*(spread(values, dims) for values in named.values()), ceil_mode)
+    sizes = {name: spread(values, dims) for name, values in named.items()}
+    made = Parameters(**sizes, ceil_mode=ceil_mode)
     for name, values in (("kernel size", made.kernel_size), ("stride", made.stride), ("dilation", made.dilation)):
         check(min(values) > 0, f"{operator}: {name} should be greater than zero, but got {list(values)}")
     for kernel, pad, dilated in zip(made.kernel_size, made.padding, made.dilation, strict=True):
@@ -186,7 +183,7 @@ def larger_seen(a, i, b, j):
 
 def lowest(dtype: DType) -> float:
     """What no element is smaller than."""
-    return -math.inf if dtype.category is Category.FLOAT else int(numpy.iinfo(dtype.numpy).min)
+    return -math.inf if dtype.category is Category.FLOAT else int(numpy.iinfo(dtype.name).min)
 
 
 def largest_of(self: Tensor, windows: Windows, out: Tensor, indices: Tensor) -> None:
@@ -243,7 +240,9 @@ def check_gradient(operator: str, grad_output: Tensor, self: Tensor, shape: Shap
         )
 
 
-def declare_max_pool(dims: int, *, structured: bool, backward_tags: tuple[str, ...]) -> Callable[..., Any]:
+def declare_max_pool(
+    dims: int, *, structured: bool, backward_tags: tuple[str, ...]
+) -> Operator[..., tuple[Tensor, Tensor]]:
     """Declare the operator of the largest elements, with their indices, and that of its gradient.
 
     Args:
@@ -389,22 +388,23 @@ def as_image(operator: str, self: Tensor) -> Tensor:
     return self.unsqueeze(-2)
 
 
-def one_number(operator: str, **given: Sequence[int]) -> None:
+def one_number(operator: str, **given: int | Sequence[int]) -> None:
     """That parameters are one number each; none stands for the default.
 
     Raises:
         ShapeError: one is not.
     """
-    for name, values in given.items():
+    for name, values in ((name, as_sizes(each)) for name, each in given.items()):
         check(
             len(values) == 1 or (name == "stride" and not values),
             f"{operator}() argument '{name}' should contain one int (got {len(values)})",
         )
 
 
-def with_one(values: Sequence[int], first: int = 1) -> Shape:
+def with_one(values: int | Sequence[int], first: int = 1) -> Shape:
     """The parameter of an image one element high; none stays none."""
-    return (first, *values) if values else ()
+    sizes = as_sizes(values)
+    return (first, *sizes) if sizes else ()
 
 
 @op("aten::max_pool1d_with_indices")
@@ -438,206 +438,3 @@ def max_pool1d(
     require_images("max_pool1d", self, 1)
     require_dtype("max_pool1d_impl", self)
     return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
-
-
-# ------------------------------------------------------------------------------------------------------------ the mean
-
-
-def divisors(windows: Windows, padding: Shape, *, count_include_pad: bool) -> int | Tensor:
-    """How many elements the means are of: a number, or one for each window, int64 (counts).
-
-    padding: of each dimension; what lies in it counts, if asked for.
-    """
-    counts = []
-    for each, pad in zip(windows, padding, strict=True):
-        reach = pad if count_include_pad else 0
-        counts.append(((each.places >= -reach) & (each.places < each.size + reach)).sum(1))
-    if all((each == each[0]).all() for each in counts):
-        return math.prod(int(each[0]) for each in counts)
-    product = counts[0]
-    for each in counts[1:]:
-        product = product[..., None] * each
-    return from_numpy(product)
-
-
-def divided(total: Tensor, divisor: int | Tensor, out: Tensor | None = None) -> Tensor:
-    """The quotient; that of integers without what is behind the point."""
-    mode = "trunc" if total.dtype.category is Category.INT else None
-    return div(total, divisor, rounding_mode=mode, **({} if out is None else {"out": out}))
-
-
-def mean_of(self: Tensor, windows: Windows, divisor: int | Tensor, out: Tensor) -> None:
-    """Write the sum of each window, divided."""
-    last = tuple(range(-len(windows), 0))
-    total = sum_dim(seen(self, windows), last, dtype=precision_of(self.dtype))
-    divided(total, divisor, out)
-
-
-def average(
-    operator: str,
-    self: Tensor,
-    dims: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> tuple[Parameters, Windows, int | Tensor]:
-    """The parameters of means, the windows, and what their sums are divided by.
-
-    Raises:
-        ShapeError: they do not fit the tensor.
-    """
-    given = parameters(operator, dims, kernel_size, stride, padding, ceil_mode=ceil_mode)
-    require_images(operator, self, dims)
-    inner = self.shape[-dims:]
-    check(
-        dims < 3 or all(size >= kernel for size, kernel in zip(inner, given.kernel_size, strict=True)),
-        f"{operator}: input image {list(inner)} smaller than kernel size {list(given.kernel_size)}",
-    )
-    check(divisor_override != 0, "divisor must be not zero")
-    windows = windows_over(self.shape, given)
-    divisor = divisor_override or divisors(windows, given.padding, count_include_pad=count_include_pad)
-    return given, windows, divisor
-
-
-def declare_avg_pool(
-    dims: int, taken: tuple[DType, ...], *, precomputed: tuple[str, ...], backward_tags: tuple[str, ...]
-) -> Callable[..., Any]:
-    """Declare the operator of means, but for its out-kernel, and that of its gradient.
-
-    Args:
-        dims: how many dimensions windows slide over.
-        taken: the dtypes that PyTorch has kernels for.
-        precomputed: names of what the out-kernel gets in place of size, stride and padding.
-        backward_tags: the tags of the gradient's operator.
-    """
-    name = f"avg_pool{dims}d"
-    names = ("kernel_size", "stride", "padding")
-    replaced = {
-        argument: dict.fromkeys(precomputed[dims * place : dims * (place + 1)], int)
-        for place, argument in enumerate(names)
-    }
-    options: dict[str, Any] = {"precomputed": replaced} if precomputed else {}
-
-    def require_taken(operator: str, self: Tensor) -> None:
-        if self.dtype not in taken:
-            raise UnsupportedDTypeError(
-                f"\"{operator}\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
-            )
-
-    def strides_of(self: Tensor, shape: Shape) -> tuple[int, ...] | None:
-        return strides_like(self, shape, dims) if dims == 2 else None
-
-    @op(f"aten::{name}", python_module="nn", tags="core", out=Out(tags=(), **options))
-    def pool(
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)] = (),
-        padding: Annotated[IntList, Size(dims)] = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Tensor:
-        """The mean of each window.
-
-        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
-        """
-        ...
-
-    @pool.meta
-    def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        given, windows, _ = average(name, self, dims, *values)
-        require_taken(name, self)
-        shape = (*self.shape[:-dims], *counts_of(windows))
-        ctx.set_output(0, shape, strides_of(self, shape), like=self)
-        return dict(zip(precomputed, (*given.kernel_size, *given.stride, *given.padding), strict=False))
-
-    @op(
-        f"aten::{name}_backward",
-        python_module="nn",
-        tags=backward_tags,
-        out=Out(f"{name}_backward.grad_input", args=("grad_input",), tags=()),
-    )
-    def pool_backward(
-        grad_output: Tensor,
-        self: Tensor,
-        kernel_size: Annotated[IntList, Size(dims)],
-        stride: Annotated[IntList, Size(dims)],
-        padding: Annotated[IntList, Size(dims)],
-        ceil_mode: bool,
-        count_include_pad: bool,
-        divisor_override: int | None,
-    ) -> Tensor:
-        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
-        ...
-
-    @pool_backward.meta
-    def pool_backward_meta(
-        ctx, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    ):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, windows, _ = average(name, self, dims, *values)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *counts_of(windows)))
-        require_taken(f"{name}_backward", self)
-        ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
-
-    @pool_backward.out_kernel("CPU", compiled=False)
-    def pool_backward_cpu(
-        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
-    ):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, windows, divisor = average(name, self, dims, *values)
-        share = divided(grad_output, divisor)
-        collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
-
-    @pool.derivative("self")
-    def pool_derivative(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        return pool_backward(grad, self, *values)
-
-    @pool_backward.derivative("grad_output")
-    def pool_backward_derivative(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-        return pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-    pool_backward.derivative("self")(zero_derivative)
-    return pool
-
-
-avg_pool2d = declare_avg_pool(
-    2,
-    (float16, bfloat16, float32, float64, int64),
-    precomputed=("kH", "kW", "dH", "dW", "padH", "padW"),
-    backward_tags=("core",),
-)
-avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), backward_tags=())
-
-
-@avg_pool2d.out_kernel("CPU", compiled=False)
-def avg_pool2d_cpu(self, kH, kW, dH, dW, padH, padW, ceil_mode, count_include_pad, divisor_override, out):
-    values = ((kH, kW), (dH, dW), (padH, padW), ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, *average("avg_pool2d", self, 2, *values)[1:], out)
-
-
-@avg_pool3d.out_kernel("CPU", compiled=False)
-def avg_pool3d_cpu(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out):
-    values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, *average("avg_pool3d", self, 3, *values)[1:], out)
-
-
-@op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")
-def avg_pool1d(
-    self: Tensor,
-    kernel_size: Ints[1],
-    stride: Ints[1] = (),
-    padding: Ints[1] = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
-    image = as_image("avg_pool1d", self)
-    one_number("avg_pool1d", kernel_size=kernel_size, stride=stride, padding=padding)
-    values = (with_one(kernel_size), with_one(stride), with_one(padding, 0), ceil_mode, count_include_pad)
-    return avg_pool2d(image, *values).squeeze(-2)

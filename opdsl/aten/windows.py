@@ -6,8 +6,9 @@ import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
+import attrs
 import numpy
 
 from opdsl.aten.view_scatters import constant_pad_nd
@@ -18,7 +19,8 @@ from opdsl.runtime.geometry import geometry
 Places = numpy.ndarray[Any, numpy.dtype[numpy.int64]]
 
 
-class Sliding(NamedTuple):
+@attrs.frozen
+class Sliding:
     """Windows along one dimension: element ``k`` of window ``i`` lies at ``first + i * stride + k * dilation``.
 
     size: of the dimension; elements that lie outside of it are margin.
@@ -46,7 +48,8 @@ class Sliding(NamedTuple):
         return (max(-self.first, 0), max(last - self.size + 1, 0)) if self.count else (0, 0)
 
 
-class Dividing(NamedTuple):
+@attrs.frozen
+class Dividing:
     """Windows that share a dimension as evenly as whole elements let them; they may overlap by one (adaptive pooling).
 
     Shorter ones have one margin element, at -1, behind their own.
@@ -114,11 +117,12 @@ def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:
     tensor = constant_pad_nd(tensor, pad, margin) if any(pad) else tensor
     shape = (*tensor.shape[: -len(windows)], *counts_of(windows), *lengths_of(windows))
     leading, steps = tensor.strides[: -len(windows)], tensor.strides[-len(windows) :]
-    if not are_sliding(windows):
+    regular = as_sliding(windows)
+    if regular is None:
         made = new_tensor(geometry(tensor.dtype, tensor.device, shape, contiguous_strides(shape)))
         gather(made, tensor, (*leading, *(0,) * (2 * len(windows))), positions(windows, tensor))
         return made
-    pairs = list(zip(windows, steps, strict=True))
+    pairs = list(zip(regular, steps, strict=True))
     strides = (*leading, *(each.stride * step for each, step in pairs), *(each.dilation * step for each, step in pairs))
     first = sum((each.first + each.margins[0]) * step for each, step in pairs)
     return tensor.as_strided(shape, strides, tensor.storage_offset() + first)
@@ -138,8 +142,9 @@ def collect(target: Tensor, values: Tensor, windows: Windows) -> None:
     if shape != target.shape:
         whole = new_tensor(geometry(target.dtype, target.device, shape, contiguous_strides(shape)))
     fill_(whole, 0)
-    if are_sliding(windows):
-        _add_by_element(seen(whole, inside(windows)), values, len(windows))
+    regular = as_sliding(windows)
+    if regular is not None:
+        _add_by_element(seen(whole, tuple(map(inside, regular))), values, len(windows))
     else:
         lead = target.shape[: -len(windows)]
         strides = (*whole.strides[: len(lead)], *(0,) * (2 * len(windows)))
@@ -170,19 +175,16 @@ def sizes(windows: Windows) -> tuple[int, ...]:
     return tuple(each.size for each in windows)
 
 
-def are_sliding(windows: Windows) -> bool:
-    """Whether strides alone lead through all windows."""
-    return all(isinstance(each, Sliding) for each in windows)
+def as_sliding(windows: Windows) -> tuple[Sliding, ...] | None:
+    """The windows, if strides alone lead through all of them."""
+    regular = tuple(each for each in windows if isinstance(each, Sliding))
+    return regular if len(regular) == len(windows) else None
 
 
-def inside(windows: Windows) -> Windows:
-    """Windows over a tensor that already has the margins."""
-    made: list[Sliding | Dividing] = []
-    for each in windows:
-        assert isinstance(each, Sliding)
-        before, behind = each.margins
-        made.append(each._replace(size=before + each.size + behind, first=each.first + before))
-    return tuple(made)
+def inside(window: Sliding) -> Sliding:
+    """A window over a dimension that already has the margins."""
+    before, behind = window.margins
+    return attrs.evolve(window, size=before + window.size + behind, first=window.first + before)
 
 
 def positions(windows: Windows, tensor: Tensor) -> list[Positions]:
@@ -232,6 +234,12 @@ def number_at(found: Tensor, elements: Tensor, windows: Windows) -> None:
     gather(found, table, strides, [Positions(elements, table.shape[-1], 1)])
 
 
-def spread(values: Sequence[int], dims: int) -> tuple[int, ...]:
+def as_sizes(values: int | Sequence[int]) -> tuple[int, ...]:
+    """A list of ints, for which one int may stand."""
+    return (values,) if isinstance(values, int) else tuple(values)
+
+
+def spread(values: int | Sequence[int], dims: int) -> tuple[int, ...]:
     """One number for each dimension, of one for all or one for each."""
-    return tuple(values) * dims if len(values) == 1 else tuple(values)
+    sizes = as_sizes(values)
+    return sizes * dims if len(sizes) == 1 else sizes

@@ -1,9 +1,10 @@
-"""Samples of aten's operators on batches of signals and images: padding."""
+"""Samples of aten's operators on batches of signals and images: padding, pooling, normalisation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from opdsl.runtime import int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -35,7 +36,129 @@ def _numbered_margins(make: Maker) -> Iterator[Sample]:
         yield Sample(make(2, 4), (1, 2), mode)
 
 
+def _pooled(dims: int, *more: object) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(1, 2, *(5,) * dims), 2)
+        yield Sample(make.transposed(2, 1, *(5,) * dims), (3,), (2,), (1,), *more)
+
+    return samples
+
+
+def _pooled_gradients(dims: int, *more: object, numbered: bool = False) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        indices = (make(1, 2, *(2,) * dims, dtype=int64) * 0 + 3,) if numbered else ()
+        yield Sample(make(1, 2, *(2,) * dims), make(1, 2, *(5,) * dims), (2,), (), (0,), *more, *indices)
+
+    return samples
+
+
+def _divided(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(1, 2, *(5,) * dims), (2,) * dims)
+        yield Sample(make.transposed(2, *(4,) * dims), (2,) * dims)
+
+    return samples
+
+
+def _divided_gradients(dims: int, *, numbered: bool = False) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        indices = (make(1, 2, *(2,) * dims, dtype=int64) * 0 + 3,) if numbered else ()
+        yield Sample(make(1, 2, *(2,) * dims), make(1, 2, *(5,) * dims), *indices)
+
+    return samples
+
+
+def _batch_norms(*more: object) -> Samples:
+    """What writes running statistics is left out: the schema does not say so."""
+
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(3, 4, 2), make(4), make(4), make(4), make(4) * 0 + 1, False, 0.1, 1e-5, *more)
+        yield Sample(make.transposed(3, 4), None, make(4), None, None, True, 0.1, 1e-5, *more)
+
+    return samples
+
+
+def _instance_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 2), make(4), make(4), None, None, True, 0.1, 1e-5, False)
+
+
+def _written_divided_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(1, 2, 2, 2, 2), make(1, 2, 5, 5, 5), out=make(1, 2, 5, 5, 5))
+
+
+def _written_batch_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 2), make(4), make(4), make(4), make(4), True, 0.1, 1e-5)
+
+
+def _evaluated_batch_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 2), make(4), make(4), make(4), make(4) * 0 + 1, 0.1, 1e-5)
+
+
+def _unwritten_batch_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 2), make(4), make(4), True, 0.1, 1e-5)
+
+
+def _batch_norm_gradients(make: Maker) -> Iterator[Sample]:
+    mask = (True, True, True)
+    yield Sample(make(3, 4, 2), make(3, 4, 2), make(4), None, None, make(4), make(4), True, 1e-5, mask)
+    yield Sample(make(3, 4), make(3, 4), None, make(4), make(4) * 0 + 1, None, None, False, 1e-5, mask)
+
+
+def _batch_statistics(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 2), None, None, 0.1)
+
+
+def _group_norms(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5)
+    yield Sample(make(2, 4, 3), None, None, 2, 4, 3, 4, 1e-5)
+
+
+def _group_norms_by_number(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), 2, make(4), make(4))
+    yield Sample(make.transposed(2, 4), 4)
+
+
+def _group_norm_gradients(make: Maker) -> Iterator[Sample]:
+    given = (make(2, 2), make(2, 2), make(4), 2, 4, 3, 2, (True, True, True))
+    yield Sample(make(2, 4, 3), make(2, 4, 3), *given)
+
+
+def _channels(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), make(4, 1), make(4, 1))
+
+
+def _largest(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), (1, 2))
+
+
 TABLE: dict[str, Samples] = {
+    **{f"aten::max_pool{dims}d": _pooled(dims, 1, True) for dims in (1, 2, 3)},
+    **{f"aten::max_pool{dims}d_with_indices": _pooled(dims, 1, True) for dims in (1, 2, 3)},
+    **{
+        f"aten::max_pool{dims}d_with_indices_backward": _pooled_gradients(dims, (1,), False, numbered=True)
+        for dims in (2, 3)
+    },
+    **{f"aten::avg_pool{dims}d": _pooled(dims, True, False) for dims in (1, 2, 3)},
+    **{f"aten::avg_pool{dims}d_backward": _pooled_gradients(dims, False, True, None) for dims in (2, 3)},
+    **{f"aten::adaptive_{kind}_pool{dims}d": _divided(dims) for kind in ("avg", "max") for dims in (1, 2, 3)},
+    **{f"aten::_adaptive_avg_pool{dims}d": _divided(dims) for dims in (2, 3)},
+    **{f"aten::_adaptive_avg_pool{dims}d_backward": _divided_gradients(dims) for dims in (2, 3)},
+    **{f"aten::adaptive_max_pool{dims}d_backward": _divided_gradients(dims, numbered=True) for dims in (2, 3)},
+    "opdsl::largest_seen": _largest,
+    "opdsl::scaled_and_shifted": _channels,
+    "aten::native_batch_norm": _batch_norms(),
+    "aten::batch_norm": _batch_norms(False),
+    "aten::instance_norm": _instance_norms,
+    "aten::adaptive_avg_pool3d_backward.grad_input": _written_divided_gradients,
+    "aten::_batch_norm_impl_index": _batch_norms(False),
+    "aten::_native_batch_norm_legit": _written_batch_norms,
+    "aten::_native_batch_norm_legit.no_stats": _unwritten_batch_norms,
+    "aten::_native_batch_norm_legit_no_training": _evaluated_batch_norms,
+    "aten::native_batch_norm_backward": _batch_norm_gradients,
+    "aten::batch_norm_update_stats": _batch_statistics,
+    "aten::native_group_norm": _group_norms,
+    "aten::native_group_norm_backward": _group_norm_gradients,
+    "aten::group_norm": _group_norms_by_number,
     **{f"aten::{mode}_pad{dims}d": _padded(dims) for mode in ("reflection", "replication") for dims in (1, 2, 3)},
     **{
         f"aten::{mode}_pad{dims}d_backward": _padded_gradients(dims)

@@ -6,7 +6,7 @@ import copy
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +18,10 @@ from opdsl.runtime import has_internal_overlap, share_storage
 from tests.torch.twins import Twins, assert_fails, differences
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
+torch.set_num_threads(1)  # of samples so small its threads would mostly wait for each other
 
 FULL = "OPDSL_TEST_FULL" in os.environ
+MOST = 100
 
 # Operators that are not held against op_db, with the reason.
 LEFT_OUT: dict[str, str] = {
@@ -65,6 +67,74 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "feature_alpha_dropout": lambda self, p=0.5, training=False: opdsl.feature_alpha_dropout(self, p, training),
 }
 
+
+def _of_pool(dims: int) -> Callable[..., Any]:
+    """``nn.functional.max_pool2d`` and its kin: with or without the indices."""
+    names = f"max_pool{dims}d", f"max_pool{dims}d_with_indices"
+
+    def pool(self: Any, *given: Any, return_indices: bool = False, **named: Any) -> Any:
+        if named.get("stride", ()) is None:
+            del named["stride"]
+        return getattr(opdsl.ops.aten, names[return_indices])(self, *given, **named)
+
+    return pool
+
+
+def _of_adaptive_pool(name: str, fills: bool) -> Callable[..., Any]:
+    """``nn.functional.adaptive_max_pool2d`` and its kin: None stands for a size that stays."""
+
+    def pool(self: Any, output_size: Any, return_indices: bool | None = None) -> Any:
+        try:
+            wanted = torch.nn.functional._list_with_default(output_size, list(self.shape)) if fills else output_size
+        except ValueError as error:
+            raise opdsl.errors.OptionError(str(error)) from error
+        result = getattr(opdsl.ops.aten, name)(self, wanted)
+        return result if return_indices in (None, True) else result[0]
+
+    return pool
+
+
+def _max_pool2d_backward(
+    self: Any, kernel_size: Any, stride: Any = (), return_indices: bool = True, **named: Any
+) -> Any:
+    given = {"padding": 0, "dilation": 1, "ceil_mode": False, **named}
+    out, indices = opdsl.ops.aten.max_pool2d_with_indices(self, kernel_size, stride or kernel_size, **given)
+    grad = opdsl.ones_like(out)
+    return opdsl.ops.aten.max_pool2d_with_indices_backward(
+        grad, self, kernel_size, stride or kernel_size, *given.values(), indices
+    )
+
+
+def _batch_norm(self: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, **named: Any) -> Any:
+    given = {"training": False, "momentum": 0.1, "eps": 1e-5, **named}
+    if given["training"]:
+        torch.nn.functional._verify_batch_size(list(self.shape))
+    return opdsl.batch_norm(self, weight, bias, mean, var, *given.values(), False)
+
+
+def _group_norm(self: Any, *given: Any, **named: Any) -> Any:
+    opdsl.kernels.check(self.ndim >= 2, f"Expected at least 2 dimensions for input tensor but received {self.ndim}")
+    return opdsl.group_norm(self, *given, **named)
+
+
+def _instance_norm(self: Any, running_mean: Any = None, running_var: Any = None, **named: Any) -> Any:
+    given = {"weight": None, "bias": None, "use_input_stats": True, "momentum": 0.1, "eps": 1e-5, **named}
+    if given["use_input_stats"]:
+        torch.nn.functional._verify_spatial_size(list(self.shape))
+    running = {"running_mean": running_mean, "running_var": running_var}
+    return opdsl.instance_norm(self, **running, **given, cudnn_enabled=False)
+
+
+ADAPTED |= {
+    "batch_norm": _batch_norm,
+    "group_norm": _group_norm,
+    "instance_norm": _instance_norm,
+    **{f"max_pool{dims}d": _of_pool(dims) for dims in (1, 2, 3)},
+    **{f"adaptive_avg_pool{dims}d": _of_adaptive_pool(f"adaptive_avg_pool{dims}d", dims > 1) for dims in (1, 2, 3)},
+    **{f"adaptive_max_pool{dims}d": _of_adaptive_pool(f"adaptive_max_pool{dims}d", dims > 1) for dims in (1, 2, 3)},
+    "max_pool2d_with_indices_backward": _max_pool2d_backward,
+}
+
 # The in-place forms of dropout, whose Python functions have defaults and another name for `train`.
 DROPPING: dict[str, Callable[..., Any]] = {
     "dropout": lambda self, p=0.5, training=True: opdsl.dropout_(self, p, training),
@@ -107,6 +177,9 @@ REORDERED = {
     "logcumsumexp",
     "linspace",
     *("sum", "nansum", "mean", "nanmean", "prod", "var", "std", "var_mean", "std_mean", "norm", "linalg.vector_norm"),
+    *(f"nn.functional.{kind}avg_pool{dims}d" for kind in ("", "adaptive_") for dims in (1, 2, 3)),
+    *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
+    *("nn.functional.group_norm", "nn.functional.instance_norm"),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
 }
 
@@ -118,7 +191,7 @@ NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 IMPRECISE = {"pow", "__rpow__", "nn.functional.gelu", "logaddexp"}
 
 # Where PyTorch leaves an output as it is that is not contiguous, or fills it as if it were.
-UNWRITTEN = {"nn.functional.gelu", "narrow_copy"}
+UNWRITTEN = {"nn.functional.gelu", "narrow_copy", "nn.functional.avg_pool3d"}
 
 # Where we depart on purpose or by necessity.
 DEPARTURES = {
@@ -178,13 +251,19 @@ def _is_named(variant: Any) -> bool:
 def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     given = info.reference_inputs if FULL else info.sample_inputs
     torch.manual_seed(0)
-    for sample in given("cpu", dtype):
+    for sample in thinned(given("cpu", dtype)):
         # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
         if sample.kwargs.get("max_norm") is not None:
             continue  # another operator brings the table to that norm
         if info.name in NORMALISING and math.prod(sample.args[0]) == 1:
             continue
         yield (sample.input, *sample.args), sample.kwargs
+
+
+def thinned(given: Iterable[Any]) -> list[Any]:
+    """At most some hundred samples, from all over: those of pools are every combination of their parameters."""
+    found = list(given)
+    return found if FULL else found[:: 1 + len(found) // MOST]
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
