@@ -97,7 +97,7 @@ def _wrong_outputs(subject: Subject) -> Iterator[tuple[str, Sample, Callable[...
         if not isinstance(result, Tensor) or result.numel() < 2:
             continue
         call = sample.copy()
-        named = {name: value for name, value in call.named.items() if name not in options}
+        named = {name: value for name, value in call.named.items() if name not in (*options, "out")}
         yield "an output that is no tensor", Sample(*call.given, **named, out=_NONSENSE), out
         elsewhere = new_tensor(result.geometry.replace(device=Device("meta"), is_view=False))
         if any(not each.is_meta for each in tensors_in((*call.given, *named.values()))):
