@@ -231,6 +231,83 @@ class _packet___xor__(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
 
+class _packet__adaptive_avg_pool2d(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+
+class _packet__adaptive_avg_pool2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+
+class _packet__adaptive_avg_pool3d(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """The means of as many windows as ``output_size`` says."""
+
+class _packet__adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+
+class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor, Tensor, int]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+        """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+        """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
+
 class _packet__cummax_helper(Operator[..., None], Protocol):
     def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummax`` into given tensors."""
@@ -344,6 +421,109 @@ class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
+
+class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` without running statistics."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm``, whose schema says that it writes the running statistics."""
+    @_operator
+    @staticmethod
+    def no_stats(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` without running statistics."""
+    @_operator
+    @staticmethod
+    def no_stats_out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: Tensor,
+        save_mean: Tensor,
+        save_invstd: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` without running statistics."""
+
+class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` with the running statistics."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm`` with the running statistics."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        momentum: float,
+        eps: float,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
 
 class _packet__pad_circular(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int]) -> Tensor:
@@ -541,6 +721,128 @@ class _packet_acosh_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The inverse hyperbolic cosine of every element; NaN below 1."""
+
+class _packet_adaptive_avg_pool1d(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """``adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_adaptive_avg_pool2d(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The means of as many windows of images as are asked for.
+
+        Args:
+            self: (channels, height, width), with or without a batch before them.
+            output_size: how many windows there are along each dimension; they overlap where it does not divide it.
+
+        >>> import opdsl
+        >>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
+        tensor([[[2.5000, 5.0000]]])
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows of images as are asked for.
+
+        Args:
+            self: (channels, height, width), with or without a batch before them.
+            output_size: how many windows there are along each dimension; they overlap where it does not divide it.
+
+        >>> import opdsl
+        >>> opdsl.nn.adaptive_avg_pool2d(opdsl.tensor([[[1.0, 2.0, 6.0], [3.0, 4.0, 8.0]]]), (1, 2))
+        tensor([[[2.5000, 5.0000]]])
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """``adaptive_avg_pool2d`` into a given tensor."""
+
+class _packet_adaptive_avg_pool3d(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
+        """The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> Tensor:
+        """The means of as many windows of volumes as are asked for; see ``adaptive_avg_pool2d``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
+        """``adaptive_avg_pool3d`` into a given tensor."""
+
+class _packet_adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
+        """The gradient of ``adaptive_avg_pool3d``, into a given tensor."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``adaptive_avg_pool3d``, into a given tensor."""
+
+class _packet_adaptive_max_pool1d(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows of signals as are asked for, and where they are."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows of signals as are asked for, and where they are."""
+
+class _packet_adaptive_max_pool2d(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, output_size: int | Sequence[int], *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+
+class _packet_adaptive_max_pool2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, indices: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, indices: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+
+class _packet_adaptive_max_pool3d(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, output_size: int | Sequence[int], *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """The largest elements of as many windows as ``output_size`` says, and their numbers in what is divided."""
+
+class _packet_adaptive_max_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, indices: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, indices: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
 
 class _packet_add(Operator[..., Tensor], Protocol):
     def __call__(
@@ -1356,6 +1658,230 @@ class _packet_atleast_3d(Operator[..., Tensor | list[Tensor]], Protocol):
     def Sequence(tensors: _Sequence[Tensor]) -> list[Tensor]:
         """Every tensor with at least three dimensions."""
 
+class _packet_avg_pool1d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        """The mean of each window of signals; ``count_include_pad`` says whether the zeros of the margin count."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_avg_pool2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+
+class _packet_avg_pool2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+
+class _packet_avg_pool3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The mean of each window.
+
+        count_include_pad: whether the zeros of the margin count. divisor_override: what sums are divided by instead.
+        """
+
+class _packet_avg_pool3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was averaged: of each element, its share of the windows that it is in."""
+
 class _packet_baddbmm(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -1386,6 +1912,59 @@ class _packet_baddbmm_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
+
+class _packet_batch_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``; see ``native_batch_norm``."""
+
+class _packet_batch_norm_update_stats(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+    ) -> tuple[Tensor, Tensor]:
+        """The mean and the biased variance of each channel, towards which running ones are moved."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+    ) -> tuple[Tensor, Tensor]:
+        """The mean and the biased variance of each channel, towards which running ones are moved."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        momentum: float,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """``batch_norm_update_stats.out(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))``"""
 
 class _packet_bernoulli(Operator[..., Tensor], Protocol):
     @overload
@@ -3601,6 +4180,29 @@ class _packet_greater_equal_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``ge_number``: Where ``self`` is at least a number."""
 
+class _packet_group_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        num_groups: int,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-05,
+        cudnn_enabled: bool = True,
+    ) -> Tensor:
+        """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        num_groups: int,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-05,
+        cudnn_enabled: bool = True,
+    ) -> Tensor:
+        """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``."""
+
 class _packet_gt(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -3932,6 +4534,35 @@ class _packet_inner(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         """``inner`` into a given tensor."""
+
+class _packet_instance_norm(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        use_input_stats: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        use_input_stats: bool,
+        momentum: float,
+        eps: float,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
 
 class _packet_is_conj(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
@@ -5110,6 +5741,290 @@ class _packet_max(Operator[..., Tensor | _results_max], Protocol):
     def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
         """The larger of two elements into a given tensor."""
 
+class _packet_max_pool1d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of signals; see ``max_pool2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of signals; see ``max_pool2d``."""
+
+class _packet_max_pool1d_with_indices(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window of signals, and where it is; see ``max_pool2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window of signals, and where it is; see ``max_pool2d``."""
+
+class _packet_max_pool2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of images.
+
+        Args:
+            self: (channels, height, width), with or without a batch before them.
+            kernel_size: of the windows; one number stands for both.
+            stride: between windows; their size by default.
+            padding: the margin, of what is smaller than every number.
+            dilation: between the elements of a window.
+            ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
+
+        >>> import opdsl
+        >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
+        tensor([[[5., 6.]]])
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of images.
+
+        Args:
+            self: (channels, height, width), with or without a batch before them.
+            kernel_size: of the windows; one number stands for both.
+            stride: between windows; their size by default.
+            padding: the margin, of what is smaller than every number.
+            dilation: between the elements of a window.
+            ceil_mode: whether windows that reach out of the margin count, if they begin inside of it.
+
+        >>> import opdsl
+        >>> opdsl.max_pool2d(opdsl.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]), 2, 1)
+        tensor([[[5., 6.]]])
+        """
+
+class _packet_max_pool2d_with_indices(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        *,
+        out: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+
+class _packet_max_pool2d_with_indices_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+
+class _packet_max_pool3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of volumes; see ``max_pool2d``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """The largest element of each window of volumes; see ``max_pool2d``."""
+
+class _packet_max_pool3d_with_indices(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        ceil_mode: bool = False,
+        *,
+        out: Tensor,
+        indices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The largest element of each window, and its number in the dimensions that are slid over."""
+
+class _packet_max_pool3d_with_indices_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        ceil_mode: bool,
+        indices: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what was pooled: that of each largest element at its place."""
+
 class _packet_maximum(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The larger of two elements; NaN if either is NaN."""
@@ -5501,6 +6416,141 @@ class _packet_narrow_copy(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int, start: int, length: int, *, out: Tensor) -> Tensor:
         """``narrow_copy`` into a given tensor."""
 
+class _packet_native_batch_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (batch, channels, ...).
+            weight, bias: of each channel.
+            running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+                otherwise they are what is used.
+            training: whether the batch's own statistics are used.
+            momentum: see above.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (batch, channels, ...).
+            weight, bias: of each channel.
+            running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+                otherwise they are what is used.
+            training: whether the batch's own statistics are used.
+            momentum: see above.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: Tensor,
+        save_mean: Tensor,
+        save_invstd: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each channel brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (batch, channels, ...).
+            weight, bias: of each channel.
+            running_mean, running_var: of each channel; when training they move towards the batch's by ``momentum``,
+                otherwise they are what is used.
+            training: whether the batch's own statistics are used.
+            momentum: see above.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each channel when training, nothing otherwise.
+        """
+
+class _packet_native_batch_norm_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_invstd: Tensor | None,
+        train: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_invstd: Tensor | None,
+        train: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_batch_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_out: Tensor,
+        input: Tensor,
+        weight: Tensor | None,
+        running_mean: Tensor | None,
+        running_var: Tensor | None,
+        save_mean: Tensor | None,
+        save_invstd: Tensor | None,
+        train: bool,
+        eps: float,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_batch_norm_backward.out(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+
 class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
         """``dropout`` and the mask of what stays."""
@@ -5524,6 +6574,118 @@ class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(grad_output: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor:
         """``native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_native_group_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (N, C, ...).
+            weight, bias: of each channel.
+            N, C, HxW: the batch, the channels, and the elements of one.
+            group: how many groups there are.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each group, (N, group).
+        """
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (N, C, ...).
+            weight, bias: of each channel.
+            N, C, HxW: the batch, the channels, and the elements of one.
+            group: how many groups there are.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each group, (N, group).
+        """
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        eps: float,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Each group of channels brought to mean 0 and variance 1, times ``weight`` plus ``bias``.
+
+        Args:
+            input: (N, C, ...).
+            weight, bias: of each channel.
+            N, C, HxW: the batch, the channels, and the elements of one.
+            group: how many groups there are.
+            eps: what is added to variances.
+
+        Returns:
+            The result; the mean and 1 / deviation of each group, (N, group).
+        """
+
+class _packet_native_group_norm_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``native_group_norm``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_out: Tensor,
+        input: Tensor,
+        mean: Tensor,
+        rstd: Tensor,
+        weight: Tensor | None,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``native_group_norm_backward.out(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
 
 class _packet_native_layer_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -9762,6 +10924,9 @@ __lshift__: _packet___lshift__
 __or__: _packet___or__
 __rshift__: _packet___rshift__
 __xor__: _packet___xor__
+_adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
+_adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
+_batch_norm_impl_index: _packet__batch_norm_impl_index
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
 _fused_rms_norm: _packet__fused_rms_norm
@@ -9769,6 +10934,8 @@ _index_put_impl_: _packet__index_put_impl_
 _log_softmax: _packet__log_softmax
 _log_softmax_backward_data: _packet__log_softmax_backward_data
 _logcumsumexp: _packet__logcumsumexp
+_native_batch_norm_legit: _packet__native_batch_norm_legit
+_native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
 _pin_memory: _packet__pin_memory
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
@@ -9781,6 +10948,8 @@ acos: _packet_acos
 acos_: _packet_acos_
 acosh: _packet_acosh
 acosh_: _packet_acosh_
+adaptive_avg_pool1d: _packet_adaptive_avg_pool1d
+adaptive_max_pool1d: _packet_adaptive_max_pool1d
 add: _packet_add
 addbmm: _packet_addbmm
 addcdiv: _packet_addcdiv
@@ -9832,7 +11001,10 @@ atanh_: _packet_atanh_
 atleast_1d: _packet_atleast_1d
 atleast_2d: _packet_atleast_2d
 atleast_3d: _packet_atleast_3d
+avg_pool1d: _packet_avg_pool1d
 baddbmm: _packet_baddbmm
+batch_norm: _packet_batch_norm
+batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
 bitwise_and: _packet_bitwise_and
 bitwise_left_shift: _packet_bitwise_left_shift
@@ -9940,6 +11112,7 @@ ge: _packet_ge
 ger: _packet_ger
 greater: _packet_greater
 greater_equal: _packet_greater_equal
+group_norm: _packet_group_norm
 gt: _packet_gt
 hardshrink: _packet_hardshrink
 heaviside: _packet_heaviside
@@ -9954,6 +11127,7 @@ index_put: _packet_index_put
 index_put_: _packet_index_put_
 index_select: _packet_index_select
 inner: _packet_inner
+instance_norm: _packet_instance_norm
 is_conj: _packet_is_conj
 is_neg: _packet_is_neg
 is_nonzero: _packet_is_nonzero
@@ -9999,6 +11173,10 @@ masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
 matmul: _packet_matmul
 max: _packet_max
+max_pool1d: _packet_max_pool1d
+max_pool1d_with_indices: _packet_max_pool1d_with_indices
+max_pool2d: _packet_max_pool2d
+max_pool3d: _packet_max_pool3d
 maximum: _packet_maximum
 mean: _packet_mean
 min: _packet_min
@@ -10017,7 +11195,9 @@ nanmean: _packet_nanmean
 nansum: _packet_nansum
 narrow: _packet_narrow
 narrow_copy: _packet_narrow_copy
+native_batch_norm: _packet_native_batch_norm
 native_dropout: _packet_native_dropout
+native_group_norm: _packet_native_group_norm
 native_layer_norm: _packet_native_layer_norm
 ne: _packet_ne
 neg: _packet_neg
@@ -10176,6 +11356,12 @@ nested: _module_nested
 class _module_nn:
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
+    adaptive_avg_pool2d: _packet_adaptive_avg_pool2d
+    adaptive_avg_pool3d: _packet_adaptive_avg_pool3d
+    adaptive_max_pool2d: _packet_adaptive_max_pool2d
+    adaptive_max_pool3d: _packet_adaptive_max_pool3d
+    avg_pool2d: _packet_avg_pool2d
+    avg_pool3d: _packet_avg_pool3d
     elu: _packet_elu
     elu_: _packet_elu_
     gelu: _packet_gelu
@@ -10190,6 +11376,8 @@ class _module_nn:
     leaky_relu_: _packet_leaky_relu_
     linear: _packet_linear
     log_sigmoid: _packet_log_sigmoid
+    max_pool2d_with_indices: _packet_max_pool2d_with_indices
+    max_pool3d_with_indices: _packet_max_pool3d_with_indices
     mish: _packet_mish
     mish_: _packet_mish_
     pad: _packet_pad
@@ -10250,6 +11438,11 @@ class _namespace_aten:
     __or__: _packet___or__
     __rshift__: _packet___rshift__
     __xor__: _packet___xor__
+    _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
+    _adaptive_avg_pool2d_backward: _packet__adaptive_avg_pool2d_backward
+    _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
+    _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
+    _batch_norm_impl_index: _packet__batch_norm_impl_index
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
     _fused_rms_norm: _packet__fused_rms_norm
@@ -10258,6 +11451,8 @@ class _namespace_aten:
     _log_softmax: _packet__log_softmax
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
+    _native_batch_norm_legit: _packet__native_batch_norm_legit
+    _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
     _pin_memory: _packet__pin_memory
@@ -10275,6 +11470,15 @@ class _namespace_aten:
     acos_: _packet_acos_
     acosh: _packet_acosh
     acosh_: _packet_acosh_
+    adaptive_avg_pool1d: _packet_adaptive_avg_pool1d
+    adaptive_avg_pool2d: _packet_adaptive_avg_pool2d
+    adaptive_avg_pool3d: _packet_adaptive_avg_pool3d
+    adaptive_avg_pool3d_backward: _packet_adaptive_avg_pool3d_backward
+    adaptive_max_pool1d: _packet_adaptive_max_pool1d
+    adaptive_max_pool2d: _packet_adaptive_max_pool2d
+    adaptive_max_pool2d_backward: _packet_adaptive_max_pool2d_backward
+    adaptive_max_pool3d: _packet_adaptive_max_pool3d
+    adaptive_max_pool3d_backward: _packet_adaptive_max_pool3d_backward
     add: _packet_add
     add_: _packet_add_
     addbmm: _packet_addbmm
@@ -10334,8 +11538,15 @@ class _namespace_aten:
     atleast_1d: _packet_atleast_1d
     atleast_2d: _packet_atleast_2d
     atleast_3d: _packet_atleast_3d
+    avg_pool1d: _packet_avg_pool1d
+    avg_pool2d: _packet_avg_pool2d
+    avg_pool2d_backward: _packet_avg_pool2d_backward
+    avg_pool3d: _packet_avg_pool3d
+    avg_pool3d_backward: _packet_avg_pool3d_backward
     baddbmm: _packet_baddbmm
     baddbmm_: _packet_baddbmm_
+    batch_norm: _packet_batch_norm
+    batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
     bernoulli_: _packet_bernoulli_
     bitwise_and: _packet_bitwise_and
@@ -10478,6 +11689,7 @@ class _namespace_aten:
     greater_: _packet_greater_
     greater_equal: _packet_greater_equal
     greater_equal_: _packet_greater_equal_
+    group_norm: _packet_group_norm
     gt: _packet_gt
     gt_: _packet_gt_
     hardshrink: _packet_hardshrink
@@ -10505,6 +11717,7 @@ class _namespace_aten:
     index_put_: _packet_index_put_
     index_select: _packet_index_select
     inner: _packet_inner
+    instance_norm: _packet_instance_norm
     is_conj: _packet_is_conj
     is_neg: _packet_is_neg
     is_nonzero: _packet_is_nonzero
@@ -10575,6 +11788,14 @@ class _namespace_aten:
     matmul: _packet_matmul
     matrix_H: _packet_matrix_H
     max: _packet_max
+    max_pool1d: _packet_max_pool1d
+    max_pool1d_with_indices: _packet_max_pool1d_with_indices
+    max_pool2d: _packet_max_pool2d
+    max_pool2d_with_indices: _packet_max_pool2d_with_indices
+    max_pool2d_with_indices_backward: _packet_max_pool2d_with_indices_backward
+    max_pool3d: _packet_max_pool3d
+    max_pool3d_with_indices: _packet_max_pool3d_with_indices
+    max_pool3d_with_indices_backward: _packet_max_pool3d_with_indices_backward
     maximum: _packet_maximum
     mean: _packet_mean
     min: _packet_min
@@ -10597,8 +11818,12 @@ class _namespace_aten:
     nansum: _packet_nansum
     narrow: _packet_narrow
     narrow_copy: _packet_narrow_copy
+    native_batch_norm: _packet_native_batch_norm
+    native_batch_norm_backward: _packet_native_batch_norm_backward
     native_dropout: _packet_native_dropout
     native_dropout_backward: _packet_native_dropout_backward
+    native_group_norm: _packet_native_group_norm
+    native_group_norm_backward: _packet_native_group_norm_backward
     native_layer_norm: _packet_native_layer_norm
     native_layer_norm_backward: _packet_native_layer_norm_backward
     ne: _packet_ne
