@@ -91,3 +91,24 @@ def test_the_classifier_draws_what_it_misread(digits):
 
     with Image.open(digits[0] / "digits.png") as picture:
         assert picture.width == 640 and picture.height > 200
+
+
+@pytest.fixture(scope="module")
+def torch_custom_op():
+    return run("torch_custom_op.py")
+
+
+def test_the_model_with_a_fused_operator_is_trained(torch_custom_op):
+    (error,) = re.findall(r"mean squared error ([\d.]+)", torch_custom_op)
+    assert float(error) < 0.05
+
+
+def test_the_fused_operator_is_differentiated_compiled_and_exported(torch_custom_op):
+    assert "finite differences: True" in torch_custom_op
+    assert "for any batch: True" in torch_custom_op
+    assert "exported: ['gated.unit.default']" in torch_custom_op
+
+
+def test_what_was_derived_is_shown(torch_custom_op):
+    assert "unit_(Tensor(a!) self, Tensor gate, Tensor bias, float limit=6.) -> Tensor(a!)" in torch_custom_op
+    assert "kernels for  CPU, Meta, AutogradCPU, FuncTorchBatched" in torch_custom_op

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
-import attrs
 import torch
 from torch.autograd import forward_ad
 
@@ -30,13 +30,14 @@ make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
 class Bridge:
     """An operator of opdsl that torch has.
 
+    Registering makes as little as possible: most operators of a library are never called in a process.
+
     Args:
         operator: of opdsl.
         schema: in torch, with a namespace.
         define: makes the torch operator of one that torch does not have yet.
 
-    overload: the operator in torch.
-    plans: of its CPU kernel, where that may have some.
+    plans: of its CPU kernel.
 
     Raises:
         DuplicateOperatorError: torch has an operator of that name.
@@ -46,21 +47,53 @@ class Bridge:
         self.operator = operator
         self.schema = schema
         self.define = define
-        self.completion = Completion(operator)
-        self.plans: Plans | None = None
-        self.is_composite = operator.is_composite(_CPU)
-        name = schema.name
-        assert name.namespace is not None, "operators of aten are torch's own"
-        refuse_existing(schema)
-        self.library = make_library(name.namespace, "FRAGMENT")
-        text = str(attrs.evolve(schema, name=attrs.evolve(name, namespace=None)))
+        namespace, _, text = str(schema).partition("::")
         self.local_name = text.partition("(")[0]
-        self.library.define(text, tags=_tags(operator))
-        self.overload = getattr(getattr(getattr(torch.ops, name.namespace), name.base), name.overload or "default")
+        self.library = make_library(namespace, "FRAGMENT")
+        try:
+            self.library.define(text, tags=_tags(operator))
+        except RuntimeError as error:
+            self.library._destroy()
+            raise refusal(schema) from error
+
+    @cached_property
+    def is_composite(self) -> bool:
+        """Whether its kernel is a body that calls other operators."""
+        return self.operator.is_composite(_CPU)
+
+    @cached_property
+    def completion(self) -> Completion:
+        """Completes the arguments of calls."""
+        return Completion(self.operator)
+
+    @cached_property
+    def plans(self) -> Plans:
+        """See ``Plans``; they are dropped when a kernel of the operator changes."""
+        plans = Plans(self.schema.name.qualified)
+        self.operator.watchers.append(plans.clear)
+        return plans
+
+    @cached_property
+    def overload(self) -> Callable[..., Any]:
+        """The operator in torch."""
+        name = self.schema.name
+        packet = getattr(getattr(torch.ops, str(name.namespace)), name.base)
+        overload: Callable[..., Any] = getattr(packet, name.overload or "default")
+        return overload
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """Its derivative."""
+        return Gradients(self.operator, self.run_beneath, self.define)
+
+    @cached_property
+    def run_beneath(self) -> Callable[..., Any]:
+        """Runs it below autograd."""
+        return self.plans.function(self.beneath, MEMORY)
 
     def close(self) -> None:
         """Take the operator out of torch."""
-        if self.plans is not None:
+        if "plans" in self.__dict__:
             self.operator.watchers.remove(self.plans.clear)
         self.library._destroy()
 
@@ -73,9 +106,9 @@ class Bridge:
         given, named = self.completion.split(values)
         return self.overload(*given, **named)
 
-    def implement(self, function: Callable[..., Any], key: str) -> None:
+    def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
         """Register what a dispatch key of torch runs."""
-        self.library.impl(self.local_name, function, key)
+        self.library.impl(self.local_name, function, key, with_keyset=with_keyset)
 
     def implement_composite(self, function: Callable[..., Any]) -> None:
         """Register what every key of torch runs, those of autograd and of vmap as well."""
@@ -84,15 +117,11 @@ class Bridge:
 
     def register_functional(self) -> None:
         """Register kernels for an operator that writes nothing and returns no views."""
-        self.plans = Plans(self.schema.name.qualified)
-        self.operator.watchers.append(self.plans.clear)
-        self.run_beneath = self.plans.function(self.beneath, MEMORY)
-        self.gradients = Gradients(self.operator, self.run_beneath, self.define)
         self.implement(self.plans.function(self.on_cpu, NOTHING), "CPU")
         self.implement(self.with_autograd, "Autograd")
         self.implement(self.plans.function(self.with_autograd, RECORDED), "AutogradCPU")
-        torch.library.register_fake(str(self.schema.name.qualified), self.without_elements, lib=self.library)
-        torch.library.register_vmap(str(self.schema.name.qualified), self.in_batches, lib=self.library)
+        self.implement(self.without_elements, "Meta")
+        self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
 
     def on_cpu(self, *given: Any, **named: Any) -> Any:
         """What the CPU key runs."""
@@ -122,8 +151,16 @@ class Bridge:
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
+    def under_vmap(self, keys: object, *given: Any, **named: Any) -> Any:
+        """What the keys of vmap run."""
+        from torch._functorch.autograd_function import custom_function_call_vmap_helper
+        from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+        level: Any = retrieve_current_functorch_interpreter()
+        return custom_function_call_vmap_helper(level, self.in_batches, self.overload, *given, **named)
+
     def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any, **named: Any) -> Any:
-        """What vmap runs."""
+        """The operator for tensors with a batch dimension."""
         values = self.complete(given, named)
         dims = (*dims, *(None,) * (len(values) - len(dims)))
         rule = batching.broadcast if self.is_pointwise else batching.batched
@@ -165,16 +202,9 @@ def _tags(operator: Operator) -> tuple[torch.Tag, ...]:
     return tuple(getattr(torch.Tag, each) for each in names if hasattr(torch.Tag, each))
 
 
-def refuse_existing(schema: FunctionSchema) -> None:
-    """See that torch has no operator of a name.
-
-    Raises:
-        DuplicateOperatorError: it has.
-    """
-    name = schema.name
-    packet = getattr(getattr(torch.ops, str(name.namespace)), name.base, None)
-    if packet is not None and (name.overload or "default") in packet.overloads():
-        raise DuplicateOperatorError(
-            f"torch has an operator {name.qualified} already. Take it back first "
-            "(opdsl.interop.torch.deregister, if it was registered from here), or declare yours in another namespace."
-        )
+def refusal(schema: FunctionSchema) -> DuplicateOperatorError:
+    """What is raised where torch has an operator of that name."""
+    return DuplicateOperatorError(
+        f"torch has an operator {schema.name.qualified} already. Take it back first (opdsl.interop.torch.deregister, "
+        "if it was registered from here), or declare yours in another namespace."
+    )

@@ -11,7 +11,7 @@ import ctypes
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import torch
 
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu import native as shared
-from opdsl.backends.cpu.builtin import Table, function_of, plan_of
+from opdsl.backends.cpu.builtin import function_of, plan_of
 
 __all__ = ["MEMORY", "NOTHING", "RECORDED", "Places", "code", "entry"]
 
@@ -72,14 +72,12 @@ _IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
 def places() -> Places | None:
     """Where torch keeps things; None where that is not clear."""
     samples = _samples()
-    sizes = [type(each).__basicsize__ // _WORD for each in samples]
-    handles = _common(_find(id(each), size, each._cdata) for each, size in zip(samples, sizes, strict=True))
-    keys = _common(_find(each._cdata, _IMPLEMENTATION_WORDS, _key_set(each)) for each in samples)
-    autograd = [
-        word
-        for word in range(_IMPLEMENTATION_WORDS)
-        if all((_words(each._cdata, _IMPLEMENTATION_WORDS)[word] != 0) == each.requires_grad for each in samples)
-    ]
+    outer = [_words(id(each), type(each).__basicsize__ // _WORD) for each in samples]
+    inner = [_words(each._cdata, _IMPLEMENTATION_WORDS) for each in samples]
+    handles = _common(outer, [each._cdata for each in samples])
+    keys = _common(inner, [_key_set(each) for each in samples])
+    follows = [each.requires_grad for each in samples]
+    autograd = [word for word in range(_IMPLEMENTATION_WORDS) if [each[word] != 0 for each in inner] == follows]
     found = (handles, keys, autograd)
     if any(len(each) != 1 for each in found):
         return None
@@ -98,12 +96,10 @@ def _words(address: int, count: int) -> list[int]:
     return list((ctypes.c_uint64 * count).from_address(address))
 
 
-def _find(address: int, count: int, value: int) -> set[int]:
-    return {place for place, word in enumerate(_words(address, count)) if word == value}
-
-
-def _common(found: Iterable[set[int]]) -> list[int]:
-    return sorted(set.intersection(*found))
+def _common(found: Sequence[list[int]], wanted: Sequence[int]) -> list[int]:
+    """Where in every list of words the wanted one of it stands."""
+    count = min(map(len, found))
+    return [at for at in range(count) if [each[at] for each in found] == list(wanted)]
 
 
 def _key_set(tensor: torch.Tensor) -> int:
@@ -166,9 +162,14 @@ def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: It
     """
     loaded = code()
     assert loaded is not None, "the caller has asked"
+    plan = plan_of([table, id(slow), tests, *_known()], [slow, *owned])
+    return function_of(name, loaded.address("torch_call"), plan, takes_names=True)
+
+
+@functools.cache
+def _known() -> tuple[int, ...]:
+    """What every call compares with: classes, key sets, and what tells of modes."""
     with torch.inference_mode():
         inference = torch.empty(())
-    modes = torch._C._len_torch_dispatch_stack
-    header: list[int | Table] = [table, id(slow), tests, id(torch.Tensor), id(torch.nn.Parameter)]
-    header += [_key_set(torch.empty(())), _key_set(inference), id(modes), id(0)]
-    return function_of(name, loaded.address("torch_call"), plan_of(header, [slow, modes, *owned]), takes_names=True)
+    keys = _key_set(torch.empty(())), _key_set(inference)
+    return id(torch.Tensor), id(torch.nn.Parameter), *keys, id(torch._C._len_torch_dispatch_stack), id(0)

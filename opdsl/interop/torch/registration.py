@@ -12,9 +12,9 @@ import attrs
 from opdsl.declare.library import Library
 from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
-from opdsl.interop.torch.bridge import Bridge, refuse_existing
+from opdsl.interop.torch.bridge import Bridge
 from opdsl.interop.torch.decomposition import torch_operator
-from opdsl.interop.torch.variants import ViewBridge, WritingBridge, writer_schema
+from opdsl.interop.torch.variants import ViewBridge, WritingBridge
 from opdsl.schema import FunctionSchema
 
 __all__ = ["bridge_of", "deregister", "register"]
@@ -92,9 +92,6 @@ def _check(schema: FunctionSchema) -> None:
             f"{schema.name.qualified} is torch's own: operators of aten are overridden there, not defined. "
             'Declare yours in a namespace of its own, Library("mylib").'
         )
-    refuse_existing(schema)
-    if schema.is_mutable:
-        refuse_existing(writer_schema(schema))
 
 
 def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:

@@ -51,7 +51,7 @@ class Writer(Bridge):
         """Register what runs it."""
         self.implement(self.on_cpu, "CPU")
         self.implement(self.with_versions, "ADInplaceOrView")
-        torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
+        self.implement(self.without_elements, "Meta")
 
     def on_cpu(self, *given: Any, **named: Any) -> None:
         """What the CPU key runs."""

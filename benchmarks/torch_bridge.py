@@ -1,0 +1,177 @@
+"""Operators of opdsl in torch against ``torch.library.custom_op``, torch's own operators and ``torch.compile``."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from harness import Case, Measured, Report, compare, main
+
+from opdsl import Library, Tensor
+from opdsl.interop.torch import register
+
+CALLS = (
+    Case("the operator", "mul(x, y)", "custom_mul(x, y)", 0.35),
+    Case("an argument requires grad", "mul(w, y)", "custom_mul(w, y)", 0.5),
+    Case("that, under no_grad", "without_grad(mul, w, y)", "without_grad(custom_mul, w, y)"),
+    Case("forward and backward", "mul(w, y).backward(y)", "custom_mul(w, y).backward(y)"),
+)
+FORMULA = (
+    Case("against torch's operators", "damped(a, b)", "eager(a, b)", 0.4),
+    Case("against torch.compile", "damped(a, b)", "compiled(a, b)", 1.1),
+)
+
+OPERATORS = 100
+TURNS = 5
+
+# What processes do after `import torch`; they print the seconds of processor time that each part took.
+OURS = f"""
+import time, torch
+started = time.process_time()
+import opdsl
+from opdsl.interop.torch import register
+lib = opdsl.Library("many")
+def declare(number):
+    def operator(self: opdsl.Tensor, other: opdsl.Tensor) -> opdsl.Tensor: ...
+    operator.__name__ = f"operator{{number}}"
+    made = lib.op(operator)
+    made.kernel("CPU", "Meta")(kernel)
+    made.derivative("self", "other")(derivative)
+def kernel(self, other):
+    return self + other
+def derivative(grad):
+    return grad, grad
+for number in range({OPERATORS}):
+    declare(number)
+declared = time.process_time()
+register(lib)
+print(time.process_time() - declared, time.process_time() - started)
+"""
+THEIRS = f"""
+import time, torch
+started = time.process_time()
+def declare(number):
+    def operator(self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        return self + other
+    made = torch.library.custom_op(f"many::operator{{number}}", operator, mutates_args=())
+    made.register_fake(lambda self, other: torch.empty_like(self))
+    made.register_autograd(lambda ctx, grad: (grad, grad))
+for number in range({OPERATORS}):
+    declare(number)
+print(time.process_time() - started, time.process_time() - started)
+"""
+
+lib = Library("benchmark_torch")
+
+
+@lib.op
+def mul(self: Tensor, other: Tensor) -> Tensor:
+    """``self * other``"""
+    ...
+
+
+@mul.pointwise
+def mul_scalar(x, y):
+    return x * y
+
+
+@lib.op
+def damped(self: Tensor, other: Tensor) -> Tensor:
+    """Five operations: ``tanh(self * other + 1) * exp(-self)``."""
+    ...
+
+
+@damped.pointwise
+def damped_scalar(x, y):
+    return math.tanh(x * y + 1.0) * math.exp(-x)
+
+
+def eager(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The formula of ``damped`` in torch."""
+    return torch.tanh(x * y + 1.0) * torch.exp(-x)
+
+
+@torch.library.custom_op("benchmark_torch::custom_mul", mutates_args=())
+def custom_mul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The same as ``mul``, by torch's own kernel."""
+    return x * y
+
+
+def set_up() -> None:
+    """Give ``custom_mul`` what ``mul`` has."""
+    register(lib)
+
+    def remember(ctx: object, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx: object, grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x, y = ctx.saved_tensors
+        return grad * y, grad * x
+
+    custom_mul.register_fake(lambda x, y: torch.empty_like(x))
+    custom_mul.register_autograd(backward, setup_context=remember)
+
+
+def without_grad(operator: object, *values: torch.Tensor) -> torch.Tensor:
+    """Call an operator without gradients."""
+    with torch.no_grad():
+        return operator(*values)
+
+
+def names() -> dict[str, object]:
+    """What the statements call and what they call it with."""
+    large = [torch.randn(4_194_304) for _ in range(2)]
+    return {
+        "mul": torch.ops.benchmark_torch.mul,
+        "custom_mul": torch.ops.benchmark_torch.custom_mul,
+        "damped": torch.ops.benchmark_torch.damped,
+        "eager": eager,
+        "compiled": torch.compile(eager),
+        "without_grad": without_grad,
+        "x": torch.randn(4),
+        "y": torch.randn(4),
+        "w": torch.randn(4, requires_grad=True),
+        **dict(zip("ab", large, strict=True)),
+    }
+
+
+def registering() -> list[Measured]:
+    """Processes that import, declare and register, in turns; of each the least, which nothing has disturbed."""
+    turns = [(_seconds(OURS), _seconds(THEIRS)) for _ in range(TURNS + 1)][1:]
+    rows = []
+    for place, (name, goal) in enumerate(
+        ((f"registering {OPERATORS} operators", 0.3), ("that, and what comes before", None))
+    ):
+        ours, theirs = (min(side[place] for side in sides) for sides in zip(*turns, strict=True))
+        rows.append(Measured(name, ours, theirs, ours / theirs, goal))
+    return rows
+
+
+def _seconds(program: str) -> list[float]:
+    folder = Path(sys.executable).parent
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
+    return [float(each) for each in finished.stdout.split()]
+
+
+def run() -> Report:
+    """Measure everything."""
+    torch.set_num_threads(2)
+    report = Report("Operators of opdsl in torch", threads=2)
+    set_up()
+    known = names()
+    calls = compare(CALLS, known)
+    report.comparison("Calls on 4 float32 elements, through torch.ops", calls, theirs="torch.library.custom_op")
+    report.comparison("Five operations on 4M float32 elements", compare(FORMULA, known), theirs="torch")
+    note = (
+        "Processor time after `import torch`. What comes before `register` is importing opdsl and declaring the "
+        "operators; `custom_op` declares and registers in one."
+    )
+    report.comparison("Registration", registering(), theirs="torch.library.custom_op", note=note)
+    return report
+
+
+if __name__ == "__main__":
+    main("torch-bridge", run)
