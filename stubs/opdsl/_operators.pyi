@@ -168,12 +168,10 @@ class _packet___lshift__(Operator[..., Tensor], Protocol):
         """``self << other`` for a number."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``__lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``__lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor: ...
 
 class _packet___or__(Operator[..., Tensor], Protocol):
     @overload
@@ -208,12 +206,10 @@ class _packet___rshift__(Operator[..., Tensor], Protocol):
         """``self >> other`` for a number."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``__rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``__rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor: ...
 
 class _packet___xor__(Operator[..., Tensor], Protocol):
     @overload
@@ -346,14 +342,12 @@ class _packet__index_put_impl(Operator[..., Tensor], Protocol):
         unsafe: bool = False,
         *,
         out: Tensor | None = None,
-    ) -> Tensor:
-        """``_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def default(
         self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
-    ) -> Tensor:
-        """``_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
@@ -364,8 +358,7 @@ class _packet__index_put_impl(Operator[..., Tensor], Protocol):
         unsafe: bool = False,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``_index_put_impl.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
     def __call__(
@@ -550,8 +543,7 @@ class _packet__pin_memory(Operator[..., Tensor], Protocol):
         """A copy in page-locked memory of the host."""
     @_operator
     @staticmethod
-    def out(self: Tensor, device: Device | str | int | None = None, *, out: Tensor) -> Tensor:
-        """``_pin_memory.out(Tensor self, Device? device=None, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, device: Device | str | int | None = None, *, out: Tensor) -> Tensor: ...
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
@@ -609,8 +601,7 @@ class _packet__to_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(
         self: Tensor, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: Tensor
-    ) -> Tensor:
-        """``_to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet__unsafe_index(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
@@ -639,8 +630,7 @@ class _packet__unsafe_view(Operator[..., Tensor], Protocol):
         """``view`` of a tensor that nothing else refers to: the result counts as new."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``_unsafe_view.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_abs(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -865,8 +855,7 @@ class _packet_add(Operator[..., Tensor], Protocol):
         """``self + alpha * other`` for a number; a Python call reaches ``add.Tensor`` instead."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
-        """``add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_add_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
@@ -1016,16 +1005,13 @@ class _packet_alias(Operator[..., Tensor], Protocol):
         """A view of everything."""
 
 class _packet_alias_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``alias_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``alias_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_all(Operator[..., Tensor], Protocol):
     @overload
@@ -1473,18 +1459,17 @@ class _packet_as_strided_copy(Operator[..., Tensor], Protocol):
         storage_offset: int | None = None,
         *,
         out: Tensor | None = None,
-    ) -> Tensor:
-        """``as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-        """``as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor``"""
+    def default(
+        self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    ) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None, *, out: Tensor
-    ) -> Tensor:
-        """``as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_as_strided_scatter(Operator[..., Tensor], Protocol):
     def __call__(
@@ -1987,16 +1972,13 @@ class _packet_bernoulli(Operator[..., Tensor], Protocol):
         """1 where a trial with the probability ``p`` succeeds, 0 elsewhere, in the form of a tensor."""
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor:
-        """``bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor``"""
+    def Tensor(self: _Tensor, p: _Tensor, *, generator: Generator | None = None) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, p: _Tensor, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
-        """``bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, p: _Tensor, *, generator: Generator | None = None, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def float_out(self: _Tensor, p: float = 0.5, *, generator: Generator | None = None, out: _Tensor) -> _Tensor:
-        """``bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def float_out(self: _Tensor, p: float = 0.5, *, generator: Generator | None = None, out: _Tensor) -> _Tensor: ...
 
 class _packet_bernoulli_(Operator[..., Tensor], Protocol):
     @overload
@@ -2298,8 +2280,7 @@ class _packet_block_diag(Operator[..., Tensor], Protocol):
         """The tensors as blocks along the diagonal of a matrix of zeros."""
     @_operator
     @staticmethod
-    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
-        """``block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor: ...
 
 class _packet_bmm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -2350,18 +2331,15 @@ class _packet_cauchy(Operator[..., Tensor], Protocol):
         *,
         generator: Generator | None = None,
         out: Tensor | None = None,
-    ) -> Tensor:
-        """``cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """``cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None, out: Tensor
-    ) -> Tensor:
-        """``cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_cauchy_(Operator[..., Tensor], Protocol):
     def __call__(
@@ -2598,8 +2576,7 @@ class _packet_clone(Operator[..., Tensor], Protocol):
         """A copy with memory of its own."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_column_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -2683,8 +2660,7 @@ class _packet_copy(Operator[..., Tensor], Protocol):
         """``src`` broadcast to the shape and converted to the dtype of ``self``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor) -> Tensor:
-        """``copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor) -> Tensor: ...
 
 class _packet_copy_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -2895,16 +2871,13 @@ class _packet_detach(Operator[..., Tensor], Protocol):
         """A view of everything that autograd does not follow."""
 
 class _packet_detach_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``detach_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``detach_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_diag(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -2949,16 +2922,13 @@ class _packet_diagonal(Operator[..., Tensor], Protocol):
 class _packet_diagonal_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
-    ) -> Tensor:
-        """``diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """``diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor``"""
+    def default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
-        """``diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor: ...
 
 class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -3009,12 +2979,10 @@ class _packet_div(Operator[..., Tensor], Protocol):
         """``self / other`` for a number, rounded; a Python call reaches ``div.Tensor_mode`` instead."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Scalar_mode_out(self: _Tensor, other: _Scalar, *, rounding_mode: str | None, out: _Tensor) -> _Tensor:
-        """``div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_mode_out(self: _Tensor, other: _Scalar, *, rounding_mode: str | None, out: _Tensor) -> _Tensor: ...
 
 class _packet_div_(Operator[..., Tensor], Protocol):
     @overload
@@ -3204,8 +3172,7 @@ class _packet_embedding(Operator[..., Tensor], Protocol):
         sparse: bool = False,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3228,8 +3195,7 @@ class _packet_embedding_dense_backward(Operator[..., Tensor], Protocol):
         scale_grad_by_freq: bool,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``embedding_dense_backward.out(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_empty(Operator[..., Tensor], Protocol):
     @overload
@@ -3302,8 +3268,7 @@ class _packet_empty_like(Operator[..., Tensor], Protocol):
         """A tensor of the shape, dtype and memory order of another, whose elements are not set."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_empty_permuted(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3332,8 +3297,7 @@ class _packet_empty_permuted(Operator[..., Tensor], Protocol):
         """A dense tensor whose dimensions lie in a given order, outermost first, and whose elements are not set."""
     @_operator
     @staticmethod
-    def out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor:
-        """``empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_empty_strided(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3362,8 +3326,7 @@ class _packet_empty_strided(Operator[..., Tensor], Protocol):
         """A tensor of given strides, in elements, whose elements are not set."""
     @_operator
     @staticmethod
-    def out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
-        """``empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_eq(Operator[..., Tensor], Protocol):
     @overload
@@ -3532,16 +3495,13 @@ class _packet_expand_as(Operator[..., Tensor], Protocol):
 class _packet_expand_copy(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None
-    ) -> Tensor:
-        """``expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
-        """``expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor``"""
+    def default(self: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor) -> Tensor:
-        """``expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor) -> Tensor: ...
 
 class _packet_expm1(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -3566,16 +3526,13 @@ class _packet_expm1_(Operator[..., Tensor], Protocol):
 class _packet_exponential(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """``exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """``exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, lambd: float = 1, *, generator: Generator | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_exponential_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -3694,12 +3651,10 @@ class _packet_fill(Operator[..., Tensor], Protocol):
         """A tensor in the form of ``self``, every element being that of a zero-dim tensor."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_fill_(Operator[..., Tensor], Protocol):
     @overload
@@ -3810,8 +3765,7 @@ class _packet_floor_divide(Operator[..., Tensor], Protocol):
         """``self / other`` for a number, rounded down; a Python call reaches ``floor_divide`` instead."""
     @_operator
     @staticmethod
-    def Scalar_out(self: Tensor, other: _Scalar, *, out: Tensor) -> Tensor:
-        """``floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: Tensor, other: _Scalar, *, out: Tensor) -> Tensor: ...
 
 class _packet_floor_divide_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
@@ -3969,8 +3923,7 @@ class _packet_full_like(Operator[..., Tensor], Protocol):
         """A tensor in the form of another with every element the same."""
     @_operator
     @staticmethod
-    def out(self: Tensor, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_gather(Operator[..., Tensor], Protocol):
     def __call__(
@@ -4069,16 +4022,13 @@ class _packet_gelu_(Operator[..., Tensor], Protocol):
 class _packet_geometric(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-        """``geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """``geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_geometric_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
@@ -4462,12 +4412,10 @@ class _packet_index_fill(Operator[..., Tensor], Protocol):
         """``self`` with a zero-dim tensor written at the positions of a dimension that ``index`` tells."""
     @_operator
     @staticmethod
-    def int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor:
-        """``index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Scalar, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor:
-        """``index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_index_fill_(Operator[..., Tensor], Protocol):
     @overload
@@ -4498,8 +4446,7 @@ class _packet_index_put(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(
         self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, *, out: Tensor
-    ) -> Tensor:
-        """``index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_index_put_(Operator[..., Tensor], Protocol):
     def __call__(
@@ -4922,16 +4869,13 @@ class _packet_lift_fresh(Operator[..., Tensor], Protocol):
         """The tensor itself: where a transform follows new tensors, it begins to follow this one here."""
 
 class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``lift_fresh_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``lift_fresh_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -5208,18 +5152,15 @@ class _packet_log_normal(Operator[..., Tensor], Protocol):
         *,
         generator: Generator | None = None,
         out: Tensor | None = None,
-    ) -> Tensor:
-        """``log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
-        """``log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None, out: Tensor
-    ) -> Tensor:
-        """``log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_log_normal_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
@@ -5629,12 +5570,10 @@ class _packet_masked_fill(Operator[..., Tensor], Protocol):
         """``self`` with a zero-dim tensor where a mask holds."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, mask: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, mask: _Tensor, value: _Scalar, *, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, mask: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor:
-        """``masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, mask: _Tensor, value: _Tensor, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_masked_fill_(Operator[..., Tensor], Protocol):
     @overload
@@ -5661,8 +5600,7 @@ class _packet_masked_scatter(Operator[..., Tensor], Protocol):
         """``self`` with the elements of ``source``, one after another, where a mask holds."""
     @_operator
     @staticmethod
-    def out(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor) -> Tensor:
-        """``masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_masked_scatter_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -6215,8 +6153,7 @@ class _packet_mul(Operator[..., Tensor], Protocol):
         """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor:
-        """``mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_mul_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
@@ -6560,8 +6497,7 @@ class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
         """``dropout`` and the mask of what stays."""
     @_operator
     @staticmethod
-    def out(input: Tensor, p: float, train: bool | None, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
-        """``native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))``"""
+    def out(input: Tensor, p: float, train: bool | None, *, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]: ...
 
 class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
     def __call__(cls, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
@@ -6572,8 +6508,7 @@ class _packet_native_dropout_backward(Operator[..., Tensor], Protocol):
         """The gradient of ``native_dropout``."""
     @_operator
     @staticmethod
-    def out(grad_output: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor:
-        """``native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(grad_output: Tensor, mask: Tensor, scale: float, *, out: Tensor) -> Tensor: ...
 
 class _packet_native_group_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -6754,8 +6689,7 @@ class _packet_native_layer_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
         out0: Tensor,
         out1: Tensor,
         out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """``native_layer_norm_backward.out(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet_ne(Operator[..., Tensor], Protocol):
     @overload
@@ -6864,8 +6798,7 @@ class _packet_new_empty(Operator[..., Tensor], Protocol):
         """A tensor of the dtype and device of another, of a size, whose elements are not set."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_new_empty_strided(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6896,8 +6829,7 @@ class _packet_new_empty_strided(Operator[..., Tensor], Protocol):
         """A tensor of the dtype and device of another, of a size and strides, whose elements are not set."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
-        """``new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_new_full(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6928,8 +6860,7 @@ class _packet_new_full(Operator[..., Tensor], Protocol):
         """A tensor of the dtype and device of another, of a size, with every element the same."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
-        """``new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor: ...
 
 class _packet_new_ones(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6958,8 +6889,7 @@ class _packet_new_ones(Operator[..., Tensor], Protocol):
         """A tensor of ones of the dtype and device of another, of a size."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_new_zeros(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6988,8 +6918,7 @@ class _packet_new_zeros(Operator[..., Tensor], Protocol):
         """A tensor of zeros of the dtype and device of another, of a size."""
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_nextafter(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7178,8 +7107,7 @@ class _packet_normal(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(
         self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None, out: Tensor
-    ) -> Tensor:
-        """``normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_normal_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -7313,8 +7241,7 @@ class _packet_ones_like(Operator[..., Tensor], Protocol):
         """A tensor of ones in the form of another."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_outer(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7369,16 +7296,13 @@ class _packet_permute(Operator[..., Tensor], Protocol):
         """The dimensions in another order."""
 
 class _packet_permute_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-        """``permute_copy(Tensor self, int[] dims) -> Tensor``"""
+    def __call__(cls, self: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, dims: Sequence[int]) -> Tensor:
-        """``permute_copy(Tensor self, int[] dims) -> Tensor``"""
+    def default(self: Tensor, dims: Sequence[int]) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor:
-        """``permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, dims: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_pin_memory(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> Tensor:
@@ -7482,8 +7406,7 @@ class _packet_put(Operator[..., Tensor], Protocol):
         """``self`` with values written, or added, at positions among all elements."""
     @_operator
     @staticmethod
-    def out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor) -> Tensor:
-        """``put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor) -> Tensor: ...
 
 class _packet_put_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
@@ -7651,14 +7574,12 @@ class _packet_rand_like(Operator[..., Tensor], Protocol):
         """Numbers from [0, 1), of a given generator, in the form of a tensor."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
     def generator_out(
         self: Tensor, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: Tensor
-    ) -> Tensor:
-        """``rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_randint(Operator[..., Tensor], Protocol):
     @overload
@@ -7967,8 +7888,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         """Integers from ``low`` up to ``high``, of a given generator, in the form of a tensor."""
     @_operator
     @staticmethod
-    def out(self: _Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: _Tensor) -> _Tensor:
-        """``randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: _Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
     def generator_out(
@@ -7978,12 +7898,12 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         generator: Generator | None,
         memory_format: MemoryFormat | None = None,
         out: _Tensor,
-    ) -> _Tensor:
-        """``randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, high: _Tensor, *, memory_format: MemoryFormat | None = None, out: _Tensor) -> _Tensor:
-        """``randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(
+        self: _Tensor, high: _Tensor, *, memory_format: MemoryFormat | None = None, out: _Tensor
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor_generator_out(
@@ -7993,14 +7913,12 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         generator: Generator | None,
         memory_format: MemoryFormat | None = None,
         out: _Tensor,
-    ) -> _Tensor:
-        """``randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
     def low_dtype_out(
         self: _Tensor, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: _Tensor
-    ) -> _Tensor:
-        """``randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
     def low_generator_dtype_out(
@@ -8011,8 +7929,7 @@ class _packet_randint_like(Operator[..., Tensor], Protocol):
         generator: Generator | None,
         memory_format: MemoryFormat | None = None,
         out: _Tensor,
-    ) -> _Tensor:
-        """``randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> _Tensor: ...
 
 class _packet_randn(Operator[..., Tensor], Protocol):
     @overload
@@ -8152,51 +8069,41 @@ class _packet_randn_like(Operator[..., Tensor], Protocol):
         """Normally distributed numbers, of a given generator, in the form of a tensor."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
     def generator_out(
         self: Tensor, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: Tensor
-    ) -> Tensor:
-        """``randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_random(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """``random(Tensor self, *, Generator? generator=None) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor: ...
     @overload
     def __call__(
         cls, self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @overload
     def __call__(
         cls, self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-        """``random(Tensor self, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """``random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
     def from_out(
         self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None, out: Tensor
-    ) -> Tensor:
-        """``random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
-        """``random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor``"""
+    def to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-        """``random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_random_(Operator[..., Tensor], Protocol):
     @overload
@@ -8495,8 +8402,7 @@ class _packet_repeat(Operator[..., Tensor], Protocol):
         """The tensor side by side with itself, so many times along each dimension."""
     @_operator
     @staticmethod
-    def out(self: Tensor, repeats: Sequence[int], *, out: Tensor) -> Tensor:
-        """``repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, repeats: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_repeat_interleave(Operator[..., Tensor], Protocol):
     @overload
@@ -8628,16 +8534,13 @@ class _packet_reshape_as(Operator[..., Tensor], Protocol):
 class _packet_resize(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """``resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    def default(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``resize.out(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_resize_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -8650,16 +8553,15 @@ class _packet_resize_(Operator[..., Tensor], Protocol):
 class _packet_resize_as(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None
-    ) -> Tensor:
-        """``resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """``resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor``"""
+    def default(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``resize_as.out(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(
+        self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor
+    ) -> Tensor: ...
 
 class _packet_resize_as_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -8810,12 +8712,10 @@ class _packet_rsub(Operator[..., Tensor], Protocol):
         """``other - alpha * self`` for a number."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1, out: _Tensor) -> _Tensor:
-        """``rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)``"""
+    def Tensor_out(self: _Tensor, other: _Tensor, *, alpha: _Scalar = 1, out: _Tensor) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
-        """``rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8842,8 +8742,7 @@ class _packet_scalar_tensor(Operator[..., Tensor], Protocol):
         """A number as a zero-dim tensor, of the default dtype if none is given."""
     @_operator
     @staticmethod
-    def out(s: Scalar, *, out: Tensor) -> Tensor:
-        """``scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(s: Scalar, *, out: Tensor) -> Tensor: ...
 
 class _packet_scatter(Operator[..., Tensor], Protocol):
     @overload
@@ -9003,16 +8902,13 @@ class _packet_select(Operator[..., Tensor], Protocol):
         """One position of a dimension, which disappears."""
 
 class _packet_select_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
-        """``select_copy.int(Tensor self, int dim, SymInt index) -> Tensor``"""
+    def __call__(cls, self: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int, index: _int) -> Tensor:
-        """``select_copy.int(Tensor self, int dim, SymInt index) -> Tensor``"""
+    def int(self: Tensor, dim: _int, index: _int) -> Tensor: ...
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int, index: _int, *, out: Tensor) -> Tensor:
-        """``select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def int_out(self: Tensor, dim: _int, index: _int, *, out: Tensor) -> Tensor: ...
 
 class _packet_select_scatter(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
@@ -9214,18 +9110,17 @@ class _packet_slice_copy(Operator[..., Tensor], Protocol):
         step: int = 1,
         *,
         out: _Tensor | None = None,
-    ) -> _Tensor:
-        """``slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor``"""
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> _Tensor:
-        """``slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor``"""
+    def Tensor(
+        self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> _Tensor: ...
     @_operator
     @staticmethod
     def Tensor_out(
         self: _Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: _Tensor
-    ) -> _Tensor:
-        """``slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> _Tensor: ...
 
 class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     def __call__(
@@ -9491,18 +9386,15 @@ class _packet_split(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
-        """``split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]``"""
+    def __call__(cls, self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]: ...
     @overload
     def __call__(cls, self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]:
-        """``split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]``"""
+    def Tensor(self: _Tensor, split_size: int, dim: int = 0) -> list[_Tensor]: ...
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
-        """``split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
 
 class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
@@ -9514,18 +9406,15 @@ class _packet_split_with_sizes(Operator[..., list[Tensor]], Protocol):
 
 class _packet_split_with_sizes_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
-        """``split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]``"""
+    def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]: ...
     @overload
     def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
-        """``split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]``"""
+    def default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
-        """``split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
 
 class _packet_sqrt(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9615,38 +9504,29 @@ class _packet_squeeze_(Operator[..., Tensor], Protocol):
 
 class _packet_squeeze_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``squeeze_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-        """``squeeze_copy.dim(Tensor self, int dim) -> Tensor``"""
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def __call__(cls, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-        """``squeeze_copy.dims(Tensor self, int[] dim) -> Tensor``"""
+    def __call__(cls, self: Tensor, dim: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``squeeze_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dim(self: Tensor, dim: int) -> Tensor:
-        """``squeeze_copy.dim(Tensor self, int dim) -> Tensor``"""
+    def dim(self: Tensor, dim: int) -> Tensor: ...
     @_operator
     @staticmethod
-    def dims(self: Tensor, dim: Sequence[int]) -> Tensor:
-        """``squeeze_copy.dims(Tensor self, int[] dim) -> Tensor``"""
+    def dims(self: Tensor, dim: Sequence[int]) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
-        """``squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dims_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor:
-        """``squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def dims_out(self: Tensor, dim: Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -9781,8 +9661,7 @@ class _packet_sub(Operator[..., Tensor], Protocol):
         """``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
     @_operator
     @staticmethod
-    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor:
-        """``sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_sub_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
@@ -9861,8 +9740,7 @@ class _packet_sum(Operator[..., Tensor], Protocol):
         """The sum of all elements."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
-        """``sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor: ...
 
 class _packet_swapaxes(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -9913,16 +9791,13 @@ class _packet_t_(Operator[..., Tensor], Protocol):
         """Transposes a matrix by changing its strides."""
 
 class _packet_t_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``t_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``t_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_take(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10190,16 +10065,13 @@ class _packet_transpose_(Operator[..., Tensor], Protocol):
         """Two dimensions change places, by changing the strides."""
 
 class _packet_transpose_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
-        """``transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor``"""
+    def __call__(cls, self: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor:
-        """``transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor``"""
+    def int(self: Tensor, dim0: _int, dim1: _int) -> Tensor: ...
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim0: _int, dim1: _int, *, out: Tensor) -> Tensor:
-        """``transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def int_out(self: Tensor, dim0: _int, dim1: _int, *, out: Tensor) -> Tensor: ...
 
 class _packet_tril(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -10371,18 +10243,15 @@ class _packet_unbind(Operator[..., list[Tensor]], Protocol):
 
 class _packet_unbind_copy(Operator[..., list[Tensor] | None], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]:
-        """``unbind_copy.int(Tensor self, int dim=0) -> Tensor[]``"""
+    def __call__(cls, self: Tensor, dim: _int = 0) -> list[Tensor]: ...
     @overload
     def __call__(cls, self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
     @_operator
     @staticmethod
-    def int(self: Tensor, dim: _int = 0) -> list[Tensor]:
-        """``unbind_copy.int(Tensor self, int dim=0) -> Tensor[]``"""
+    def int(self: Tensor, dim: _int = 0) -> list[Tensor]: ...
     @_operator
     @staticmethod
-    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None:
-        """``unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+    def int_out(self: Tensor, dim: _int = 0, *, out: Sequence[Tensor]) -> None: ...
 
 class _packet_unflatten(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -10401,16 +10270,13 @@ class _packet_unfold(Operator[..., Tensor], Protocol):
         """Windows of ``size`` positions, ``step`` apart, the window as a new last dimension."""
 
 class _packet_unfold_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
-        """``unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor``"""
+    def __call__(cls, self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-        """``unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor``"""
+    def default(self: Tensor, dimension: int, size: int, step: int) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
-        """``unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_uniform(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10421,18 +10287,15 @@ class _packet_uniform(Operator[..., Tensor], Protocol):
         *,
         generator: Generator | None = None,
         out: Tensor | None = None,
-    ) -> Tensor:
-        """``uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor``"""
+    ) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
-        """``uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor``"""
+    def default(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor: ...
     @_operator
     @staticmethod
     def out(
         self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, out: Tensor
-    ) -> Tensor:
-        """``uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_uniform_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -10459,8 +10322,7 @@ class _packet_unsafe_split(Operator[..., list[Tensor]], Protocol):
         """``split`` for callers that write one part at most: autograd does not know that the parts are views."""
     @_operator
     @staticmethod
-    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None:
-        """``unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+    def Tensor_out(self: _Tensor, split_size: int, dim: int = 0, *, out: Sequence[_Tensor]) -> None: ...
 
 class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
@@ -10471,8 +10333,7 @@ class _packet_unsafe_split_with_sizes(Operator[..., list[Tensor]], Protocol):
         """``split_with_sizes`` for callers that write one part at most."""
     @_operator
     @staticmethod
-    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None:
-        """``unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()``"""
+    def out(self: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor]) -> None: ...
 
 class _packet_unsqueeze(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int) -> Tensor:
@@ -10491,16 +10352,13 @@ class _packet_unsqueeze_(Operator[..., Tensor], Protocol):
         """Takes in a dimension of size 1."""
 
 class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-        """``unsqueeze_copy(Tensor self, int dim) -> Tensor``"""
+    def __call__(cls, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, dim: int) -> Tensor:
-        """``unsqueeze_copy(Tensor self, int dim) -> Tensor``"""
+    def default(self: Tensor, dim: int) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
-        """``unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_var(Operator[..., Tensor], Protocol):
     @overload
@@ -10653,16 +10511,13 @@ class _packet_view_as_complex(Operator[..., Tensor], Protocol):
         """The two real numbers of the last dimension as a complex one."""
 
 class _packet_view_as_complex_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``view_as_complex_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``view_as_complex_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_view_as_real(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -10673,40 +10528,31 @@ class _packet_view_as_real(Operator[..., Tensor], Protocol):
         """Every complex number as a last dimension of two real ones."""
 
 class _packet_view_as_real_copy(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``view_as_real_copy(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``view_as_real_copy(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_view_copy(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor:
-        """``view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor``"""
+    def __call__(cls, self: Tensor, dtype: DType, *, out: Tensor | None = None) -> Tensor: ...
     @overload
-    def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor:
-        """``view_copy(Tensor self, SymInt[] size) -> Tensor``"""
+    def __call__(cls, self: Tensor, size: Sequence[int], *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor, size: Sequence[int]) -> Tensor:
-        """``view_copy(Tensor self, SymInt[] size) -> Tensor``"""
+    def default(self: Tensor, size: Sequence[int]) -> Tensor: ...
     @_operator
     @staticmethod
-    def dtype(self: Tensor, dtype: DType) -> Tensor:
-        """``view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor``"""
+    def dtype(self: Tensor, dtype: DType) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor:
-        """``view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def dtype_out(self: Tensor, dtype: DType, *, out: Tensor) -> Tensor:
-        """``view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def dtype_out(self: Tensor, dtype: DType, *, out: Tensor) -> Tensor: ...
 
 class _packet_vsplit(Operator[..., list[Tensor]], Protocol):
     @overload
@@ -10829,16 +10675,13 @@ class _packet_xlogy_(Operator[..., Tensor], Protocol):
         """``self * log(other)`` for a number."""
 
 class _packet_zero(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """``zero(Tensor self) -> Tensor``"""
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
     @staticmethod
-    def default(self: Tensor) -> Tensor:
-        """``zero(Tensor self) -> Tensor``"""
+    def default(self: Tensor) -> Tensor: ...
     @_operator
     @staticmethod
-    def out(self: Tensor, *, out: Tensor) -> Tensor:
-        """``zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet_zero_(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -10916,8 +10759,7 @@ class _packet_zeros_like(Operator[..., Tensor], Protocol):
         """A tensor of zeros in the form of another."""
     @_operator
     @staticmethod
-    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-        """``zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
 __and__: _packet___and__
 __lshift__: _packet___lshift__

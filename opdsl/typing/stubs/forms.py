@@ -90,9 +90,10 @@ def method_forms(signatures: Iterable[Signature], result_of: ResultOf) -> list[F
 
 
 def documentation(operator: Operator) -> str | None:
-    """The docstring of an operator's declaration."""
-    function = getattr(operator.declaration, "function", None)
-    return getattr(function, "__doc__", None)
+    """The docstring of an operator's declaration, if it has one."""
+    text: str | None = getattr(getattr(operator.declaration, "function", None), "__doc__", None)
+    # What is derived has its schema for a text.
+    return None if text == f"``{operator.schema}``" else text
 
 
 def _forms(signature: Signature, result_of: ResultOf, *, skip_self: bool) -> Iterable[Form]:

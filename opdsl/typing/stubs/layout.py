@@ -98,13 +98,17 @@ def variable(name: str, annotation: str, doc: str | None = None, *, indent: int 
 
 def class_of(name: str, bases: Sequence[str], body: Sequence[Statement], doc: str | None = None) -> Statement:
     """A class."""
-    head = f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"
+    joined = ", ".join(bases)
+    head = [f"class {name}({joined}):" if bases else f"class {name}:"]
     documentation = docstring(doc)
     if not body and not documentation:
-        return Statement("name", (f"{head} ...",))
+        return Statement("name", (f"{head[0]} ...",))
+    if len(head[0]) > WIDTH:
+        inner = [joined] if len(INDENT + joined) <= WIDTH else [f"{each}," for each in bases]
+        head = [f"class {name}(", *(INDENT + each for each in inner), "):"]
     inside = _body(body)
     between = ("",) if documentation and inside else ()
-    return Statement("class", (head, *_indented((*documentation, *between, *inside))))
+    return Statement("class", (*head, *_indented((*documentation, *between, *inside))))
 
 
 def _body(body: Sequence[Statement]) -> tuple[str, ...]:

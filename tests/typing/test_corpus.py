@@ -1,0 +1,28 @@
+"""Stubs of all of PyTorch's operators, imported: mypy has nothing to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torchgen.gen as torchgen
+from click.testing import CliRunner
+
+from opdsl.cli import main
+
+CORPUS = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
+
+
+@pytest.fixture
+def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stubs of the corpus, as the commands write them."""
+    monkeypatch.chdir(tmp_path)
+    for command in (("import", str(CORPUS), "-o", "corpus.py"), ("stubs", "corpus.py")):
+        assert CliRunner().invoke(main, command, catch_exceptions=False).exit_code == 0
+    return tmp_path / "typings"
+
+
+def test_mypy_reads_the_stubs_of_all_operators(stubs: Path, users_mypy: Callable[..., list[str]]) -> None:
+    assert (stubs / "corpus.pyi").read_text(encoding="utf-8").count("@_operator") > 3000
+    assert users_mypy(stubs / "corpus.pyi", stubs / "opdsl", stubs=stubs) == []
