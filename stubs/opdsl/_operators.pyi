@@ -515,8 +515,7 @@ class _packet__native_batch_norm_legit_no_training(Operator[..., tuple[Tensor, T
         out0: Tensor,
         out1: Tensor,
         out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """``_native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet__pad_circular(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int]) -> Tensor:
@@ -721,8 +720,7 @@ class _packet_adaptive_avg_pool1d(Operator[..., Tensor], Protocol):
         """The means of as many windows of signals as are asked for; see ``adaptive_avg_pool2d``."""
     @_operator
     @staticmethod
-    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
-        """``adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)``"""
+    def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor: ...
 
 class _packet_adaptive_avg_pool2d(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, output_size: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
@@ -1676,8 +1674,7 @@ class _packet_avg_pool1d(Operator[..., Tensor], Protocol):
         count_include_pad: bool = True,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_avg_pool2d(Operator[..., Tensor], Protocol):
     def __call__(
@@ -1948,8 +1945,7 @@ class _packet_batch_norm_update_stats(Operator[..., tuple[Tensor, Tensor]], Prot
         *,
         out0: Tensor,
         out1: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """``batch_norm_update_stats.out(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))``"""
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_bernoulli(Operator[..., Tensor], Protocol):
     @overload
@@ -6485,8 +6481,7 @@ class _packet_native_batch_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
         out0: Tensor,
         out1: Tensor,
         out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """``native_batch_norm_backward.out(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet_native_dropout(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
@@ -6619,8 +6614,7 @@ class _packet_native_group_norm_backward(Operator[..., tuple[Tensor, Tensor, Ten
         out0: Tensor,
         out1: Tensor,
         out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """``native_group_norm_backward.out(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet_native_layer_norm(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
