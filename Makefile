@@ -3,7 +3,7 @@
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
 #   make bench   the benchmarks; results land in benchmarks/results
-#   make gpu     the tests that need an NVIDIA GPU
+#   make gpu     what needs an NVIDIA GPU: tests, compute-sanitizer, benchmarks
 #   make full    every operator x dtype x sample, every architecture: takes hours
 #   make clean   remove what was installed and built
 # PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest.
@@ -55,10 +55,18 @@ format: $(VENV)/.has-dev
 	$(BIN)/python -m ruff format
 
 bench: $(VENV)/.has-dev
-	set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark --save; done
+	set -e; for benchmark in $(filter-out benchmarks/gpu.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
 
-gpu: $(VENV)/.has-dev+cuda
-	$(BIN)/python -m pytest tests/gpu $(ARGS)
+# GPU_PYTHON=python3.12 takes an interpreter that has all it needs, where nothing can be installed.
+GPU_PYTHON ?=
+ON_GPU := PYTHONPATH=. $(or $(GPU_PYTHON),$(BIN)/python)
+
+gpu: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
+	$(ON_GPU) -m pytest tests/gpu $(ARGS)
+	@if command -v compute-sanitizer >/dev/null; then set -e; for tool in memcheck racecheck; do \
+	    PYTHONPATH=. compute-sanitizer --tool $$tool --error-exitcode 1 $(or $(GPU_PYTHON),$(BIN)/python) tests/gpu/kernels.py; \
+	  done; else echo "compute-sanitizer is not there: memcheck and racecheck have not run"; fi
+	$(ON_GPU) benchmarks/gpu.py --save
 
 full: $(VENV)/.has-dev warm
 	OPDSL_TEST_FULL=1 $(PYTEST) $(ARGS)

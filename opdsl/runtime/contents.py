@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.values import host_array
 
 
 def tensors_in(value: object) -> Iterator[Tensor]:
@@ -32,7 +33,7 @@ class Content(NamedTuple):
 
 def content(tensor: Tensor) -> Content:
     """What a tensor is now."""
-    data = b"" if tensor.is_meta else tensor.array.tobytes()
+    data = b"" if tensor.is_meta else host_array(tensor).tobytes()
     return Content(tensor.dtype.name, tensor.shape, tensor.strides, str(tensor.device), data)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.testing.laws import bad_input, composites, effects, gradients, meta, schema, signatures, variants
+from opdsl.testing.laws import bad_input, composites, devices, effects, gradients, meta, schema, signatures, variants
 from opdsl.testing.subject import Subject
 
 Law = Callable[[Subject], Iterator[str]]
@@ -16,6 +16,7 @@ LAWS: dict[int, tuple[str, Law]] = {
     3: ("meta agrees with the result and takes no memory", meta.check),
     4: ("a kernel writes and shares what its schema says, and nothing else", effects.check),
     5: ("gradients agree with finite differences", gradients.check),
+    6: ("CUDA agrees with the CPU", devices.check),
     8: ("the function's parameters are the schema's", signatures.check),
     9: ("composite bodies and derivatives call operators, and nothing else", composites.check),
     10: ("bad input raises and changes nothing", bad_input.check),

@@ -15,7 +15,7 @@ from opdsl.testing.sample import Sample, difference
 from opdsl.testing.subject import Subject
 
 # Operators whose results have elements that nothing has set.
-_UNINITIALISED = frozenset(
+UNINITIALISED = frozenset(
     ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize", "resize_as")
 )
 
@@ -24,7 +24,7 @@ def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     if subject.operator.schema.is_mutable or "nondeterministic_seeded" in subject.operator.tags:
         return
-    uninitialised = subject.operator.schema.name.base in _UNINITIALISED
+    uninitialised = subject.operator.schema.name.base in UNINITIALISED
     for sample in subject.samples:
         result = sample.copy().call(subject.function)
         wanted = contents(result)

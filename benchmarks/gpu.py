@@ -1,0 +1,222 @@
+"""A GPU against PyTorch's CUDA kernels and against the card's own copies. Needs a GPU, and torch with CUDA.
+
+Device time is measured by events around many calls, host time by a clock around calls that are not waited for. Both
+sides take turns, and start from warm caches.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from harness import Measured, Report, main
+
+import opdsl
+from opdsl import Library, Tensor
+
+ROUNDS = 15
+PEER = "torch CUDA"
+
+lib = Library("gpu_benchmark")
+
+
+@lib.op
+def formula(self: Tensor, other: Tensor) -> Tensor:
+    """Five operations in one."""
+    ...
+
+
+@formula.pointwise(promote="int_to_float")
+def formula_scalar(x, y):
+    return math.tanh(x * y + 1.0) * math.exp(-abs(x))
+
+
+class Side:
+    """One of the two libraries.
+
+    event: makes an event that measures time.
+    synchronize: waits for the device.
+    """
+
+    def __init__(self, library: Any) -> None:
+        self.event: Callable[[], Any] = lambda: library.cuda.Event(enable_timing=True)
+        self.synchronize: Callable[[], None] = library.cuda.synchronize
+
+    def device_seconds(self, call: Callable[[], object], calls: int) -> float:
+        """Of the device, for each call."""
+        start, end = self.event(), self.event()
+        start.record()
+        for _ in range(calls):
+            call()
+        end.record()
+        self.synchronize()
+        return float(start.elapsed_time(end)) / 1e3 / calls
+
+    def host_seconds(self, call: Callable[[], object], calls: int) -> float:
+        """Of the host until a call returns, the device being waited for only at the end."""
+        self.synchronize()
+        began = time.perf_counter()
+        for _ in range(calls):
+            call()
+        seconds = (time.perf_counter() - began) / calls
+        self.synchronize()
+        return seconds
+
+
+class Turns:
+    """Measures both sides in turns.
+
+    Args:
+        ours, theirs: the libraries.
+    """
+
+    def __init__(self, ours: Side, theirs: Side) -> None:
+        self.us = ours
+        self.them = theirs
+        self.generator = torch.Generator(device="cuda").manual_seed(0)
+
+    def pair(self, *shape: int) -> tuple[Tensor, Any]:
+        """A tensor of ours, and torch's over the same memory."""
+        theirs = torch.randn(shape, device="cuda", generator=self.generator)
+        return opdsl.from_dlpack(theirs), theirs
+
+    def device(
+        self, name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float | None
+    ) -> Measured:
+        """Time of the device."""
+        us, them = self.us, self.them
+        return _compared(name, lambda: us.device_seconds(ours, 10), lambda: them.device_seconds(theirs, 10), goal)
+
+    def host(self, name: str, ours: Callable[[], object], theirs: Callable[[], object], goal: float | None) -> Measured:
+        """Time of the host."""
+        us, them = self.us, self.them
+        return _compared(name, lambda: us.host_seconds(ours, 1000), lambda: them.host_seconds(theirs, 1000), goal)
+
+
+def _compared(name: str, ours: Callable[[], float], theirs: Callable[[], float], goal: float | None) -> Measured:
+    """Both sides in turns, after one that does not count."""
+    ours()
+    theirs()
+    pairs = [(ours(), theirs()) for _ in range(ROUNDS)]
+    first, second = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return Measured(name, first, second, statistics.median(one / other for one, other in pairs), goal)
+
+
+def pointwise(report: Report, turns: Turns) -> None:
+    """Large pointwise operators."""
+    (a, x), (b, y) = turns.pair(1 << 28), turns.pair(1 << 28)
+    c, z = opdsl.empty_like(a), torch.empty_like(x)
+    report.comparison(
+        "Pointwise, 256M float32, against a copy of as many bytes",
+        [
+            turns.device("add(a, b, out=c)", lambda: opdsl.add(a, b, out=c), lambda: _copies(z, x, 1.5), 1 / 0.9),
+            turns.device("exp(a, out=c)", lambda: opdsl.exp(a, out=c), lambda: _copies(z, x, 1.0), 1 / 0.9),
+        ],
+        theirs="copy",
+    )
+    report.comparison(
+        "Pointwise, 256M float32",
+        [
+            turns.device("add(a, b, out=c)", lambda: opdsl.add(a, b, out=c), lambda: torch.add(x, y, out=z), 1.0),
+            turns.device("a * b", lambda: a * b, lambda: x * y, 1.0),
+            turns.device("tanh(a)", lambda: opdsl.tanh(a), lambda: torch.tanh(x), 1.0),
+            turns.device(
+                "five operations",
+                lambda: formula(a, b),
+                lambda: torch.tanh(x * y + 1.0) * torch.exp(-torch.abs(x)),
+                1 / 3,
+            ),
+        ],
+        theirs=PEER,
+    )
+
+
+def rows(report: Report, turns: Turns) -> None:
+    """Reductions, and operators along rows."""
+    m, n = turns.pair(8192, 4096)
+    report.comparison(
+        "Reductions and rows, 8192 x 4096 float32",
+        [
+            turns.device("sum()", lambda: m.sum(), lambda: n.sum(), 1.0),
+            turns.device("sum(1)", lambda: m.sum(1), lambda: n.sum(1), 1.0),
+            turns.device("sum(0)", lambda: m.sum(0), lambda: n.sum(0), 1.0),
+            turns.device("amax(1)", lambda: m.amax(1), lambda: n.amax(1), 1.0),
+            turns.device("var(1)", lambda: m.var(1), lambda: n.var(1), 1.0),
+            turns.device("softmax(1)", lambda: m.softmax(1), lambda: n.softmax(1), 1.0),
+            turns.device(
+                "layer_norm",
+                lambda: opdsl.layer_norm(m, [4096]),
+                lambda: torch.nn.functional.layer_norm(n, [4096]),
+                1.0,
+            ),
+            turns.device("cumsum(1)", lambda: m.cumsum(1), lambda: n.cumsum(1), 1.0),
+        ],
+        theirs=PEER,
+    )
+
+
+def calls(report: Report, turns: Turns) -> None:
+    """Small operators, and a graph of them."""
+    s, t = turns.pair(4)
+    u, v = opdsl.empty_like(s), torch.empty_like(t)
+    report.comparison(
+        "A call of an operator on 4 elements, on the host",
+        [
+            turns.host("add(s, s)", lambda: opdsl.add(s, s), lambda: torch.add(t, t), 1.0),
+            turns.host("s + s", lambda: s + s, lambda: t + t, 1.0),
+            turns.host("s + 1", lambda: s + 1, lambda: t + 1, 1.0),
+            turns.host("add(s, s, out=u)", lambda: opdsl.add(s, s, out=u), lambda: torch.add(t, t, out=v), 1.0),
+        ],
+        theirs=PEER,
+    )
+
+    def chain(value: Any) -> Any:
+        for _ in range(100):
+            value = value + 1
+        return value
+
+    replay = opdsl.cuda.graph(chain)
+    report.comparison(
+        "A graph of 100 operators on 4 elements, against running them one by one",
+        [
+            turns.device("against torch", lambda: replay(s), lambda: chain(t), None),
+            Turns(turns.us, turns.us).device("against opdsl without it", lambda: replay(s), lambda: chain(s), 0.2),
+        ],
+        theirs="one by one",
+    )
+
+
+def run() -> Report:
+    """Measure, and print."""
+    found = opdsl.cuda.get_device_properties()
+    report = Report(f"GPU: {found.name}", threads=1)
+    memory = f"{found.total_memory / (1 << 30):.0f} GiB"
+    report.write("", f"{found.name}, {memory}, compute capability {'.'.join(map(str, found.capability))}.")
+    turns = Turns(Side(opdsl), Side(torch))
+    for measure in (pointwise, rows, calls):
+        measure(report, turns)
+    return report
+
+
+def _copies(target: Any, source: Any, share: float) -> None:
+    """A copy that moves as many bytes: reading and writing all elements, or a half more."""
+    target.copy_(source)
+    if share > 1:
+        half = source.numel() // 2
+        target[:half].copy_(source[:half])
+
+
+def card() -> str:
+    """The name of the card, as a part of a file's name."""
+    return opdsl.cuda.get_device_name().lower().replace(" ", "-")
+
+
+if __name__ == "__main__":
+    if not opdsl.cuda.is_available():
+        sys.exit("benchmarks/gpu.py needs a GPU: opdsl.cuda.is_available() is False")
+    main(f"gpu-{card()}", run)

@@ -1,0 +1,142 @@
+"""Law 6: CUDA agrees with the CPU: dtypes, shapes and strides exactly, elements within ``TOLERANCES``.
+
+Where there is no CUDA device there is nothing to hold against each other, and the law says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from opdsl.errors import OpdslError
+from opdsl.kernels.outputs import tensor_over
+from opdsl.runtime import Device, Tensor, backends, manual_seed
+from opdsl.runtime.bfloat16_values import widen
+from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.dtype import bfloat16
+from opdsl.runtime.values import host_array
+from opdsl.testing.laws.variants import UNINITIALISED
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+__all__ = ["TOLERANCES", "check", "disagreements"]
+
+# By dtype, how far elements may differ in relation to their size; a tenth of that in relation to the largest one, since
+# sums that cancel are as good as what was summed. Others are equal. What printed code computes is the same to the last
+# bit; sums are taken in another order, and a few functions are those of NVIDIA's library.
+TOLERANCES = {
+    "float16": 2e-3,
+    "bfloat16": 1.6e-2,
+    "float32": 1e-5,
+    "complex64": 1e-5,
+    "float64": 1e-12,
+    "complex128": 1e-12,
+}
+
+_SEED = 2024
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    from opdsl.backends.cuda.streams import is_available
+
+    if is_available():
+        yield from disagreements(subject, Device("cuda:0"))
+
+
+def disagreements(subject: Subject, device: Device) -> Iterator[str]:
+    """How an operator differs between the CPU and a device, for each of its samples."""
+    for sample in subject.samples:
+        here, there = _named_device(sample.copy(), subject), _moved(_named_device(sample.copy(), subject), device)
+        if there is None:
+            continue
+        problems = _compared(_outcome(subject, here), _outcome(subject, there), device, subject)
+        yield from (f"{sample}: {each}" for each in problems)
+        written = zip(here.tensors(), there.tensors(), strict=True)
+        for place, (one, other) in enumerate(written if subject.operator.schema.is_mutable else ()):
+            yield from (f"{sample}: tensor {place} afterwards: {each}" for each in _differences(one, other))
+
+
+def _named_device(sample: Sample, subject: Subject) -> Sample:
+    """A call without tensors, its device named: that is what is changed."""
+    takes_one = any(each.name == "device" for each in subject.operator.schema.arguments)
+    if sample.tensors() or not takes_one:
+        return sample
+    return Sample(*sample.given, **{"device": Device("cpu"), **sample.named})
+
+
+def _moved(sample: Sample, device: Device) -> Sample | None:
+    """The same call on a device; None where it names the CPU by nothing that could be changed."""
+    given = [_on(each, device) for each in sample.given]
+    named = {name: _on(each, device) for name, each in sample.named.items()}
+    made = Sample(*given, **named)
+    has_device = any(isinstance(each, Device) for each in (*given, *named.values()))
+    return made if made.tensors() or has_device else None
+
+
+def _on(value: Any, device: Device) -> Any:
+    """An argument on a device: tensors with their strides, whatever lies between their elements."""
+    if isinstance(value, Tensor) and value.is_cpu:
+        form = value.geometry.replace(device=device, is_view=False, requires_grad=False)
+        made = tensor_over(backends.memory(device).from_host(value.array, device), form)
+        return made.requires_grad_() if value.requires_grad else made
+    if isinstance(value, Device):
+        return device if value.type == "cpu" else value
+    return type(value)(_on(each, device) for each in value) if type(value) in (list, tuple) else value
+
+
+def _outcome(subject: Subject, sample: Sample) -> Any:
+    """The result of a call, or the error that it raises."""
+    manual_seed(_SEED)
+    try:
+        return sample.call(subject.function)
+    except OpdslError as error:
+        return error
+
+
+def _compared(expected: Any, found: Any, device: Device, subject: Subject) -> Iterator[str]:
+    if isinstance(expected, OpdslError) or isinstance(found, OpdslError):
+        if type(expected) is not type(found):
+            yield f"the CPU {_told(expected)}, {device} {_told(found)}"
+        return
+    ours, theirs = list(tensors_in(expected)), list(tensors_in(found))
+    if len(ours) != len(theirs):
+        yield f"{len(theirs)} tensors on {device} instead of {len(ours)}"
+        return
+    if not ours and expected != found:
+        yield f"{found!r} on {device} instead of {expected!r}"
+    values = subject.operator.schema.name.base not in UNINITIALISED
+    for one, other in zip(ours, theirs, strict=True):
+        if one.is_cpu and other.device is not device:
+            yield f"a result is on {other.device}"
+        yield from _differences(one, other, values=values)
+
+
+def _told(outcome: Any) -> str:
+    return f"raises {type(outcome).__name__} ({outcome})" if isinstance(outcome, OpdslError) else "does not raise"
+
+
+def _differences(one: Tensor, other: Tensor, *, values: bool = True) -> Iterator[str]:
+    for what in ("dtype", "shape", "strides"):
+        if getattr(one, what) != getattr(other, what):
+            yield f"the {what} {getattr(other, what)} instead of {getattr(one, what)}"
+            return
+    if not values or one.is_meta:
+        return
+    expected, found = _numbers(one), _numbers(other)
+    tolerance = TOLERANCES.get(one.dtype.name)
+    if tolerance is None:
+        wrong = expected != found
+    else:
+        largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)
+        wrong = ~numpy.isclose(found, expected, rtol=tolerance, atol=tolerance / 10 * largest, equal_nan=True)
+    if wrong.any():
+        place = tuple(int(each) for each in numpy.argwhere(wrong)[0])
+        yield f"{int(wrong.sum())} elements of {wrong.size}: {found[place]!r} instead of {expected[place]!r} at {place}"
+
+
+def _numbers(tensor: Tensor) -> numpy.ndarray[Any, Any]:
+    array = host_array(tensor)
+    return widen(array) if tensor.dtype is bfloat16 else array

@@ -1,0 +1,86 @@
+"""Runs kernels of every kind once, for compute-sanitizer: python tests/gpu/kernels.py [operator ...]
+
+Each result is held against the CPU's. Ends with 1 where one differs, or where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import opdsl
+from opdsl.runtime import Device
+from opdsl.testing.laws.devices import disagreements
+from opdsl.testing.samples import fitting, samples_of
+from opdsl.testing.subject import Subject
+
+# Of each kind of kernel, and each of its skeletons, some: pointwise, reductions, rows, scans, positions, sorting.
+OPERATORS = [
+    "add.Tensor",
+    "add_.Tensor",
+    "add.out",
+    "exp",
+    "where.self",
+    "clone",
+    "_to_copy",
+    "sum.dim_IntList",
+    "mean.dim",
+    "amax",
+    "argmax",
+    "var.correction",
+    "any",
+    "_softmax",
+    "_log_softmax",
+    "native_layer_norm",
+    "cumsum",
+    "cumprod",
+    "cummax",
+    "gather",
+    "scatter.src",
+    "scatter_add",
+    "index.Tensor",
+    "index_put",
+    "index_select",
+    "index_add",
+    "embedding",
+    "cat",
+    "topk",
+    "sort.stable",
+    "nonzero",
+    "masked_select",
+    "masked_fill.Scalar",
+    "tril",
+    "arange.start_step",
+    "uniform",
+    "normal",
+    "flip",
+    "roll",
+    "mm",
+    "bmm",
+    "addmm",
+]
+
+
+def main(names: list[str]) -> int:
+    """Run them, and print what differs."""
+    if not opdsl.cuda.is_available():
+        print("no CUDA device: opdsl.cuda.is_available() is False")
+        return 1
+    opdsl.add  # noqa: B018  loads the operators
+    wanted = {f"aten::{each}" for each in names}
+    wrong = calls = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for operator in [each for each in opdsl.registry if each.name in wanted]:
+            subject = Subject(operator, [])
+            subject.samples = fitting(samples_of(operator), subject.function)
+            calls += len(subject.samples)
+            for problem in disagreements(subject, Device("cuda:0")):
+                wrong += 1
+                print(f"{operator.name}: {problem}")
+    print(f"{opdsl.cuda.get_device_name()}: {len(wanted)} operators, {calls} calls, {wrong} differ")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or OPERATORS))
