@@ -86,7 +86,7 @@ def index_add_source_derivative(grad, dim, index, source, alpha):
     return found if source.ndim else found.sum()
 
 
-def add_scaled_scalar_function(old, new, alpha):  # type: ignore[no-untyped-def]
+def add_scaled_scalar_function(old: Any, new: Any, alpha: Any) -> Any:
     return old + alpha * new
 
 

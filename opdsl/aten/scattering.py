@@ -22,19 +22,19 @@ IN_PLACE = Inplace(variants="method")
 # ------------------------------------------------------------------------------------- of what is there, and a value
 
 
-def add_scalar_function(old, new):  # type: ignore[no-untyped-def]
+def add_scalar_function(old: Any, new: Any) -> Any:
     return old + new
 
 
-def multiply_scalar_function(old, new):  # type: ignore[no-untyped-def]
+def multiply_scalar_function(old: Any, new: Any) -> Any:
     return old * new
 
 
-def larger_scalar_function(old, new):  # type: ignore[no-untyped-def]
+def larger_scalar_function(old: Any, new: Any) -> Any:
     return max(old, new)
 
 
-def smaller_scalar_function(old, new):  # type: ignore[no-untyped-def]
+def smaller_scalar_function(old: Any, new: Any) -> Any:
     return min(old, new)
 
 

@@ -149,8 +149,8 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
     return body
 
 
-def _options(functional: Callable[..., Any]) -> tuple[Any, ...]:
-    schema: FunctionSchema = functional.schema  # type: ignore[attr-defined]
+def _options(functional: Any) -> tuple[Any, ...]:
+    schema: FunctionSchema = functional.schema
     return schema.tensor_options
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
+from typing import Any, cast
 
 from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
@@ -114,7 +115,7 @@ class Caller:
         self.own_globals: frozenset[str] = frozenset()
         self.source = write(self)
         self.function = _compile(self)
-        self._path: Callable[..., tuple[object, ...]] = namespace.pop("path")  # type: ignore[assignment]
+        self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop("path"))
 
     def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
         """A call with names that PyTorch knows beside the schema's; once more with the schema's.
@@ -176,7 +177,7 @@ class Caller:
         if bound.requires_grad:
             return result.requires_grad_() if isinstance(result, Tensor) else result
         if path is not None and state.plans and _is_hashable(path):
-            self._keep(bound, kernel, (given, named), (state, *path), generation)
+            self._keep(bound, kernel, (given, named), state, path, generation)
         return result
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
@@ -196,17 +197,18 @@ class Caller:
         bound: Bound,
         kernel: Callable[..., object],
         call: tuple[tuple[object, ...], dict[str, object]],
+        state: State,
         path: tuple[object, ...],
         generation: int,
     ) -> None:
         make = getattr(kernel, "plan", None)
         if make is None or not self._is_unchanged(bound, call, path):
             return
-        plan, made_of = (None, {}) if path[0].recording else trace(bound.operator, kernel, bound.arguments)  # type: ignore[attr-defined]
+        plan, made_of = (None, {}) if state.recording else trace(bound.operator, kernel, bound.arguments)
         plan = plan or make(bound.arguments)
         if plan is None:
             return
-        if path[0].recording:  # type: ignore[attr-defined]
+        if state.recording:
             plan = recorded(bound.operator, plan)
         if bound.operator.result_type is not None:
             plan = with_names(plan, bound.operator.result_type)
@@ -219,9 +221,9 @@ class Caller:
             if self.stored >= PLAN_LIMIT:
                 self.plans.clear()
                 self.stored = 0
-            node: dict[object, object] = self.plans.setdefault(path[0], {})  # type: ignore[arg-type]
-            for key in path[1:-1]:
-                node = node.setdefault(key, {})  # type: ignore[assignment]
+            node: dict[object, Any] = self.plans.setdefault(state, {})
+            for key in path[:-1]:
+                node = node.setdefault(key, {})
             node[path[-1]] = plan
             self.stored += 1
 
@@ -242,7 +244,7 @@ class Caller:
                 default = argument.default
                 if id(value) not in handed and (default is None or default.value is not value):
                     return False
-        return self.path(given, named) == path[1:]
+        return self.path(given, named) == path
 
     def path(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
         """The keys of a call, as the generated function forms them."""

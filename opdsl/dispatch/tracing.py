@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.differentiation import OperatorAutograd
@@ -172,8 +172,9 @@ def run_traced(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]
             kernel = _beneath(kernel, arguments)
             plan, packets = trace(operator, kernel, arguments)
             noted.packets.update(packets)
-            if plan is None and getattr(kernel, "fixes_geometries", False):
-                plan = kernel.plan(arguments)  # type: ignore[attr-defined]
+            planner: Any = kernel
+            if plan is None and getattr(planner, "fixes_geometries", False):
+                plan = planner.plan(arguments)
     noted.note(operator, plan, arguments, result)
     return result
 

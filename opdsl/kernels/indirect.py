@@ -252,13 +252,13 @@ def _integers(function: Callable[..., Any]) -> TypedGraph:
     return scalar.specialise(dict.fromkeys(scalar.parameters, "int64"), results=["int64"] * 2)
 
 
-def _twice(value):  # type: ignore[no-untyped-def]
+def _twice(value: Any) -> Any:
     return value, value
 
 
-def _wider(least, greatest, other_least, other_greatest):  # type: ignore[no-untyped-def]
+def _wider(least: Any, greatest: Any, other_least: Any, other_greatest: Any) -> Any:
     return min(least, other_least), max(greatest, other_greatest)
 
 
-def _both(least, greatest, count):  # type: ignore[no-untyped-def]
+def _both(least: Any, greatest: Any, count: Any) -> Any:
     return least, greatest

@@ -63,7 +63,7 @@ def convert(value: Number, dtype: DType) -> Any:
     largest = LARGEST.get(dtype.name)
     if largest is not None and any(math.isfinite(part) and abs(part) > largest for part in _parts(value)):
         raise _overflow(dtype)
-    return complex(value) if dtype.is_complex else float(value)  # type: ignore[arg-type]
+    return complex(value) if dtype.is_complex else float(value.real)
 
 
 def to_element(value: Number, dtype: DType, count: int) -> Any:

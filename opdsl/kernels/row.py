@@ -141,4 +141,5 @@ def _read(function: FunctionType, parameters: tuple[str, ...] | None = None) -> 
     """A row function of some of its parameters; defaults stand for the others."""
     from opdsl.scalar import read
 
-    return cast(Any, read)(function, parameters=parameters, rows=True)  # type: ignore[no-any-return]
+    found: ScalarFunction = cast(Any, read)(function, parameters=parameters, rows=True)
+    return found

@@ -6,7 +6,7 @@ import enum
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from opdsl.errors import DeviceError
 
@@ -228,7 +228,7 @@ class BackendTable:
 
     def memory(self, device: Device) -> Memory:
         """The memory of a device, importing its backend when it is the first use."""
-        return self.load(device.type, "memory")  # type: ignore[return-value]
+        return cast("Memory", self.load(device.type, "memory"))
 
     def load(self, device_type: str, part: str) -> object:
         """The module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.

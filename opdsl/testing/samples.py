@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from opdsl.dispatch import Operator, registry
@@ -126,7 +127,7 @@ def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor
     for place, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
         if argument.default is not None and not complete:
             continue
-        value = _value(argument, make, lambda place=place: form(make, place))  # type: ignore[misc]
+        value = _value(argument, make, partial(form, make, place))
         if value is None and argument.default is not None:
             continue
         if argument in operator.schema.keyword_only or len(given) < place:

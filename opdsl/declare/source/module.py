@@ -15,7 +15,7 @@ from opdsl.declare.variants import inplace_schema, out_schema
 from opdsl.errors import DeclarationError
 from opdsl.native import Delegate, NativeFunction, Structured
 from opdsl.native.generated import by_signature
-from opdsl.schema import Argument, FunctionSchema, OptionalType, SchemaKind
+from opdsl.schema import Argument, BaseType, FunctionSchema, OptionalType, SchemaKind
 from opdsl.schema.model import DEFAULT_NAMESPACE, TENSOR_OPTIONS
 
 HEADER = '''"""Operators, imported from {file}. Attach implementations beneath the declarations."""
@@ -287,11 +287,11 @@ class Writer:
         return text if argument.default is None else f"{text} = {self.expressions.default(argument)}"
 
 
-def _is_option(argument: Argument, option: tuple[str, object]) -> bool:
+def _is_option(argument: Argument, option: tuple[str, BaseType]) -> bool:
     """Whether an argument is as ``options: TensorOptions`` has it."""
     if argument.default is None or argument.default.text != "None":
         return False
-    return (argument.name, argument.type) == (option[0], OptionalType(option[1]))  # type: ignore[arg-type]
+    return (argument.name, argument.type) == (option[0], OptionalType(option[1]))
 
 
 def _keywords(options: Options) -> tuple[Group | str, ...]:

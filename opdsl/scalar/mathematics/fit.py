@@ -12,7 +12,7 @@ from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
-from mpmath import (  # type: ignore[import-untyped]
+from mpmath import (
     asin,
     atan,
     cos,

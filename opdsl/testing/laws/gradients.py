@@ -16,9 +16,10 @@ import numpy
 from opdsl.autograd import grad
 from opdsl.errors import GradientError, LawError, MissingDerivativeError
 from opdsl.runtime import DType, Tensor, complex128, float64, get_rng_state, manual_seed, set_rng_state
+from opdsl.runtime.contents import tensors_in
 from opdsl.schema import SchemaKind
 from opdsl.testing.gradients import GradientCheck, gradient_of, random_like
-from opdsl.testing.sample import Sample, tensors_in
+from opdsl.testing.sample import Sample
 from opdsl.testing.samples import REFUSALS
 from opdsl.testing.subject import Subject
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from opdsl.dispatch import registry
@@ -61,7 +62,11 @@ def _roads(subject: Subject, sample: Sample, result: Any) -> Iterator[tuple[str,
     if out is not None and all(isinstance(each, Tensor) for each in _several(result)):
         named = _without_options(sample, out)
         for what, output in _outputs(result):
-            yield f"out= ({what})", lambda output=output: named.copy().call(out, out=output)  # type: ignore[misc]
+            yield f"out= ({what})", partial(_call_out, named, out, output)
+
+
+def _call_out(sample: Sample, function: Any, output: Any) -> Any:
+    return sample.copy().call(function, out=output)
 
 
 def _place_of_self(subject: Subject) -> int | None:
