@@ -18,6 +18,7 @@ from opdsl.runtime.tensor import prepare
 __all__ = [
     "DTYPES",
     "TORCH_DTYPES",
+    "array_over",
     "geometry_of",
     "proxy",
     "shared",
@@ -62,7 +63,7 @@ def shared(source: torch.Tensor) -> Tensor:
     form = geometry_of(source)
     if form.device.type != "cpu":
         raise InterchangeError(f"opdsl kernels share memory of the CPU (got a tensor on {source.device}).")
-    return _over(_array(source, form), form)
+    return _over(array_over(source, form), form)
 
 
 def stand_in(source: torch.Tensor) -> Tensor:
@@ -103,7 +104,8 @@ class _Memory:
         }
 
 
-def _array(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
+def array_over(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
+    """An array over the memory of a torch tensor on the CPU, which stays resizable as it does not by ``Tensor.numpy``."""
     if form.numel == 0:
         steps = tuple(step * form.dtype.itemsize for step in form.strides)
         return numpy.ndarray(form.shape, form.dtype.numpy, numpy.empty(1, form.dtype.numpy), 0, steps)

@@ -1,0 +1,225 @@
+"""Kernels of opdsl that stand in for torch's on the CPU: which, and for which calls.
+
+They compute in float32, on contiguous tensors, from a number of elements on: below it a call from torch into Python
+costs more than a faster loop gives back. The numbers are what ``benchmarks/torch_overrides.py`` has measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from opdsl import aten
+from opdsl.dispatch import KeySet, Operator, registry
+from opdsl.interop.torch.calls import Completion
+from opdsl.interop.torch.tensors import DTYPES, array_over
+from opdsl.runtime import Geometry, Tensor, contiguous_strides, cpu
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.tensor import prepare
+
+__all__ = ["FUSED", "Fill", "Fused"]
+
+_PLANS = 1024  # of one operator; ever new shapes must not fill the memory
+_CPU = KeySet("CPU")
+
+
+class Fused(NamedTuple):
+    """An implementation, and the condition under which it serves; both take what the operator takes."""
+
+    condition: Callable[..., bool]
+    implementation: Callable[..., Any]
+
+
+class Fill:
+    """Runs an ``out=`` operator of opdsl on the memory of torch tensors, by a plan for each of their shapes.
+
+    Args:
+        name: the operator's, ``"aten::gelu.out"``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._operator: Operator | None = None
+        self._places: tuple[int, ...] = ()
+        self._generation = 0
+        self._plans: dict[tuple[Any, ...], Callable[..., object]] = {}
+
+    @property
+    def operator(self) -> Operator:
+        """The operator, loaded when it is first needed."""
+        if self._operator is None:
+            prepare()
+            aten.load_packet(self.name.partition("::")[2].partition(".")[0])
+            self._operator = found = registry.operator(self.name)
+            names = [each.python_name for each in found.schema.arguments]
+            self._places = tuple(names.index(each) for each in found.dynamic_names)
+        return self._operator
+
+    def __call__(self, *values: Any) -> None:
+        """Fill the outputs.
+
+        Args:
+            values: of the operator's arguments, in the order of its schema: contiguous tensors on the CPU, numbers,
+                None, tuples.
+        """
+        operator = self.operator
+        given = tuple(_shared(each) if isinstance(each, torch.Tensor) else each for each in values)
+        key = tuple(each.geometry if isinstance(each, Tensor) else (type(each), each) for each in given)
+        if self._generation != operator.packet.generation:
+            self._plans.clear()
+            self._generation = operator.packet.generation
+        plan = self._plans.get(key)
+        if plan is None:
+            self._first(operator, key, given)
+        else:
+            plan(*[given[place] for place in self._places])
+
+    def _first(self, operator: Operator, key: tuple[Any, ...], given: tuple[Any, ...]) -> None:
+        kernel: Any = operator.find_in(_CPU)
+        kernel(*given)
+        plan = kernel.plan(given)
+        if plan is not None:
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+
+
+def _shared(source: torch.Tensor) -> Tensor:
+    """A tensor over the memory of a contiguous torch tensor on the CPU."""
+    made = Tensor()
+    made.geometry = form = _form(source.dtype, source.shape)
+    made.array = array_over(source, form)
+    made._version = 0
+    made._base = None
+    return made
+
+
+@lru_cache(maxsize=4096)
+def _form(dtype: torch.dtype, shape: torch.Size) -> Geometry:
+    sizes = tuple(shape)
+    return geometry(DTYPES[dtype], cpu, sizes, contiguous_strides(sizes))
+
+
+# --------------------------------------------------------------------------------------------------------- conditions
+
+
+def _serves(source: torch.Tensor, least: int) -> bool:
+    """Whether a tensor is one that the kernels here are for.
+
+    Memory that torch copies when it is written stays with torch: to look at it from outside would copy it.
+    """
+    return (
+        source.numel() >= least
+        and source.dtype is torch.float32
+        and source.is_contiguous()
+        and not torch._C._is_cow_tensor(source)
+    )
+
+
+def _serves_parameter(parameter: torch.Tensor | None, shape: tuple[int, ...]) -> bool:
+    return parameter is None or (tuple(parameter.shape) == shape and _serves(parameter, 0))
+
+
+# ---------------------------------------------------------------------------------------------------------- the table
+
+
+def _pointwise(name: str, least: int) -> Fused:
+    """A pointwise operator of one tensor, and perhaps of other values."""
+
+    def condition(self: torch.Tensor, *given: Any, **named: Any) -> bool:
+        return _serves(self, least)
+
+    return Fused(condition, _pointwise_implementation(name))
+
+
+def _gelu(least: int, least_of_tanh: int) -> Fused:
+    """Torch is quick to approximate erf, and slow where it takes tanh in its place."""
+
+    def condition(self: torch.Tensor, *, approximate: str = "none") -> bool:
+        return _serves(self, least if approximate == "none" else least_of_tanh)
+
+    return Fused(condition, _pointwise_implementation("gelu"))
+
+
+def _pointwise_implementation(name: str) -> Callable[..., torch.Tensor]:
+    fill = Fill(f"aten::{name}.out")
+    completions: list[Completion] = []
+
+    def implementation(self: torch.Tensor, *given: Any, **named: Any) -> torch.Tensor:
+        if not completions:
+            completions.append(Completion(fill.operator))
+        values = completions[0].complete((self, *given), named)
+        out = torch.empty_like(self)
+        fill(*values[:-1], out)
+        return out
+
+    return implementation
+
+
+def _softmax(name: str, least: int) -> Fused:
+    """Softmax and its logarithm, along the last dimension."""
+    fill = Fill(f"aten::{name}.out")
+
+    def condition(self: torch.Tensor, dim: int, half_to_float: bool) -> bool:
+        return _serves(self, least) and dim in (-1, self.dim() - 1) and not half_to_float
+
+    def implementation(self: torch.Tensor, dim: int, half_to_float: bool) -> torch.Tensor:
+        out = torch.empty_like(self)
+        fill(self, dim, False, out)
+        return out
+
+    return Fused(condition, implementation)
+
+
+def _layer_norm(least: int) -> Fused:
+    fill = Fill("aten::native_layer_norm.out")
+
+    def condition(
+        input: torch.Tensor,
+        normalized_shape: list[int],
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+        eps: float,
+    ) -> bool:
+        shape = tuple(normalized_shape)
+        return (
+            _serves(input, least)
+            and 0 < len(shape) <= input.dim()
+            and tuple(input.shape[-len(shape) :]) == shape
+            and _serves_parameter(weight, shape)
+            and _serves_parameter(bias, shape)
+        )
+
+    def implementation(
+        input: torch.Tensor,
+        normalized_shape: list[int],
+        weight: torch.Tensor | None,
+        bias: torch.Tensor | None,
+        eps: float,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        shape = tuple(normalized_shape)
+        rows = (*input.shape[: -len(shape)], *(1 for _ in shape))
+        out, mean, rstd = torch.empty_like(input), input.new_empty(rows), input.new_empty(rows)
+        fill(input, shape, weight, bias, eps, out, mean, rstd)
+        return out, mean, rstd
+
+    return Fused(condition, implementation)
+
+
+FUSED = MappingProxyType(
+    {
+        "_softmax": _softmax("_softmax", 1 << 16),
+        "_log_softmax": _softmax("_log_softmax", 1 << 17),
+        "native_layer_norm": _layer_norm(1 << 16),
+        "gelu": _gelu(1 << 22, 1 << 15),
+        **{
+            name: _pointwise(name, 1 << 15)
+            for name in ("atan", "elu", "erf", "exp", "expm1", "log1p", "mish", "sinh", "softplus", "tanh")
+        },
+    }
+)
+"""By operator: what serves it, in the order of the table in the README."""

@@ -1,0 +1,171 @@
+"""Where overrides of torch's kernels are kept: in torch's own registry, or in one of the same behaviour."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+__all__ = ["LibraryRegistry", "Node", "OverrideRegistry", "TorchRegistry", "make_registry"]
+
+
+class Node(NamedTuple):
+    """One override, with the names that torch's registry has for what it says: functions that order them read these."""
+
+    dsl_name: str
+    op_symbol: str
+    dispatch_key: str
+    cond_fn: Callable[..., object]
+    impl_fn: Callable[..., object]
+
+
+class OverrideRegistry(Protocol):
+    """What both registries do."""
+
+    def add(self, node: Node) -> None:
+        """Put an override in, after those of its operator and key, and let it serve."""
+
+    def remove(self, dsl_name: str) -> None:
+        """Take out all overrides of a DSL."""
+
+    def nodes(self, dsl_name: str) -> list[Node]:
+        """The overrides of a DSL."""
+
+    def make_known(self, dsl_name: str, module: Any) -> None:
+        """Tell torch of a DSL."""
+
+
+def make_registry() -> OverrideRegistry:
+    """Torch's registry, where it has the one that is known here; otherwise one of our own."""
+    try:
+        native: Any = importlib.import_module("torch._native")
+    except ImportError:
+        return LibraryRegistry()
+    needed = ("register_op_override", "reenable_op_overrides", "_apply_graph_transformation", "_graphs")
+    if all(hasattr(native.registry, each) for each in needed):
+        return TorchRegistry(native)
+    return LibraryRegistry()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Torch warns of the first kernel that is put over another; that is what overriding means."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Warning only once for all operators", category=UserWarning)
+        yield
+
+
+class TorchRegistry:
+    """Torch's own (torch/_native/registry.py).
+
+    Args:
+        native: the module ``torch._native``.
+    """
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._registry = native.registry
+        self._lock = threading.Lock()
+
+    def add(self, node: Node) -> None:
+        """See ``OverrideRegistry``."""
+        with self._lock, _quietly():
+            self._registry.register_op_override(
+                node.dsl_name, "aten", node.op_symbol, node.dispatch_key, node.cond_fn, node.impl_fn
+            )
+            # What the user's environment says of the order holds for those that come after torch has been loaded, too.
+            order = self._native.get_user_ordering_fn()
+            if order is not None:
+                self._registry._apply_graph_transformation(order, keys_to_process={(node.op_symbol, node.dispatch_key)})
+            self._registry.reenable_op_overrides(enable_dsl_names=node.dsl_name)
+
+    def remove(self, dsl_name: str) -> None:
+        """See ``OverrideRegistry``."""
+        with self._lock:
+            self._registry.deregister_op_overrides(disable_dsl_names=dsl_name)
+            # Torch only disables them: what is registered again must not come back beside what takes its place.
+            for graph in self._registry._graphs.values():
+                graph[:] = [each for each in graph if each.dsl_name != dsl_name]
+
+    def nodes(self, dsl_name: str) -> list[Node]:
+        """See ``OverrideRegistry``."""
+        return [
+            Node(each.dsl_name, each.op_symbol, each.dispatch_key, each.cond_fn, each.impl_fn)
+            for graph in self._registry._graphs.values()
+            for each in graph
+            if each.dsl_name == dsl_name
+        ]
+
+    def make_known(self, dsl_name: str, module: Any) -> None:
+        """See ``OverrideRegistry``."""
+        self._native.dsl_registry.dsl_registry.register_dsl(dsl_name, module)
+
+
+class LibraryRegistry:
+    """The same on ``torch.library``."""
+
+    def __init__(self) -> None:
+        self._graphs: dict[tuple[str, str], list[Node]] = {}
+        self._libraries: dict[tuple[str, str], torch.library.Library] = {}
+        self._lock = threading.Lock()
+
+    def add(self, node: Node) -> None:
+        """See ``OverrideRegistry``."""
+        with self._lock:
+            place = (node.op_symbol, node.dispatch_key)
+            graph = [*self._graphs.get(place, ()), node]
+            order = _user_order()
+            self._graphs[place] = graph if order is None else order(*place, graph)
+            self._install(place)
+
+    def remove(self, dsl_name: str) -> None:
+        """See ``OverrideRegistry``."""
+        with self._lock:
+            for place, graph in list(self._graphs.items()):
+                self._graphs[place] = [each for each in graph if each.dsl_name != dsl_name]
+                self._install(place)
+
+    def nodes(self, dsl_name: str) -> list[Node]:
+        """See ``OverrideRegistry``."""
+        return [each for graph in self._graphs.values() for each in graph if each.dsl_name == dsl_name]
+
+    def make_known(self, dsl_name: str, module: Any) -> None:
+        """See ``OverrideRegistry``; this torch knows no DSLs."""
+
+    def _install(self, place: tuple[str, str]) -> None:
+        """Register a router for the overrides of an operator and key, or none where there are none."""
+        present = self._libraries.pop(place, None)
+        if present is not None:
+            present._destroy()
+        if not self._graphs[place]:
+            del self._graphs[place]
+            return
+        operator, key = place
+        beneath = torch.library.get_kernel(f"aten::{operator}", key)  # type: ignore[arg-type]
+        library = self._libraries[place] = torch.library.Library("aten", "IMPL", key)
+        with _quietly():
+            library.impl(operator, _router(tuple(self._graphs[place]), beneath), key, with_keyset=True)
+
+
+def _router(nodes: tuple[Node, ...], beneath: Any) -> Callable[..., object]:
+    def route(keys: Any, *given: Any, **named: Any) -> object:
+        for each in nodes:
+            if each.cond_fn(*given, **named):
+                return each.impl_fn(*given, **named)
+        result: object = beneath.call_boxed(keys, *given, **named)
+        return result
+
+    return route
+
+
+def _user_order() -> Callable[[str, str, list[Node]], list[Node]] | None:
+    """The function that the user's environment names to order overrides."""
+    path = os.environ.get("TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN", "")
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name) if module else None

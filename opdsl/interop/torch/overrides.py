@@ -1,0 +1,191 @@
+"""opdsl as a native DSL of torch: kernels that stand in for torch's own where a condition holds.
+
+The module follows the protocol of ``torch._native`` (``DSLModuleProtocol`` in torch/_native/dsl_registry.py) and is
+known there as ``opdsl``; overrides go into torch's own registry, so that its functions list, order, disable and enable
+them. A torch whose registry is another one gets them through ``torch.library``. They stand at a backend's key, beneath
+autograd, autocast and fake tensors, which stay torch's.
+
+``TORCH_DISABLE_NATIVE_JIT=1`` switches them off, ``TORCH_NATIVE_SKIP_VERSION_CHECK=1`` takes any version of torch, and
+the function that ``TORCH_PYTHON_NATIVE_USER_GRAPH_ORDER_FN`` names orders them.
+
+>>> import torch
+>>> override("gelu")
+('gelu',)
+>>> torch.nn.functional.gelu(torch.ones(2))  # too small for the override's condition: torch's kernel runs
+tensor([0.8413, 0.8413])
+>>> deregister_op_overrides()
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch._vendor.packaging.version import Version
+
+from opdsl.dispatch import DispatchKey
+from opdsl.dispatch.native_dsl import is_switched_on
+from opdsl.errors import (
+    DispatchKeyError,
+    DuplicateOperatorError,
+    MissingDependencyError,
+    OptionError,
+    UnknownOperatorError,
+)
+from opdsl.interop.torch.fused import FUSED
+from opdsl.interop.torch.override_registry import Node, make_registry
+from opdsl.interop.torch.requirement import TESTED, require_torch
+
+__all__ = ["deregister_op_overrides", "override", "register_op_override", "runtime_available", "runtime_version"]
+
+NAME = "opdsl"
+
+_log = logging.getLogger(__name__)
+_registry = make_registry()
+
+
+def unavailable_reason() -> str | None:
+    """Why overrides are not used here, and how to mend that; None if they are."""
+    try:
+        require_torch()
+    except MissingDependencyError as error:
+        return str(error)
+    if is_switched_on("TORCH_DISABLE_NATIVE_JIT"):
+        return "native DSLs are switched off. Unset TORCH_DISABLE_NATIVE_JIT."
+    found, tested = Version(torch.__version__), Version(TESTED)
+    if found.release[:2] != tested.release[:2] and not is_switched_on("TORCH_NATIVE_SKIP_VERSION_CHECK"):
+        return (
+            f"overrides are tested with torch {TESTED} (got {found}). Set TORCH_NATIVE_SKIP_VERSION_CHECK=1 to use "
+            "them all the same."
+        )
+    return None
+
+
+def runtime_available() -> bool:
+    """Whether opdsl can serve this torch, by its version."""
+    try:
+        require_torch()
+    except MissingDependencyError:
+        return False
+    return True
+
+
+def runtime_version() -> Version | None:
+    """The version of opdsl; None where it runs from a source tree that is not installed."""
+    try:
+        return Version(importlib.metadata.version("opdsl"))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def register_op_override(
+    lib_symbol: str,
+    op_symbol: str,
+    dispatch_key: str,
+    cond: Callable[..., object] | None,
+    impl: Callable[..., object],
+    *,
+    allow_multiple_override: bool = False,
+    unconditional_override: bool = False,
+) -> None:
+    """Let an implementation serve the calls of an aten operator for which a condition holds; at once.
+
+    Where no condition holds, the kernel runs that was there. Where native DSLs are switched off, or torch's version is
+    none that is tested, nothing happens but a line in the log.
+
+    Args:
+        lib_symbol: ``"aten"``.
+        op_symbol: the operator, ``"gelu"`` or ``"add.Tensor"``.
+        dispatch_key: a backend's key, ``"CPU"``.
+        cond: takes what the operator takes.
+        impl: takes the same, and returns what the operator returns: torch tensors.
+        allow_multiple_override: whether it may stand beside another override of opdsl; the first that holds serves.
+        unconditional_override: whether ``cond`` may be None: every call is served.
+
+    Raises:
+        OptionError: the library is not aten, or there is no condition.
+        DispatchKeyError: the key is no backend's.
+        UnknownOperatorError: torch has no such operator.
+        DuplicateOperatorError: an override of opdsl stands there, and ``allow_multiple_override`` is not given.
+    """
+    _check(lib_symbol, op_symbol, dispatch_key)
+    if cond is None and not unconditional_override:
+        raise OptionError(
+            f"aten::{op_symbol}: an override needs a condition. Pass cond=, or unconditional_override=True to serve "
+            "every call."
+        )
+    reason = unavailable_reason()
+    if reason is not None:
+        _log.info("aten::%s is not overridden: %s", op_symbol, reason)
+        return
+    present = [
+        each for each in _registry.nodes(NAME) if (each.op_symbol, each.dispatch_key) == (op_symbol, dispatch_key)
+    ]
+    if present and not allow_multiple_override:
+        raise DuplicateOperatorError(
+            f"aten::{op_symbol} is overridden at {dispatch_key} already. Pass allow_multiple_override=True to add "
+            "another, which is tried after it."
+        )
+    _registry.add(Node(NAME, op_symbol, dispatch_key, cond or _always, impl))
+
+
+def deregister_op_overrides() -> None:
+    """Take back every override of opdsl: torch's own kernels serve again."""
+    _registry.remove(NAME)
+
+
+def override(*operators: str) -> tuple[str, ...]:
+    """Let opdsl's kernels serve operators of torch on the CPU, where they are faster; see ``fused.FUSED``.
+
+    They compute in float32 on contiguous tensors of some size, on torch's memory.
+
+    Args:
+        operators: ``"gelu"``, ``"_softmax"`` (what ``torch.softmax`` calls), ...; all of the table by default.
+
+    Returns:
+        The operators that are overridden now; none where overrides are not used (see ``unavailable_reason``).
+
+    Raises:
+        UnknownOperatorError: the table has no such operator.
+    """
+    for each in operators:
+        if each not in FUSED:
+            raise UnknownOperatorError(f"opdsl has no override of {each!r}. It has {', '.join(FUSED)}.")
+    if unavailable_reason() is not None:
+        return ()
+    present = {each.op_symbol for each in _registry.nodes(NAME)}
+    wanted = operators or tuple(FUSED)
+    for each in wanted:
+        if each not in present:
+            register_op_override("aten", each, "CPU", FUSED[each].condition, FUSED[each].implementation)
+    return wanted
+
+
+def _always(*args: object, **kwargs: object) -> bool:
+    return True
+
+
+def _check(lib_symbol: str, op_symbol: str, dispatch_key: str) -> None:
+    if lib_symbol != "aten":
+        raise OptionError(f'torch overrides operators of aten alone (got {lib_symbol!r}). Pass "aten".')
+    name, key = f"aten::{op_symbol}", DispatchKey(dispatch_key)
+    if key.backend in (None, "Meta") or key.functionality == "AutogradFunctionality":
+        raise DispatchKeyError(
+            f"{name}: an override stands at the key of a backend that computes (got {dispatch_key}): autograd and meta "
+            'stay torch\'s. Pass "CPU".'
+        )
+    if name not in torch._C._dispatch_get_all_op_names():
+        raise UnknownOperatorError(f'torch has no operator {name}. Name its overload, too, as in "add.Tensor".')
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    if not has_kernel(name, dispatch_key) and has_kernel(name, "CompositeImplicitAutograd"):
+        raise DispatchKeyError(
+            f"{name} has a CompositeImplicitAutograd kernel alone: its gradient is that of what it calls. Override one "
+            "of those."
+        )
+
+
+_registry.make_known(NAME, cast(Any, sys.modules[__name__]))
