@@ -29,6 +29,9 @@ def registry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     overrides.deregister_op_overrides()
 
 
+WIDE = (256, 4, 512)
+
+
 class Case(NamedTuple):
     """A call that an override serves.
 
@@ -51,10 +54,10 @@ CASES = {
     "softmax": Case("_softmax", lambda x: torch.softmax(x, -1)),
     "softmax, dimension from the front": Case("_softmax", lambda x: torch.softmax(x, 2)),
     "log_softmax": Case("_log_softmax", lambda x: torch.log_softmax(x, -1)),
-    "layer_norm": Case("native_layer_norm", lambda x: functional.layer_norm(x, x.shape[-1:], *parameters(x))),
-    "layer_norm without parameters": Case("native_layer_norm", lambda x: functional.layer_norm(x, x.shape[-2:])),
+    "layer_norm": Case("native_layer_norm", lambda x: functional.layer_norm(x, x.shape[-1:], *parameters(x)), WIDE),
+    "layer_norm without parameters": Case("native_layer_norm", lambda x: functional.layer_norm(x, x.shape[-2:]), WIDE),
     "layer_norm, all results": Case(
-        "native_layer_norm", lambda x: torch.native_layer_norm(x, x.shape[-1:], parameters(x)[0], None, 1e-3)
+        "native_layer_norm", lambda x: torch.native_layer_norm(x, x.shape[-1:], parameters(x)[0], None, 1e-3), WIDE
     ),
     "gelu": Case("gelu", functional.gelu, (2048, 2048)),
     "gelu by tanh": Case("gelu", lambda x: functional.gelu(x, approximate="tanh")),
@@ -122,11 +125,11 @@ DECLINED: dict[str, tuple[str, Callable[[], Any]]] = {
     "copied when written": ("tanh", lambda: torch.tanh(torch._lazy_clone(sample((512, 256))))),
     "parameters of another dtype": (
         "native_layer_norm",
-        lambda: torch.native_layer_norm(sample((256, 512)).bfloat16(), [512], torch.ones(512), torch.ones(512), 1e-5),
+        lambda: torch.native_layer_norm(sample((1024, 512)).bfloat16(), [512], torch.ones(512), torch.ones(512), 1e-5),
     ),
     "parameters with strides": (
         "native_layer_norm",
-        lambda: functional.layer_norm(sample((256, 512)), [512], torch.ones(1024)[::2], torch.ones(512)),
+        lambda: functional.layer_norm(sample((1024, 512)), [512], torch.ones(1024)[::2], torch.ones(512)),
     ),
 }
 
@@ -146,7 +149,7 @@ def test_what_no_condition_takes_goes_to_torch(name: str, registry: Any) -> None
 def test_errors_of_arguments_are_torchs(registry: Any) -> None:
     overrides.override()
     with pytest.raises(RuntimeError, match="normalized_shape"):
-        functional.layer_norm(sample((256, 512)), [256])
+        functional.layer_norm(sample((1024, 512)), [256])
 
 
 def test_results_and_arguments_stay_resizable(registry: Any) -> None:

@@ -107,6 +107,9 @@ def _form(dtype: torch.dtype, shape: torch.Size) -> Geometry:
 # --------------------------------------------------------------------------------------------------------- conditions
 
 
+_is_copied_on_write: Callable[[torch.Tensor], bool] = torch._C._is_cow_tensor  # type: ignore[attr-defined]
+
+
 def _serves(source: torch.Tensor, least: int) -> bool:
     """Whether a tensor is one that the kernels here are for.
 
@@ -116,7 +119,7 @@ def _serves(source: torch.Tensor, least: int) -> bool:
         source.numel() >= least
         and source.dtype is torch.float32
         and source.is_contiguous()
-        and not torch._C._is_cow_tensor(source)
+        and not _is_copied_on_write(source)
     )
 
 
@@ -214,7 +217,7 @@ FUSED = MappingProxyType(
     {
         "_softmax": _softmax("_softmax", 1 << 16),
         "_log_softmax": _softmax("_log_softmax", 1 << 17),
-        "native_layer_norm": _layer_norm(1 << 16),
+        "native_layer_norm": _layer_norm(1 << 19),
         "gelu": _gelu(1 << 22, 1 << 15),
         **{
             name: _pointwise(name, 1 << 15)
@@ -222,4 +225,4 @@ FUSED = MappingProxyType(
         },
     }
 )
-"""By operator: what serves it, in the order of the table in the README."""
+"""By operator: what serves it."""

@@ -142,13 +142,14 @@ class LibraryRegistry:
         """Register a router for the overrides of an operator and key, or none where there are none."""
         present = self._libraries.pop(place, None)
         if present is not None:
-            present._destroy()
+            present._destroy()  # type: ignore[no-untyped-call]
         if not self._graphs[place]:
             del self._graphs[place]
             return
         operator, key = place
-        beneath = torch.library.get_kernel(f"aten::{operator}", key)  # type: ignore[arg-type]
-        library = self._libraries[place] = torch.library.Library("aten", "IMPL", key)
+        beneath = torch.library.get_kernel(f"aten::{operator}", key)
+        library: Any = torch.library.Library("aten", "IMPL", key)  # type: ignore[no-untyped-call]
+        self._libraries[place] = library
         with _quietly():
             library.impl(operator, _router(tuple(self._graphs[place]), beneath), key, with_keyset=True)
 

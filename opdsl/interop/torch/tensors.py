@@ -105,7 +105,7 @@ class _Memory:
 
 
 def array_over(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
-    """An array over the memory of a torch tensor on the CPU, which stays resizable as it does not by ``Tensor.numpy``."""
+    """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more."""
     if form.numel == 0:
         steps = tuple(step * form.dtype.itemsize for step in form.strides)
         return numpy.ndarray(form.shape, form.dtype.numpy, numpy.empty(1, form.dtype.numpy), 0, steps)
