@@ -63,7 +63,9 @@ def _compiled(source: Source, architecture: str) -> bytes:
         # An ObjectCode must not be shown: without a driver its repr takes a lock and never gives it back.
         return bytes(Program(source.text, "c++", options).compile("cubin").code)
     except Exception as error:
-        raise KernelCompileError(f"NVRTC cannot compile a kernel for {architecture}: {error}") from error
+        raise KernelCompileError(
+            f"NVRTC cannot compile a kernel for {architecture}: {str(error).rstrip(chr(0)).rstrip()}"
+        ) from error
 
 
 @functools.cache

@@ -1,0 +1,100 @@
+"""What a CUBIN, an ELF file, tells of its kernels: registers, stack, shared memory, loads and stores of 128 bits."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Attributes of the section .nv.info, as cuobjdump and the tools of CuAssembler name them.
+_REGISTER_COUNT, _STACK_SIZE = 0x2F, 0x12
+_SIZED = 4
+
+# Instructions of 128 bits, from Volta on: the operation is in the low 12 bits, the size of what is moved in bits
+# 73 to 75.
+_LOADS, _STORES = (0x381, 0x981), (0x386, 0x986)
+_128_BITS = 6
+
+
+class Resources(NamedTuple):
+    """What a kernel takes.
+
+    registers: of a thread. stack: bytes of a thread; what does not fit registers is spilled there.
+    shared: bytes of a block, with those that the system takes on newer architectures.
+    loads, stores: instructions that move 128 bits.
+    """
+
+    registers: int
+    stack: int
+    shared: int
+    loads: int
+    stores: int
+
+
+class _Section(NamedTuple):
+    name: str
+    kind: int
+    offset: int
+    size: int
+    link: int
+
+
+def resources(cubin: bytes) -> dict[str, Resources]:
+    """The kernels of a CUBIN by name."""
+    sections = _sections(cubin)
+    content = {each.name: cubin[each.offset : each.offset + each.size] for each in sections}
+    shared = {each.name: each.size for each in sections}
+    registers = dict(_values(cubin, sections, _REGISTER_COUNT))
+    stacks = dict(_values(cubin, sections, _STACK_SIZE))
+    found = {}
+    for name, code in content.items():
+        kernel = name.removeprefix(".text.")
+        if kernel != name:
+            vectors = list(_vector_instructions(code))
+            found[kernel] = Resources(
+                registers[kernel],
+                stacks.get(kernel, 0),
+                shared.get(f".nv.shared.{kernel}", 0),
+                sum(each in _LOADS for each in vectors),
+                sum(each in _STORES for each in vectors),
+            )
+    return found
+
+
+def _sections(cubin: bytes) -> list[_Section]:
+    (table,) = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    raw = [struct.unpack_from("<IIQQQQII", cubin, table + size * at) for at in range(count)]
+    texts = raw[names][4]
+    return [
+        _Section(_text(cubin, texts + name), kind, offset, length, link)
+        for name, kind, _, _, offset, length, link, _ in raw
+    ]
+
+
+def _text(cubin: bytes, offset: int) -> str:
+    return cubin[offset : cubin.index(b"\0", offset)].decode()
+
+
+def _values(cubin: bytes, sections: list[_Section], wanted: int) -> Iterator[tuple[str, int]]:
+    """The values of an attribute, by the name of the function that it is of."""
+    by_name = {each.name: each for each in sections}
+    symbols, info = by_name[".symtab"], by_name[".nv.info"]
+    names = sections[symbols.link].offset
+    at = info.offset
+    while at < info.offset + info.size:
+        form, attribute, size = struct.unpack_from("<BBH", cubin, at)
+        at += 4
+        if form == _SIZED:
+            if attribute == wanted:
+                symbol, value = struct.unpack_from("<II", cubin, at)
+                (name,) = struct.unpack_from("<I", cubin, symbols.offset + 24 * symbol)
+                yield _text(cubin, names + name), value
+            at += size
+
+
+def _vector_instructions(code: bytes) -> Iterator[int]:
+    for low, high in struct.iter_unpack("<QQ", code[: len(code) // 16 * 16]):
+        operation = low & 0xFFF
+        if operation in (*_LOADS, *_STORES) and high >> 9 & 7 == _128_BITS:
+            yield operation

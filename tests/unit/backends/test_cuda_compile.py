@@ -1,0 +1,189 @@
+"""NVRTC compiles the kernels of all operators to CUBIN, which needs no GPU; what hot kernels take is kept in a table.
+
+``OPDSL_TEST_FULL=1`` compiles all kernels of all operators for all dtypes and architectures, which takes an hour;
+``OPDSL_REFRESH=1`` writes the table anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opdsl
+from opdsl.backends import cache
+from opdsl.backends.cuda import nvrtc
+from opdsl.backends.cuda.nvrtc import compile_cubin
+from opdsl.backends.cuda.program import Source
+from opdsl.declare import Library
+from opdsl.errors import KernelCompileError
+from opdsl.runtime import Tensor
+from tests.unit.backends.cubin import resources
+from tests.unit.backends.recording import PROGRAMS, Recorder, distinct, recorded
+
+pytest.importorskip("cuda.core", reason="needs the extra cuda")
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+          "complex128")  # fmt: skip
+FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
+TABLE = Path(__file__).with_name("cuda_resources.txt")
+
+# Which of how many operators each dtype compiles, unless it is all.
+SHARE = 36
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_kernels_of_operators_compile(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    operators = [each for each in opdsl.registry if each.name.startswith("aten::")]
+    operators = [each for each in operators if opdsl.DispatchKey("CPU") in each.registrations]
+    part = operators if FULL else operators[DTYPES.index(dtype) :: SHARE]
+    records = distinct(recorded(part, getattr(opdsl, dtype), PROGRAMS, monkeypatch))
+    assert records
+    turns = itertools.cycle(ARCHITECTURES)
+    for each in records:
+        for architecture in ARCHITECTURES if FULL else [next(turns)]:
+            assert compile_cubin(each.program.source, architecture).startswith(b"\x7fELF"), each.operator
+
+
+# ------------------------------------------------------------------------------------------------------- hot kernels
+
+
+lib = Library("cuda_compile_test")
+
+
+@lib.op
+def formula(x: Tensor, y: Tensor) -> Tensor:
+    """Five operations at once."""
+    ...
+
+
+@formula.pointwise(promote="int_to_float")
+def formula_scalar(x, y):
+    return math.tanh(x) * y + math.exp(-x * x)
+
+
+def some(*shape: int, dtype: Any = opdsl.float32) -> Tensor:
+    """A tensor that is not zero."""
+    return opdsl.ones(shape, dtype=dtype)
+
+
+HOT: dict[str, tuple[str, Callable[[], Any]]] = {
+    "add float32": ("pointwise", lambda: opdsl.add(some(4096), some(4096))),
+    "add bfloat16": ("pointwise", lambda: opdsl.add(*[some(4096, dtype=opdsl.bfloat16)] * 2)),
+    "add float32 of columns": ("pointwise", lambda: opdsl.add(some(64, 64), some(64, 64).t())),
+    "exp float32": ("pointwise", lambda: opdsl.exp(some(4096))),
+    "gelu float16": ("pointwise", lambda: opdsl.nn.gelu(some(4096, dtype=opdsl.float16))),
+    "formula float32": ("pointwise", lambda: formula(some(4096), some(4096))),
+    "sum float32": ("reduction", lambda: some(1 << 20).sum()),
+    "sum float32 of rows": ("reduction", lambda: some(512, 1024).sum([1])),
+    "sum bfloat16 of columns": ("reduction", lambda: some(1024, 512, dtype=opdsl.bfloat16).sum([0])),
+    "argmax float32": ("reduction", lambda: some(512, 1024).argmax(1)),
+    "var float32": ("reduction", lambda: some(512, 1024).var([1])),
+    "softmax float32 of 1024": ("row", lambda: opdsl.softmax(some(512, 1024), 1)),
+    "softmax bfloat16 of 100000": ("row", lambda: opdsl.softmax(some(2, 100_000, dtype=opdsl.bfloat16), 1)),
+    "layer_norm bfloat16 of 4096": (
+        "row",
+        lambda: opdsl.layer_norm(some(8, 4096, dtype=opdsl.bfloat16), [4096], *[some(4096, dtype=opdsl.bfloat16)] * 2),
+    ),
+    "cumsum float32": ("scan", lambda: some(512, 1024).cumsum(1)),
+    "embedding float32": ("indirect", lambda: some(64, 128).index_select(0, opdsl.arange(64))),
+    "index_add float32": ("indirect", lambda: some(64, 128).index_add(0, opdsl.arange(64), some(64, 128))),
+}  # fmt: skip
+
+
+def table(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What hot kernels take on each architecture."""
+    head = ("kernel", "entry", "architecture", "registers", "stack", "shared", "loads", "stores")
+    lines = [head]
+    for name, (kind, run) in HOT.items():
+        recorder = Recorder([kind])
+        with recorder.installed(monkeypatch):
+            run()
+        source = recorder.found[-1].program.source
+        for architecture in ARCHITECTURES:
+            found = resources(compile_cubin(source, architecture))
+            lines += [(name, entry, architecture, *map(str, found[entry])) for entry in sorted(found)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) + "\n"
+
+
+def test_hot_kernels_take_what_the_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = table(monkeypatch)
+    if os.environ.get("OPDSL_REFRESH"):
+        TABLE.write_text(found)
+    assert found == TABLE.read_text(), "OPDSL_REFRESH=1 writes the table anew; look at what has changed"
+
+
+def test_no_hot_kernel_spills() -> None:
+    rows = [line.split()[-5:] for line in TABLE.read_text().splitlines()[1:]]
+    assert all(int(stack) == 0 and int(registers) <= 128 for registers, stack, *_ in rows)
+
+
+def test_kernels_of_aligned_operands_move_128_bits() -> None:
+    rows = [line.split() for line in TABLE.read_text().splitlines() if " vectors " in line]
+    assert rows
+    assert all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows)
+
+
+# --------------------------------------------------------------------------------------------------------- the cache
+
+
+TWICE = """extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }"""
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> Any:
+    """An empty kernel cache for a test."""
+    cache.set_kernel_cache(tmp_path / "kernels")
+    yield tmp_path / "kernels"
+    cache.set_kernel_cache(None)
+
+
+def test_a_cubin_is_compiled_once_for_each_architecture(own_cache: Path) -> None:
+    before = nvrtc.Statistics.compiled
+    first = compile_cubin(Source.of(TWICE), "sm_90")
+    assert compile_cubin(Source.of(TWICE), "sm_90") == first
+    assert compile_cubin(Source.of(TWICE), "sm_80") != first
+    assert nvrtc.Statistics.compiled - before == 2
+
+
+def test_options_count(own_cache: Path) -> None:
+    compile_cubin(Source.of(TWICE, contracts=True), "sm_90")
+    before = nvrtc.Statistics.compiled
+    compile_cubin(Source.of(TWICE, contracts=False), "sm_90")
+    assert nvrtc.Statistics.compiled == before + 1
+
+
+def test_a_damaged_cubin_is_compiled_again(own_cache: Path) -> None:
+    first = compile_cubin(Source.of(TWICE), "sm_90")
+    (file,) = own_cache.iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"\x00")
+    assert compile_cubin(Source.of(TWICE), "sm_90") == first
+
+
+def test_what_nvrtc_refuses_is_shown(own_cache: Path) -> None:
+    with pytest.raises(KernelCompileError, match=r"(?s)sm_90.*identifier .y. is undefined"):
+        compile_cubin(Source.of(TWICE.replace("*=", "= y *")), "sm_90")
+
+
+def test_a_warm_process_loads_nothing_of_nvidia(own_cache: Path) -> None:
+    compile_cubin(Source.of(TWICE), "sm_90")
+    program = f"""
+import sys
+from opdsl.backends.cuda.nvrtc import Statistics, compile_cubin
+from opdsl.backends.cuda.program import Source
+compile_cubin(Source.of({TWICE!r}), "sm_90")
+assert Statistics.compiled == 0
+assert not [name for name in sys.modules if name == "cuda" or name.startswith("cuda.")]
+"""
+    environment = {**os.environ, "OPDSL_CACHE_DIR": str(own_cache)}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
+    assert run.returncode == 0, run.stderr
