@@ -32,17 +32,33 @@ _LABEL = "compiling"
 @click.command("compile", short_help="Compile kernels ahead.")
 @select_option
 @click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="Only this dtype; may be given again.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="What to compile for.")
+@click.option(
+    "--arch",
+    "architectures",
+    multiple=True,
+    metavar="sm_NN",
+    help="With --device cuda: the architecture of the GPU, of which none need be here; may be given again.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many processes; one for each core.")
 @module_option
 def compile_kernels(
-    selection: Path | None, dtypes: tuple[str, ...], jobs: int | None, modules: tuple[str, ...]
+    selection: Path | None,
+    dtypes: tuple[str, ...],
+    device: str,
+    architectures: tuple[str, ...],
+    jobs: int | None,
+    modules: tuple[str, ...],
 ) -> None:
     """Compile the kernels of operators into the cache, for all dtypes and classes of layouts.
 
     Without --select, of all operators. What is in the cache already is left alone: a second run does nothing.
     """
     started = time.perf_counter()
-    open_tasks, count = tasks_left(load(modules), selection, [dtype_named(each) for each in dtypes] or ALL_DTYPES)
+    targets = targets_of(device, architectures)
+    namespaces = load(modules)
+    wanted = [dtype_named(each) for each in dtypes] or ALL_DTYPES
+    open_tasks, count = tasks_left(namespaces, selection, wanted, targets)
     if not open_tasks:
         click.echo(f"nothing to compile: the kernels of {count} operators x dtypes are there")
         return
@@ -54,6 +70,29 @@ def compile_kernels(
         f"compiled {compiled} kernels for {len(outcomes)} operators x dtypes in {seconds:.1f} s; "
         f"{count - len(open_tasks)} were there"
     )
+
+
+def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:
+    """The architectures to compile for; an empty one stands for the CPU.
+
+    Raises:
+        OptionError: there is none for the device, or one that NVRTC does not know.
+        MissingDependencyError: NVRTC is not there.
+    """
+    if device == "cpu":
+        if architectures:
+            raise OptionError(f"--arch {architectures[0]} is of a GPU. Say --device cuda with it.")
+        return ("",)
+    from opdsl.backends.cuda import nvrtc
+
+    known = nvrtc.architectures()
+    if not architectures:
+        raise OptionError(f"--device cuda needs --arch, once or more (have {', '.join(known)}).")
+    for each in architectures:
+        # A letter behind the number asks for what only that very architecture has.
+        if each.rstrip("af") not in known:
+            raise OptionError(f"--arch {each}: NVRTC does not know it (have {', '.join(known)})")
+    return tuple(dict.fromkeys(architectures))
 
 
 def dtype_named(name: str) -> DType:
@@ -70,7 +109,9 @@ def dtype_named(name: str) -> DType:
     return found
 
 
-def tasks_left(namespaces: Sequence[str], selection: Path | None, dtypes: Sequence[DType]) -> tuple[list[Task], int]:
+def tasks_left(
+    namespaces: Sequence[str], selection: Path | None, dtypes: Sequence[DType], targets: Sequence[str] = ("",)
+) -> tuple[list[Task], int]:
     """The tasks whose kernels are not all in the cache, and how many tasks there are.
 
     Raises:
@@ -86,7 +127,7 @@ def tasks_left(namespaces: Sequence[str], selection: Path | None, dtypes: Sequen
     if selection is not None:
         wanted = load_selection(selection)
         operators = [each for each in operators if wanted.selects(each.schema.name)]
-    tasks = list(tasks_of(operators, dtypes))
+    tasks = list(tasks_of(operators, dtypes, targets))
     return [each for each in tasks if not is_done(each)], len(tasks)
 
 
@@ -106,7 +147,9 @@ def run_all(
 
     started = time.perf_counter()
     outcomes = []
-    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=load, initargs=(tuple(modules),)) as pool:
+    targets = tuple(dict.fromkeys(each.architecture for each in tasks if each.architecture))
+    given = (tuple(modules), targets)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=given) as pool:
         futures = [pool.submit(run, task) for task in tasks]
         for each in as_completed(futures):
             if each.cancelled():
@@ -118,3 +161,12 @@ def run_all(
             if bar is not None:
                 getattr(bar, "update")(1)  # noqa: B009  click's progress bar
     return outcomes
+
+
+def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
+    """What a process does first."""
+    from opdsl.testing.ahead import rehearse
+
+    load(modules)
+    if targets:
+        rehearse(targets)

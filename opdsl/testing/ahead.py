@@ -1,5 +1,7 @@
 """Compiling ahead: every kernel that the samples of an operator need, for every dtype, into the kernel cache.
 
+CUDA kernels are compiled without a GPU: samples run on a device whose driver only rehearses.
+
 A record in the cache says which files an operator needs for a dtype. As long as they are there, and the operator's
 functions are the same, nothing is done for it again.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache as cache_results
 from pathlib import Path
@@ -20,7 +22,8 @@ from opdsl.backends.cpu import engine
 from opdsl.dispatch import Operator, registry
 from opdsl.kernels.described import Described
 from opdsl.native.generated import GENERATED
-from opdsl.runtime import ALL_DTYPES, DType
+from opdsl.runtime import ALL_DTYPES, Device, DType, Generator, Tensor
+from opdsl.testing.sample import Sample
 from opdsl.testing.samples import samples_of
 
 
@@ -29,10 +32,12 @@ class Task(NamedTuple):
 
     operator: its qualified name.
     dtype: a dtype's name.
+    architecture: of the GPU, ``sm_90``; empty for the CPU.
     """
 
     operator: str
     dtype: str
+    architecture: str = ""
 
 
 class Outcome(NamedTuple):
@@ -48,12 +53,23 @@ class Outcome(NamedTuple):
     loaded: int
 
 
-def tasks_of(operators: Iterable[Operator], dtypes: Iterable[DType] = ALL_DTYPES) -> Iterator[Task]:
+def tasks_of(
+    operators: Iterable[Operator], dtypes: Iterable[DType] = ALL_DTYPES, architectures: Sequence[str] = ("",)
+) -> Iterator[Task]:
     """All tasks, dtype by dtype; operators that are generated call others, and need none of their own."""
     own = [each for each in operators if GENERATED not in each.tags]
     for dtype in dtypes:
-        for operator in own:
-            yield Task(operator.name, dtype.name)
+        for architecture in architectures:
+            for operator in own:
+                yield Task(operator.name, dtype.name, architecture)
+
+
+def rehearse(architectures: Sequence[str]) -> None:
+    """Let this process have a CUDA device for each architecture on which kernels are compiled, but do not run."""
+    from opdsl.backends.cuda import driver
+    from opdsl.backends.cuda.rehearsal import Rehearsal
+
+    driver.use(Rehearsal(architectures))  # type: ignore[arg-type]  # it offers what a driver does
 
 
 def is_done(task: Task) -> bool:
@@ -64,21 +80,62 @@ def is_done(task: Task) -> bool:
 
 
 def run(task: Task) -> Outcome:
-    """Compile what the samples of an operator need. Samples that it refuses need nothing."""
+    """Compile what the samples of an operator need. Samples that it refuses need nothing.
+
+    A task with an architecture wants ``rehearse`` to have been called with it.
+    """
     operator = registry.operator(task.operator)
     dtype = next(each for each in ALL_DTYPES if each.name == task.dtype)
     function = registry.packets[operator.packet_name].operator_function(operator)
-    before = engine.Statistics.compiled, engine.Statistics.loaded
+    before = _statistics(task)
     with cache.names_used() as names, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with suppress(Exception):  # samples are made for some dtypes only
             for sample in samples_of(operator, dtype):
                 with suppress(Exception):
-                    sample.call(function)
+                    (sample if not task.architecture else _on_device(sample, operator, task)).call(function)
     key = _record(task)
     if key is not None:
         cache.store(key, " ".join(sorted(names)).encode())
-    return Outcome(task, engine.Statistics.compiled - before[0], engine.Statistics.loaded - before[1])
+    compiled, loaded = (now - then for now, then in zip(_statistics(task), before, strict=True))
+    return Outcome(task, compiled, loaded)
+
+
+def _statistics(task: Task) -> tuple[int, int]:
+    """How many kernels this process has compiled and loaded."""
+    found: Any = engine
+    if task.architecture:
+        from opdsl.backends.cuda import nvrtc as found
+    return found.Statistics.compiled, found.Statistics.loaded
+
+
+def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
+    """A sample with its tensors, or what it makes, on the device of an architecture."""
+    from opdsl.backends.cuda.driver import driver
+
+    index = driver().architectures.index(task.architecture)  # type: ignore[attr-defined]  # it rehearses
+    device = Device("cuda", index)
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(map(moved, value))
+        if isinstance(value, Tensor):
+            return _moved(value, device)
+        return Generator(device) if isinstance(value, Generator) else value
+
+    named = {name: moved(value) for name, value in sample.named.items()}
+    if any(each.name == "device" for each in operator.schema.arguments):
+        named["device"] = device
+    return Sample(*map(moved, sample.given), **named)
+
+
+def _moved(tensor: Tensor, device: Device) -> Tensor:
+    """A tensor on a device with the same strides, whatever gaps they leave."""
+    if tensor.numel() == 0:
+        return tensor.to(device)
+    size = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides, strict=True))
+    flat: Tensor = tensor.as_strided((size,), (1,), tensor.storage_offset()).to(device)
+    return flat.as_strided(tensor.shape, tensor.strides, 0)
 
 
 def _record(task: Task) -> str | None:
@@ -91,7 +148,16 @@ def _record(task: Task) -> str | None:
         stamps = sorted({_digest(Path(each.__code__.co_filename)) for each in functions})
     except OSError:
         return None
-    return f"{engine.environment()}\n{_packages()}\nahead {operator.schema} {task.dtype} {' '.join(stamps)}"
+    what = f"ahead {operator.schema} {task.dtype} {task.architecture} {' '.join(stamps)}"
+    return f"{_environment(task)}\n{_packages()}\n{what}"
+
+
+def _environment(task: Task) -> str:
+    if not task.architecture:
+        return engine.environment()
+    from opdsl.backends.cuda import nvrtc
+
+    return nvrtc.environment()
 
 
 @cache_results

@@ -77,3 +77,29 @@ def test_an_unknown_dtype_is_refused(tmp_path: Path) -> None:
     refused = run(tmp_path, "--dtype", "float33")
     assert refused.returncode == 1
     assert "float33" in refused.stderr
+
+
+def test_cuda_kernels_are_compiled_without_a_gpu(tmp_path: Path, selection: Path) -> None:
+    pytest.importorskip("cuda.core", reason="needs the extra cuda")
+    cache = tmp_path / "cache"
+    options = ("--select", selection, "--dtype", "float32", "--device", "cuda")
+    first = run(cache, *options, "--arch", "sm_90")
+    assert "for 1 operators x dtypes" in first.stdout, first.stderr
+    assert not first.stdout.startswith("compiled 0")
+    assert run(cache, *options, "--arch", "sm_90").stdout.startswith("nothing to compile")
+    assert "compiled 0" not in run(cache, *options, "--arch", "sm_90", "--arch", "sm_80").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--device", "cuda"), "--device cuda needs --arch, once or more (have "),
+        (("--device", "cuda", "--arch", "sm_1"), "--arch sm_1: NVRTC does not know it (have "),
+        (("--arch", "sm_90"), "Say --device cuda with it"),
+    ],
+)
+def test_what_to_compile_for_is_checked(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.core", reason="needs the extra cuda")
+    found = run(tmp_path, *options)
+    assert said in found.stderr
+    assert found.returncode == 1

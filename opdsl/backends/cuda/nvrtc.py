@@ -17,7 +17,7 @@ from opdsl.errors import KernelCompileError, MissingDependencyError
 if TYPE_CHECKING:
     from opdsl.backends.cuda.program import Source
 
-__all__ = ["Statistics", "compile_cubin"]
+__all__ = ["Statistics", "architectures", "compile_cubin", "environment"]
 
 _STANDARD = "c++17"
 
@@ -51,13 +51,32 @@ def compile_cubin(source: Source, architecture: str) -> bytes:
     return compiled
 
 
+def architectures() -> tuple[str, ...]:
+    """What NVRTC compiles for, ascending.
+
+    Raises:
+        MissingDependencyError: NVRTC is not there.
+    """
+    try:
+        from cuda.bindings import nvrtc
+
+        _, found = nvrtc.nvrtcGetSupportedArchs()
+    except Exception as error:  # what loads the library has errors of its own
+        raise _missing(error) from error
+    return tuple(f"sm_{each}" for each in found)
+
+
+def _missing(error: Exception) -> MissingDependencyError:
+    return MissingDependencyError(
+        f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
+    )
+
+
 def _compiled(source: Source, architecture: str) -> bytes:
     try:
         from cuda.core import Program, ProgramOptions
     except ImportError as error:
-        raise MissingDependencyError(
-            f'CUDA kernels are compiled by NVRTC, which is not there ({error}). pip install "opdsl[cuda]" brings it.'
-        ) from error
+        raise _missing(error) from error
     options = ProgramOptions(arch=architecture, std=_STANDARD, fma=source.contracts)
     try:
         # An ObjectCode must not be shown: without a driver its repr takes a lock and never gives it back.
