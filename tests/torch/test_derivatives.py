@@ -1,0 +1,142 @@
+"""PyTorch's derivatives.yaml against ours: how each operator is differentiated, and with respect to which arguments.
+
+``python -m tests.torch.test_derivatives`` prints the table of kinds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torchgen
+
+import opdsl
+from opdsl import native
+from opdsl.autograd.kernel import derivative_of
+from opdsl.autograd.pointwise import PointwiseDerivative
+from opdsl.autograd.view_derivative import ViewDerivative
+from opdsl.dispatch import Operator
+from opdsl.native.derivatives import Derivative, FormulaKind
+from opdsl.schema import SchemaKind
+from opdsl.schema.implementation import differentiable_names
+
+PACKAGED = Path(torchgen.__file__).parent / "packaged"
+ENTRIES = native.load(PACKAGED / "ATen" / "native" / "native_functions.yaml")
+DERIVATIVES = native.load_derivatives(PACKAGED / "autograd" / "derivatives.yaml", ENTRIES)
+
+opdsl.add  # noqa: B018  loads the operators
+
+# What is not counted among arguments with gradients: a bool or an integer can require none.
+POSITIONS = {"index", "indices", "mask", "condition"}
+
+# Where our set of arguments is another one than PyTorch's, with the reason; ours is the first.
+DIFFERENT = {
+    "acosh_": ({"self"}, set(), "PyTorch has no formula for the in-place form; the derived one holds there too"),
+    "asinh_": ({"self"}, set(), "as acosh_"),
+    "atanh_": ({"self"}, set(), "as acosh_"),
+    "chunk": ({"self"}, set(), "PyTorch's formula is for nested tensors alone: chunk of others is composite"),
+}
+
+
+def ours(derivative: Derivative) -> Operator | None:
+    """Our operator of an entry."""
+    return opdsl.registry.operators.get(f"aten::{derivative.schema.name}")
+
+
+def is_composite(operator: Operator) -> bool:
+    return "CompositeImplicitAutograd" in {str(key) for key in operator.registrations}
+
+
+def gives_bools(operator: Operator) -> bool:
+    """Whether a pointwise operator's results have no gradients; one in place gives numbers."""
+    derivative = derivative_of(operator)
+    if not isinstance(derivative, PointwiseDerivative) or operator.schema.kind is SchemaKind.inplace:
+        return False
+    formulas = derivative.definition.formulas
+    return all(each.configuration.promotion.boolean for each in formulas)
+
+
+def kind_of(operator: Operator | None) -> str:
+    """How an operator is differentiated."""
+    if operator is None:
+        return "not declared"
+    derivative = derivative_of(operator)
+    if derivative is None:
+        return "composite" if is_composite(operator) else "non differentiable"
+    if gives_bools(operator) or not differentiated(operator):
+        return "non differentiable"
+    names = {PointwiseDerivative: "derived pointwise", ViewDerivative: "view"}
+    return names.get(type(derivative), "declared formula")
+
+
+def differentiated(operator: Operator) -> set[str]:
+    """The arguments of ours that get gradients."""
+    names = set(differentiable_names(operator.schema)) - POSITIONS
+    derivative = derivative_of(operator)
+    if derivative is None:
+        return names if is_composite(operator) else set()
+    if gives_bools(operator):
+        return set()
+    names -= derivative.non_differentiable
+    return {name for name in names if derivative.formulas((name,), is_complex=False) is not None}
+
+
+def expected(derivative: Derivative) -> set[str]:
+    """The arguments that get gradients in PyTorch."""
+    formulas = derivative.formulas.get("Default", ())
+    refused = {name for each in formulas if each.kind is FormulaKind.not_implemented for name in each.names}
+    return set(derivative.differentiable) - refused - POSITIONS
+
+
+def declared() -> Iterator[Derivative]:
+    return (each for each in DERIVATIVES if ours(each) is not None)
+
+
+@pytest.mark.parametrize("derivative", list(declared()), ids=lambda each: str(each.schema.name))
+def test_the_same_arguments_have_gradients(derivative: Derivative) -> None:
+    operator = ours(derivative)
+    assert operator is not None
+    found, wanted = differentiated(operator), expected(derivative)
+    name = str(derivative.schema.name)
+    if name in DIFFERENT:
+        assert (found, wanted) == DIFFERENT[name][:2]
+    else:
+        assert found == wanted
+
+
+def test_every_entry_is_of_a_kind() -> None:
+    kinds = Counter(kind_of(ours(each)) for each in DERIVATIVES)
+    assert sum(kinds.values()) == len(DERIVATIVES)
+    assert min(kinds["derived pointwise"], kinds["declared formula"]) >= 100 and kinds["view"] >= 20
+
+
+def test_what_is_not_differentiable_is_not_in_pytorch() -> None:
+    silent = [each for each in declared() if kind_of(ours(each)) == "non differentiable"]
+    assert [str(each.schema.name) for each in silent if expected(each)] == []
+
+
+def composites() -> Iterator[Operator]:
+    """Ours of the operators that PyTorch differentiates through what they call."""
+    listed = {str(each.schema.name) for each in DERIVATIVES}
+    for entry in ENTRIES:
+        operator = opdsl.registry.operators.get(f"aten::{entry.schema.name}")
+        functional = entry.schema.kind in (SchemaKind.functional, SchemaKind.inplace)
+        through = functional and "CompositeImplicitAutograd" in entry.kernels
+        if operator is not None and through and str(entry.schema.name) not in listed:
+            yield operator
+
+
+@pytest.mark.parametrize("operator", list(composites()), ids=lambda each: each.name.removeprefix("aten::"))
+def test_composites_of_pytorch_have_gradients(operator: Operator) -> None:
+    derivative = derivative_of(operator)
+    silent = set() if derivative is None else derivative.non_differentiable
+    names = set(differentiable_names(operator.schema)) - POSITIONS - silent
+    assert differentiated(operator) == names or gives_bools(operator)
+
+
+if __name__ == "__main__":
+    for kind, count in Counter(kind_of(ours(each)) for each in DERIVATIVES).most_common():
+        print(f"{count:5} {kind}")
+    print("not declared:", ", ".join(str(each.schema.name) for each in DERIVATIVES if ours(each) is None))
