@@ -113,7 +113,7 @@ def relu_scalar_function(self):
 # At 0 nothing passes, as in PyTorch.
 @relu.derivative("self")
 def relu_derivative(grad, result):
-    return where(result > 0, grad, 0.0)
+    return where(result <= 0, 0.0, grad)
 
 
 @op("aten::leaky_relu", **CORE_ACTIVATION)
@@ -148,6 +148,12 @@ def hardtanh_meta(ctx, self, min_val, max_val):
 hardtanh.pointwise(dtypes=("integer", "floating"))(between)
 
 
+# At the bounds none of the gradient passes, as in PyTorch.
+@hardtanh.derivative("self")
+def hardtanh_derivative(grad, self, min_val, max_val):
+    return where((self > min_val) * (self < max_val), grad, 0.0)
+
+
 @op("aten::hardsigmoid", **ACTIVATION)
 def hardsigmoid(self: Tensor) -> Tensor:
     """``self / 6 + 1 / 2`` between 0 and 1."""
@@ -156,7 +162,7 @@ def hardsigmoid(self: Tensor) -> Tensor:
 
 @hardsigmoid.pointwise(dtypes="floating")
 def hardsigmoid_scalar_function(self):
-    return min(max(self + 3.0, 0.0), 6.0) / 6.0
+    return 0.0 if self <= -3.0 else 1.0 if self >= 3.0 else (self + 3.0) / 6.0
 
 
 @op(
@@ -243,7 +249,7 @@ def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar 
 
 @elu.pointwise(dtypes="floating")
 def elu_scalar_function(self, alpha, scale, input_scale):
-    return math.expm1(self * input_scale) * (alpha * scale) if self <= 0 else self * scale
+    return self * scale if self > 0 else math.expm1(self * input_scale) * (alpha * scale)
 
 
 @op(

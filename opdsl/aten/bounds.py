@@ -50,7 +50,7 @@ def fmax(self: Tensor, other: Tensor) -> Tensor:
 
 @fmax.pointwise
 def fmax_scalar_function(self, other):
-    return other if math.isnan(self) else self if math.isnan(other) else max(self, other)
+    return self if self >= other or math.isnan(other) else other
 
 
 @op("aten::fmin", **EXTREMUM)
@@ -61,7 +61,7 @@ def fmin(self: Tensor, other: Tensor) -> Tensor:
 
 @fmin.pointwise
 def fmin_scalar_function(self, other):
-    return other if math.isnan(self) else self if math.isnan(other) else min(self, other)
+    return self if self <= other or math.isnan(other) else other
 
 
 # --------------------------------------------------------------------------------------------------------------- clamp
@@ -176,6 +176,16 @@ def clamp_min_tensor(self: Tensor, min: Tensor) -> Tensor:
 clamp_min_tensor.pointwise(lower)
 
 
+@clamp_min_tensor.derivative("self")
+def clamp_min_tensor_derivative(grad, self, min):
+    return where(self >= min, grad, 0.0)
+
+
+@clamp_min_tensor.derivative("min")
+def clamp_min_tensor_bound_derivative(grad, self, min):
+    return where(self < min, grad, 0.0)
+
+
 @op("aten::clamp_max", **UNARY)
 def clamp_max(self: Tensor, max: Scalar) -> Tensor:
     """Every element, or the bound where that is smaller."""
@@ -197,3 +207,13 @@ def clamp_max_tensor(self: Tensor, max: Tensor) -> Tensor:
 
 
 clamp_max_tensor.pointwise(upper)
+
+
+@clamp_max_tensor.derivative("self")
+def clamp_max_tensor_derivative(grad, self, max):
+    return where(self <= max, grad, 0.0)
+
+
+@clamp_max_tensor.derivative("max")
+def clamp_max_tensor_bound_derivative(grad, self, max):
+    return where(self > max, grad, 0.0)

@@ -6,6 +6,7 @@ import cmath
 import math
 from typing import Any
 
+from opdsl.aten.comparison import where
 from opdsl.aten.entries import BINARY, UNARY
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
@@ -153,6 +154,19 @@ def xlogy_scalar_function(self, other):
     return other if math.isnan(other) else 0.0 if self == 0 else self * math.log(other)
 
 
+def xlogy_derivative(grad, self, other):
+    """As PyTorch's: beside 0 the slope is the logarithm, where there is one."""
+    return where((self == 0) * (other <= 0), 0.0, grad.xlogy(other))
+
+
+def xlogy_other_derivative(grad, self, other):
+    return grad * self / other
+
+
+xlogy.derivative("self")(xlogy_derivative)
+xlogy.derivative("other")(xlogy_other_derivative)
+
+
 @xlogy.overload("Scalar_Self", variants="function", **xlogy_number_entry("OutScalar_Self"))
 def number_xlogy(self: Scalar, other: Tensor) -> Tensor:
     """``self * log(other)`` for a number as factor."""
@@ -160,6 +174,7 @@ def number_xlogy(self: Scalar, other: Tensor) -> Tensor:
 
 
 number_xlogy.pointwise(promote="int_to_float", wrapped="self", dtypes=("floating",))(xlogy_scalar_function)
+number_xlogy.derivative("other")(xlogy_other_derivative)
 
 
 @xlogy.overload(
@@ -174,6 +189,7 @@ def xlogy_number(self: Tensor, other: Scalar) -> Tensor:
 
 
 xlogy_number.pointwise(promote="int_to_float", wrapped="other", dtypes=("floating",))(xlogy_scalar_function)
+xlogy_number.derivative("self")(xlogy_derivative)
 
 # --------------------------------------------------------------------------------------------------------------- hypot
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+from opdsl.aten.comparison import where
 from opdsl.aten.entries import CORE_UNARY, UNARY
 from opdsl.declare import Inplace, Out, op
 from opdsl.runtime import Tensor
@@ -194,6 +195,11 @@ erfinv.pointwise(promote="int_to_float", dtypes="float64")(inverse_error_functio
 erfinv.pointwise(promote="int_to_float", dtypes="floating")(inverse_error_function(1))
 
 
+@erfinv.derivative("self")
+def erfinv_derivative(grad, result):
+    return grad * (result * result).exp() * (math.sqrt(math.pi) / 2)
+
+
 # -------------------------------------------------------------------------------------------------------- logit, sinc
 
 LOGIT: dict[str, Any] = {**UNARY, "structured": False, "device_check": "ExactSame", "out": Out(explicit=True)}
@@ -215,6 +221,13 @@ def logit_between_scalar_function(self, eps):
     low, high = eps, 1.0 - eps
     inside = low if self < low else high if self > high else self
     return logit_scalar_function(inside if eps >= 0 else self)
+
+
+@logit.derivative("self")
+def logit_derivative(grad, self, eps):
+    """As PyTorch's: beyond the bounds 0, without bounds NaN where there is no logarithm."""
+    low, beyond = (0.0, math.nan) if eps is None else (eps, 0.0)
+    return where((self >= low) * (self <= 1.0 - low), grad / (self * (1 - self)), beyond)
 
 
 @op("aten::sinc", device_check="ExactSame", **UNARY)

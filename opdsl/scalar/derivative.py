@@ -38,6 +38,9 @@ Gradients: TypeAlias = dict[Guards, int]
 # Beyond so many sets of conditions at one node they are applied at once.
 _MOST_GUARDS = 8
 
+# A number that is finite in single precision, too.
+_LARGE = 2.0**127
+
 
 def differentiate(function: ScalarFunction, wanted: Sequence[str], *, is_complex: bool = False) -> ScalarFunction:
     """The gradients of parameters, from those of the results.
@@ -284,6 +287,21 @@ def _factor(make: Callable[[_Builder, int, int], int]) -> Rule:
     return rule
 
 
+def _growing(make: Callable[[_Builder, int, int], int]) -> Rule:
+    """The same of a function that overflows: 0, as what comes into ``1 / (1 + exp(-x))`` left of -710, stays 0.
+
+    An infinite slope is replaced by a large one; of the last function of all it stays infinite.
+    """
+
+    def rule(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+        slope = make(b, arguments[0], result)
+        if not b.is_complex and b.nodes[gradient].op != "parameter":
+            slope = b.select(b.add("isinf", slope), b.number(_LARGE), slope)
+        return (b.multiply(gradient, b.conjugate(slope)),)
+
+    return rule
+
+
 def _quotient(make: Callable[[_Builder, int, int], int]) -> Rule:
     """The same, the gradient divided by what ``make`` gives."""
 
@@ -361,9 +379,13 @@ def _power(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) 
 
 
 def _atan2(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """Divided twice by the distance, since its square would underflow; at the origin nothing comes back."""
     y, x = arguments
-    scaled = b.divide(gradient, b.add("add", b.square(x), b.square(y)))
-    return b.multiply(scaled, x), b.negative(b.multiply(scaled, y))
+    distance = b.add("hypot", x, y)
+    scaled = b.divide(gradient, distance)
+    somewhere = (Guard(b.add("equal", distance, b.number(0)), False),)
+    found = (b.divide(b.multiply(scaled, x), distance), b.negative(b.divide(b.multiply(scaled, y), distance)))
+    return _Guarded(somewhere, found[0]), _Guarded(somewhere, found[1])
 
 
 def _hypot(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
@@ -437,9 +459,9 @@ _RULES: Final[dict[str, Rule]] = {
     "nextafter": _nextafter,
     "sqrt": _quotient(lambda b, x, result: b.multiply(result, b.number(2))),
     "cbrt": _quotient(lambda b, x, result: b.multiply(b.square(result), b.number(3))),
-    "exp": _factor(lambda b, x, result: result),
-    "exp2": _factor(lambda b, x, result: b.multiply(result, b.number(math.log(2)))),
-    "expm1": _factor(lambda b, x, result: b.add("exp", x)),  # result + 1 would lose the digits of large negative x
+    "exp": _growing(lambda b, x, result: result),
+    "exp2": _growing(lambda b, x, result: b.multiply(result, b.number(math.log(2)))),
+    "expm1": _growing(lambda b, x, result: b.add("exp", x)),  # result + 1 would lose the digits of large negative x
     "log": _quotient(lambda b, x, result: x),
     "log2": _quotient(lambda b, x, result: b.multiply(x, b.number(math.log(2)))),
     "log10": _quotient(lambda b, x, result: b.multiply(x, b.number(math.log(10)))),
@@ -450,7 +472,7 @@ _RULES: Final[dict[str, Rule]] = {
     "asin": _quotient(lambda b, x, result: b.add("sqrt", _one_minus(b, b.square(x)))),
     "acos": _quotient(lambda b, x, result: b.negative(b.add("sqrt", _one_minus(b, b.square(x))))),
     "atan": _quotient(lambda b, x, result: _one_plus(b, b.square(x))),
-    "sinh": _factor(lambda b, x, result: b.add("cosh", x)),
+    "sinh": _growing(lambda b, x, result: b.add("cosh", x)),
     "cosh": _factor(lambda b, x, result: b.add("sinh", x)),
     "tanh": _factor(lambda b, x, result: _one_minus(b, b.square(result))),
     "asinh": _quotient(lambda b, x, result: b.add("sqrt", _one_plus(b, b.square(x)))),

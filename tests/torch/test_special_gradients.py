@@ -1,0 +1,79 @@
+"""Gradients at NaN, infinities, zeros, kinks, ties and where exponentials overflow, against PyTorch's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from tests.torch.test_op_db import _ours, common, name_of, operators
+from tests.torch.twins import theirs
+
+POINTS = (
+    math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 3.0, -3.0, 6.0, 20.0, -20.0, 25.0, 1e-300,
+    -1e-300, 750.0, -750.0, 1e300, -1e300,
+)  # fmt: skip
+FEWER = (math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, 20.0, 1e-150, 1e150, -1e150)
+BINARY = (
+    "maximum", "minimum", "fmax", "fmin", "clamp_min", "clamp_max", "atan2", "hypot", "pow", "xlogy", "copysign",
+    "fmod", "mul", "div", "add", "sub",
+)  # fmt: skip
+
+# Points at which ours is another one, with the reason.
+DIFFERENT = {
+    "angle": ({math.nan}, "PyTorch has 0 for NaN, the derivative of a constant"),
+    "nn.functional.hardshrink": ({math.nan}, "PyTorch's loop has 0 for NaN, its scalar code the gradient"),
+    "nn.functional.hardsigmoid": ({math.nan}, "PyTorch has 0 for NaN"),
+}
+
+# Arguments that op_db gives, where there are no defaults.
+ARGUMENTS = {"nn.functional.threshold": (0.1, 20.0)}
+
+# PyTorch's slope of hardsigmoid is a sixth in float32.
+COARSE = {"nn.functional.hardsigmoid": 1e-7}
+
+
+def unary() -> list[Any]:
+    found = [each for each in operators() if isinstance(each, common.UnaryUfuncInfo) and each.supports_autograd]
+    return [each for each in found if name_of(each) not in ("imag", "fill")]
+
+
+def differing(found: Any, expected: Any, places: list[Any], tolerance: float = 1e-13) -> list[Any]:
+    mine, wanted = theirs(found), expected + 0  # PyTorch's zeros may have no memory
+    close = torch.isclose(mine, wanted, rtol=tolerance, atol=1e-15, equal_nan=True)
+    return [(places[at], mine[at].item(), wanted[at].item()) for at in (~close).nonzero().flatten().tolist()]
+
+
+@pytest.mark.parametrize("info", unary(), ids=name_of)
+def test_functions_of_one_argument(info: Any) -> None:
+    name = name_of(info)
+    left_out = DIFFERENT.get(name, (set(), ""))[0]
+    points = [each for each in POINTS if not (math.isnan(each) and left_out)]
+    x = torch.tensor(points, dtype=torch.float64, requires_grad=True)
+    own = opdsl.tensor(points, dtype=opdsl.float64, requires_grad=True)
+    expected = info.op(x, *ARGUMENTS.get(name, ()))
+    ours = _ours(info)
+    assert ours is not None
+    found = ours(own, *ARGUMENTS.get(name, ()))
+    assert found.requires_grad == expected.requires_grad
+    if not expected.requires_grad:
+        return
+    (wanted,) = torch.autograd.grad(expected, x, torch.full_like(expected, 2.0))
+    (given,) = opdsl.autograd.grad(found, own, opdsl.full_like(found.detach(), 2.0))
+    assert differing(given, wanted, points, COARSE.get(name, 1e-13)) == []
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_functions_of_two_arguments(name: str) -> None:
+    pairs = list(itertools.product(FEWER, FEWER))
+    columns = [[pair[at] for pair in pairs] for at in (0, 1)]
+    leaves = [torch.tensor(each, dtype=torch.float64, requires_grad=True) for each in columns]
+    own = [opdsl.tensor(each, dtype=opdsl.float64, requires_grad=True) for each in columns]
+    expected, found = getattr(torch, name)(*leaves), getattr(opdsl, name)(*own)
+    wanted = torch.autograd.grad(expected, leaves, torch.full_like(expected, 2.0), materialize_grads=True)
+    given = opdsl.autograd.grad(found, own, opdsl.full_like(found.detach(), 2.0), materialize_grads=True)
+    assert [each for pair in zip(given, wanted, strict=True) for each in differing(*pair, pairs)] == []
