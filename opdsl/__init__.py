@@ -100,10 +100,16 @@ from opdsl.schema.vocabulary import (
 )
 
 if TYPE_CHECKING:
+    from opdsl import autograd as autograd
     from opdsl import cuda as cuda
+    from opdsl import errors as errors
     from opdsl import native as native
+    from opdsl import testing as testing
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.aten.masking import nonzero as nonzero
+    from opdsl.aten.stacking import block_diag as block_diag
+    from opdsl.aten.views import broadcast_tensors as broadcast_tensors
     from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
     from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
     from opdsl.backends.cpu.pool import set_num_threads as set_num_threads

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from opdsl.aten.comparison import where
 from opdsl.aten.factories import full, zeros
 from opdsl.aten.gathering import require_apart
@@ -65,6 +67,12 @@ def nonzero_out_kernel(self, out):
     return copy_(out, found)
 
 
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+@overload
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """The indices of the elements that are not zero.
 
@@ -82,6 +90,12 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     return nonzero_tensor(input) if out is None else nonzero_tensor(input, out=out)
 
 
+@overload
+def nonzero_method(self: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero_method(self: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+@overload
+def nonzero_method(self: Tensor, *, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """``opdsl.nonzero``."""
     return nonzero(self, as_tuple=as_tuple)

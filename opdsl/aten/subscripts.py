@@ -20,6 +20,8 @@ from opdsl.aten.views import alias, unsqueeze
 from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
 from opdsl.errors import ArgumentError, DimensionError, OptionError
 from opdsl.runtime import Category, Tensor, bool_, install_method, int64, uint8, wrap_dimension
+from opdsl.runtime.tensor import Index
+from opdsl.schema.vocabulary import Scalar
 
 _MASKS = (bool_, uint8)
 
@@ -182,7 +184,7 @@ def _step(value: object) -> int:
     return number
 
 
-def get_item(self: Tensor, index: object) -> Tensor:
+def get_item(self: Tensor, index: Index) -> Tensor:
     """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     if type(index) is int:
         return select_at(self, 0, index)
@@ -193,7 +195,7 @@ def get_item(self: Tensor, index: object) -> Tensor:
     return alias(seen) if seen is self else seen
 
 
-def set_item(self: Tensor, index: object, value: object) -> None:
+def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
     """``x[index] = value``: a number or a tensor that broadcasts."""
     written = _without_leading_ones(value) if isinstance(value, Tensor) else _zero_dim(value, self)
     if index is False:

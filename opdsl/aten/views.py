@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -290,7 +291,7 @@ def broadcast_tensor_list(tensors: list[Tensor]) -> list[Tensor]:
     return [each.expand(shape) for each in tensors]
 
 
-def broadcast_tensors(*tensors: Any) -> Any:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> list[Tensor]:
     """Every tensor expanded to the shape to which all of them broadcast.
 
     Args:
@@ -299,7 +300,8 @@ def broadcast_tensors(*tensors: Any) -> Any:
     Raises:
         ShapeError: two sizes differ and neither is 1.
     """
-    return broadcast_tensor_list(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
+    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    return broadcast_tensor_list(given)
 
 
 @op("aten::unsqueeze", variants="function, method", tags="core", device_check="NoCheck", device_guard=False)

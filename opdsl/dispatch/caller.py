@@ -90,7 +90,7 @@ class Caller:
         self.required_out = required_out
         # An out= operator's own function takes its outputs by the names of the schema, too.
         names = self.signatures[0].out_names if required_out and parameters_of is None else ()
-        self.out_names = () if "out" in names else names
+        self.out_names = () if names == ("out",) else names
         self.returns_not_implemented = returns_not_implemented
         union = self.signatures if parameters_of is None else parameters_of
         self.slots = slots_of(union)

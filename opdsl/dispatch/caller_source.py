@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def _parameters(caller: Caller) -> str:
         else:
             parts.append(f"{slot.name}=§missing" if caller.is_lenient else slot.name)
     if caller.required_out:
-        named = [f"{name}=§missing" for name in (*caller.out_names, "out")] if caller.out_names else ["out"]
+        names = dict.fromkeys((*caller.out_names, "out"))
+        named = [f"{name}=§missing" for name in names] if caller.out_names else ["out"]
         parts += named if after_star else ["*", *named]
     elif caller.out is not None:
         parts += ["out=None"] if after_star else ["*", "out=None"]
@@ -70,6 +71,15 @@ def _spread(caller: Caller) -> list[str]:
     ]
 
 
+def _outputs(names: Sequence[str]) -> list[str]:
+    """The lines that make ``out``, which may have been given for all, of outputs that are given by their names."""
+    given = " or ".join(f"{name} is not §missing" for name in names if name != "out")
+    together = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    # Outputs that are given in both ways are given in none.
+    both = "" if "out" in names else " if out is §missing else §missing"
+    return [f"    if {given}:", f"        out = {together}{both}"]
+
+
 def _arguments(caller: Caller) -> str:
     """Everything that was given, as the slow road takes it: a tuple and a dict."""
     if caller.spread is not None:
@@ -101,11 +111,7 @@ def write(caller: Caller) -> str:
     if caller.out is not None:
         lines += ["    if out is not None:", f"        return §call_out({_passed_on(caller)})"]
     if caller.out_names:
-        outs = ", ".join(caller.out_names)
-        given = " or ".join(f"{name} is not §missing" for name in caller.out_names)
-        together = outs if len(caller.out_names) == 1 else f"({outs})"
-        # Outputs that are given in both ways are given in none.
-        lines += [f"    if {given}:", f"        out = {together} if out is §missing else §missing"]
+        lines += _outputs(caller.out_names)
     if caller.spread is not None:
         lines += ["    if §named:", f"        return {slow}"]
     lines += _look_up(caller)

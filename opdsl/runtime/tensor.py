@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, overload
+from types import EllipsisType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
 
 import numpy
 
@@ -84,8 +85,8 @@ class Tensor(Differentiable):
         def __rtruediv__(self, other: object) -> Tensor: ...
         def __matmul__(self, other: Tensor) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
-        def __getitem__(self, index: object) -> Tensor: ...
-        def __setitem__(self, index: object, value: object) -> None: ...
+        def __getitem__(self, index: Index) -> Tensor: ...
+        def __setitem__(self, index: Index, value: object) -> None: ...
         def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
         def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
         def __lt__(self, other: object) -> Tensor: ...
@@ -387,6 +388,10 @@ class Tensor(Differentiable):
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, _Parts]:
         return _rebuild, _parts(self)
+
+
+Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
+"""What a tensor is indexed by; a tuple holds such things, a list those or numbers."""
 
 
 class MetaArray:

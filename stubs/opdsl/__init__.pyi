@@ -9,7 +9,7 @@ everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops
 
 import builtins as _builtins
 import numpy as numpy
-from opdsl import cuda as cuda, native as native
+from opdsl import autograd as autograd, cuda as cuda, errors as errors, native as native, testing as testing
 from opdsl._operators import (
     __and__ as __and__,
     __lshift__ as __lshift__,
@@ -104,9 +104,7 @@ from opdsl._operators import (
     bitwise_or as bitwise_or,
     bitwise_right_shift as bitwise_right_shift,
     bitwise_xor as bitwise_xor,
-    block_diag as block_diag,
     bmm as bmm,
-    broadcast_tensors as broadcast_tensors,
     broadcast_to as broadcast_to,
     cat as cat,
     ceil as ceil,
@@ -301,7 +299,6 @@ from opdsl._operators import (
     nested as nested,
     nextafter as nextafter,
     nn as nn,
-    nonzero as nonzero,
     norm as norm,
     normal as normal,
     not_equal as not_equal,
@@ -439,6 +436,9 @@ from opdsl._operators import (
     zeros_like as zeros_like,
 )
 from opdsl.aten.construction import as_tensor as as_tensor, tensor as tensor
+from opdsl.aten.masking import nonzero as nonzero
+from opdsl.aten.stacking import block_diag as block_diag
+from opdsl.aten.views import broadcast_tensors as broadcast_tensors
 from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
 from opdsl.backends.cpu.pool import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from opdsl.declare import Inplace, Library, Operator, Out, op

@@ -16,8 +16,10 @@ import pytest
 import opdsl
 from opdsl import runtime
 from opdsl.aten.index import METHODS
-from opdsl.dispatch import Operator, registry
+from opdsl.dispatch import Operator, Packet, registry
 from opdsl.dispatch.arguments import MISSING, converter
+from opdsl.dispatch.bindings import module_of
+from opdsl.errors import UnknownOperatorError
 from opdsl.schema import Argument, FunctionSchema
 
 STUBS = Path(__file__).resolve().parents[2] / "stubs" / "opdsl"
@@ -232,6 +234,22 @@ def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
             if not any(names <= each for each in forms):
                 missing.append(f"{packet.name}{signature}")
     assert missing == []
+
+
+def test_every_name_of_the_package_is_in_its_stub() -> None:
+    tree = ast.parse((STUBS / "__init__.pyi").read_text(encoding="utf-8"))
+    imported = {each.asname for node in tree.body if isinstance(node, ast.ImportFrom) for each in node.names}
+    asked_for = {*opdsl._SUBMODULES, *opdsl._LAZY, *opdsl._BY_HAND, *opdsl.PYTHON_MODULES}
+    functions = {each.base for each in registry.packets.values() if each.name.startswith("aten::") and bound(each)}
+    assert (asked_for | functions) - imported == set()
+
+
+def bound(packet: Packet) -> bool:
+    """Whether a packet is a function of the package itself."""
+    try:
+        return module_of(packet) is None
+    except UnknownOperatorError:
+        return False
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -26,6 +26,8 @@ HOMES: dict[str, str] = {
     "Sequence": "collections.abc",
     "TypeVar": "typing",
     "overload": "typing",
+    "Literal": "typing",
+    "Index": _TENSOR,
     "Operator": "opdsl.declare.operator",
     "Operators": "opdsl.dispatch.namespaces",
     "_operator": OPERATORS,

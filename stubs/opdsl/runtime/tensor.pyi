@@ -23,7 +23,8 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.geometry import Geometry
 from opdsl.schema.vocabulary import Scalar, Stream
-from typing import Any, ClassVar, overload
+from types import EllipsisType
+from typing import Any, ClassVar, Literal, SupportsIndex, overload
 
 class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
@@ -207,7 +208,7 @@ class Tensor(Differentiable):
     @overload
     def __ge__(self, other: Scalar) -> Tensor:
         """Where ``self`` is at least a number."""
-    def __getitem__(self, index: object) -> Tensor:
+    def __getitem__(self, index: Index) -> Tensor:
         """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     @overload
     def __gt__(self, other: Tensor) -> Tensor:
@@ -368,7 +369,7 @@ class Tensor(Differentiable):
     @overload
     def __rxor__(self, other: Scalar) -> Tensor:
         """``self ^ other`` for a number."""
-    def __setitem__(self, index: object, value: object) -> None:
+    def __setitem__(self, index: Index, value: Tensor | Scalar) -> None:
         """``x[index] = value``: a number or a tensor that broadcasts."""
     def __sub__(self, other: Tensor | Scalar) -> Tensor:
         """``self - alpha * other``"""
@@ -1346,8 +1347,12 @@ class Tensor(Differentiable):
         """The number after every element of ``self`` in the direction of ``other``."""
     def nextafter_(self, other: Tensor) -> Tensor:
         """The number after every element of ``self`` in the direction of ``other``."""
-    def nonzero(self, *, as_tuple: _bool = False) -> Tensor | tuple[Tensor, ...]:
-        """``opdsl.nonzero``."""
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    @overload
+    def nonzero(self, *, as_tuple: _bool) -> Tensor | tuple[Tensor, ...]: ...
     @overload
     def norm(self, p: Scalar = 2) -> Tensor:
         """The norm of all elements."""
@@ -1809,6 +1814,7 @@ Array = NDArray[Any]
 _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
 _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]
+Index = SupportsIndex | slice | EllipsisType | Tensor | Array | range | list[Any] | tuple[Any, ...] | None
 
 class MetaArray:
     """What a meta tensor has for an array when its memory would not begin with its first element."""

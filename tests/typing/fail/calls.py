@@ -45,6 +45,8 @@ def methods(x: Tensor) -> None:
     "a" - x  # type: ignore[operator]
     x @ 1  # type: ignore[operator]
     x < "a"  # type: ignore[operator]
+    x["a"]  # type: ignore[index]
+    x[0] = "a"  # type: ignore[assignment]
     x.float(1)  # type: ignore[arg-type]
 
 

@@ -44,7 +44,10 @@ opdsl.nn.functional.gelu(x)
 opdsl.tensor([1.0, 2.0], dtype=opdsl.float64, requires_grad=True)
 opdsl.as_tensor(numpy.zeros(3))
 opdsl.from_numpy(numpy.zeros(3))
-opdsl.nonzero(x)
+opdsl.nonzero(x, as_tuple=True)[0].tolist()
+opdsl.block_diag(x, x)
+opdsl.broadcast_tensors(x, x[0])[0].tolist()
+opdsl.autograd.functional.hessian(lambda y: (y * y).sum(), opdsl.ones(2))
 opdsl.manual_seed(0)
 
 # Methods, properties and Python's operators.
@@ -63,6 +66,7 @@ x.T.mT.real.numpy().sum()
 x[0][..., None]
 x[x > 1]
 x[:, 1:] = 0
+x[[0, 1]], x[(0, 1)], x[numpy.array([0])], x[numpy.int64(1)], x[range(1), None, ::2]
 x[n > 1] = opdsl.tensor(1.0)
 (x + 1 - x * 2) / (2 - x) @ x
 (1 / (x + 1)) ** 2 // 3 % 4

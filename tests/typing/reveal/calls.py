@@ -28,6 +28,10 @@ def functions(x: Tensor, number: float) -> None:
     assert_type(opdsl.equal(x, x), bool)
     assert_type(opdsl.nn.gelu(x), Tensor)
     assert_type(opdsl.tensor([1]), Tensor)
+    assert_type(opdsl.nonzero(x), Tensor)
+    assert_type(opdsl.nonzero(x, as_tuple=True), tuple[Tensor, ...])
+    assert_type(x.nonzero(as_tuple=True), tuple[Tensor, ...])
+    assert_type(opdsl.broadcast_tensors(x, x), list[Tensor])
 
 
 def methods(x: Tensor) -> None:
