@@ -111,6 +111,10 @@ class Definition:
         """The author's functions in the kernel of a backend."""
         raise NotImplementedError
 
+    def reads_elements(self, prepared: Prepared) -> bool:
+        """Whether ``bind`` looks at elements of tensors, so that it is not the same for all of one geometry."""
+        return False
+
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> Prepared:
         """What the outputs of a call have to be.
 
@@ -238,7 +242,7 @@ class StructuredKernel(Described):
 
     def _write(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Tensor]:
         """Given outputs, resized where they have another shape. Whatever can fail does so before that."""
-        targets = self._targets(prepared, inputs, given)
+        targets = self.targets(prepared, inputs, given)
         forms = [each.form for each in targets]
         if forms[0].device.type == "meta":
             return [each.finish(each.working(), _leave) for each in targets]
@@ -248,7 +252,7 @@ class StructuredKernel(Described):
         bound.compute(*bound.values, *map(bound.handed, outputs))
         return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
 
-    def _targets(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Target]:
+    def targets(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Target]:
         """What becomes of each given output; nothing is changed yet."""
         read = list(tensors_in(inputs))
         targets = []
@@ -285,7 +289,7 @@ class StructuredKernel(Described):
         given = tuple(arguments[place] for place in self.written)
         inputs = arguments[: len(definition.parameters)]
         prepared = definition.prepare(inputs, given)
-        targets = self._targets(prepared, inputs, given) if given else []
+        targets = self.targets(prepared, inputs, given) if given else []
         if any(each.resizes or each.uses_proxy for each in targets) or any(each.names for each in prepared.promises):
             return None
         written = tuple(self.names[place] for place in self.written)

@@ -125,7 +125,8 @@ class Bridge:
 
     def on_cpu(self, *given: Any, **named: Any) -> Any:
         """What the CPU key runs."""
-        return kernels.run(self.operator, self.complete(given, named), None if named else self.plans, given)
+        values = self.complete(given, named)
+        return self.run_beneath(*values) if named else kernels.run(self.operator, values, self.plans, given)
 
     def without_elements(self, *given: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
@@ -138,7 +139,7 @@ class Bridge:
         """What the Autograd keys run."""
         values = self.complete(given, named)
         if not needs_recording(values):
-            return self.run_beneath(*given, **named)
+            return self.run_beneath(*(values if named else given))
         if self.is_composite:
             return decompose(self.operator, values, self.define)
         return self.gradients.apply(*values)

@@ -14,7 +14,8 @@
   i64,    ;  5 the key set of a tensor that is no more than memory
   i64,    ;  6 the same of one made in inference mode
   ptr,    ;  7 tells how many dispatch modes are on
-  ptr     ;  8 Python's 0
+  ptr,    ;  8 Python's 0
+  ptr     ;  9 counts writes of the tensors in a tuple
 }
 %plan = type {
   ptr,    ;  0 the object that owns the plan
@@ -24,7 +25,8 @@
   i64,    ;  4 number of operands that are no results
   ptr,    ;  5 where they come from
   i64,    ;  6 number of results
-  ptr     ;  7 what they are
+  ptr,    ;  7 what they are
+  i64     ;  8 the default dtype that it was made under; -1 where that does not matter
 }
 %argument = type {
   ptr,    ;  0 a value; null for a tensor
@@ -36,14 +38,17 @@
 %operand = type {
   i64,    ;  0 the place of a tensor among the arguments; -1 for a number
   i64,    ;  1 the number, as the loop's frame holds it
-  i64     ;  2 its second half
+  i64,    ;  2 its second half
+  i64,    ;  3 how many bytes the tensor reaches over
+  i64     ;  4 whether it may be the memory of a result
 }
 %result = type {
   i64,    ;  0 the place of the tensor that it is among the arguments; -1 for a new one
   i64,    ;  1 dtype
   i64,    ;  2 dimensions
   ptr,    ;  3 sizes
-  ptr     ;  4 strides
+  ptr,    ;  4 strides
+  i64     ;  5 how many bytes it reaches over
 }
 ; What is asked of an argument before plans are looked at.
 %asked = type { ptr, i64, i64, ptr, ptr }    ; handle (null for no tensor), dtype, dimensions, sizes, strides
@@ -59,6 +64,8 @@ declare double @PyFloat_AsDouble(ptr)
 declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
 declare i64 @PyTuple_Size(ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare i8 @default_dtype()
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare i32 @memcmp(ptr, ptr, i64)
 declare i1 @run_frame(ptr, ptr)
@@ -302,8 +309,87 @@ new:
   ret ptr %wrapped
 }
 
+; Whether a result that is given shares no memory with an operand, or may.
+define internal i1 @stands_apart(ptr %frame, ptr %operands, i64 %count, ptr %result, ptr %address) noinline {
+entry:
+  %place = load i64, ptr %result
+  %reach_field = getelementptr %result, ptr %result, i32 0, i32 5
+  %reach = load i64, ptr %reach_field
+  %begin = ptrtoint ptr %address to i64
+  %end = add i64 %begin, %reach
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i_1, %next ]
+  %i_1 = add i64 %i, 1
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %yes
+one:
+  %operand = getelementptr %operand, ptr %operands, i64 %i
+  %source = load i64, ptr %operand
+  %is_number = icmp slt i64 %source, 0
+  %is_itself = icmp eq i64 %source, %place
+  %no_matter = or i1 %is_number, %is_itself
+  br i1 %no_matter, label %next, label %compare
+compare:
+  %word = mul i64 %i_1, 2
+  %slot = getelementptr i64, ptr %frame, i64 %word
+  %other_begin = load i64, ptr %slot
+  %other_reach_field = getelementptr %operand, ptr %operand, i32 0, i32 3
+  %other_reach = load i64, ptr %other_reach_field
+  %other_end = add i64 %other_begin, %other_reach
+  %before = icmp ule i64 %other_end, %begin
+  %behind = icmp uge i64 %other_begin, %end
+  %apart = or i1 %before, %behind
+  %may_field = getelementptr %operand, ptr %operand, i32 0, i32 4
+  %may_word = load i64, ptr %may_field
+  %may = icmp ne i64 %may_word, 0
+  %same = icmp eq i64 %other_begin, %begin
+  %coincides = and i1 %may, %same
+  %fine = or i1 %apart, %coincides
+  br i1 %fine, label %next, label %no
+next:
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Tell torch of a write; tensors of inference mode have no versions.
+define internal void @count_write(ptr %call, ptr %handle, ptr %object) noinline {
+entry:
+  %inner = load ptr, ptr %handle
+  %keys_field = getelementptr i8, ptr %inner, i64 KEYS_OFFSET
+  %keys = load i64, ptr %keys_field
+  %inference_field = getelementptr %call, ptr %call, i32 0, i32 6
+  %inference = load i64, ptr %inference_field
+  %none = icmp eq i64 %keys, %inference
+  br i1 %none, label %end, label %pack
+pack:
+  %tuple = call ptr @PyTuple_New(i64 1)
+  %missing = icmp eq ptr %tuple, null
+  br i1 %missing, label %clear, label %count
+count:
+  call void @Py_IncRef(ptr %object)
+  %set = call i32 @PyTuple_SetItem(ptr %tuple, i64 0, ptr %object)
+  %counter_field = getelementptr %call, ptr %call, i32 0, i32 9
+  %counter = load ptr, ptr %counter_field
+  %answer = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %counter, ptr %tuple, ptr null)
+  call void @Py_DecRef(ptr %tuple)
+  %failed = icmp eq ptr %answer, null
+  br i1 %failed, label %clear, label %drop
+drop:
+  call void @Py_DecRef(ptr %answer)
+  br label %end
+clear:
+  call void @PyErr_Clear()
+  br label %end
+end:
+  ret void
+}
+
 ; Run a plan; null without an exception where torch gives no memory.
-define internal ptr @run_plan(ptr %plan, ptr %asked_list, ptr %arguments) noinline {
+define internal ptr @run_plan(ptr %call, ptr %plan, ptr %asked_list, ptr %arguments) noinline {
 entry:
   %owner = load ptr, ptr %plan
   call void @Py_IncRef(ptr %owner)
@@ -383,7 +469,11 @@ address:
   %kept = phi ptr [ %new_handle, %new ], [ null, %old ]
   store ptr %kept, ptr %handle_place
   %e2 = call i32 @aoti_torch_get_data_ptr(ptr %source, ptr %result_slot)
-  br label %made
+  br i1 %is_new, label %made, label %test
+test:
+  %result_address = load ptr, ptr %result_slot
+  %apart = call i1 @stands_apart(ptr %frame, ptr %operand_list, i64 %operands, ptr %result, ptr %result_address)
+  br i1 %apart, label %made, label %undo
 made:
   br label %make
 compute:
@@ -395,6 +485,27 @@ failed:
   call void @delete_results(ptr %handles, i64 %results)
   ret ptr null
 finish:
+  br label %bump
+bump:
+  %b = phi i64 [ 0, %finish ], [ %b_1, %bumped ]
+  %b_1 = add i64 %b, 1
+  %more_bumps = icmp slt i64 %b, %results
+  br i1 %more_bumps, label %bump_one, label %hand_out
+bump_one:
+  %b_result = getelementptr %result, ptr %result_list, i64 %b
+  %b_place = load i64, ptr %b_result
+  %b_new = icmp slt i64 %b_place, 0
+  br i1 %b_new, label %bumped, label %count_it
+count_it:
+  %b_asked = getelementptr %asked, ptr %asked_list, i64 %b_place
+  %b_handle = load ptr, ptr %b_asked
+  %b_field = getelementptr ptr, ptr %arguments, i64 %b_place
+  %b_object = load ptr, ptr %b_field
+  call void @count_write(ptr %call, ptr %b_handle, ptr %b_object)
+  br label %bumped
+bumped:
+  br label %bump
+hand_out:
   %single = icmp eq i64 %results, 1
   br i1 %single, label %one, label %several
 one:
@@ -493,9 +604,21 @@ try_one:
   %argument_list_field = getelementptr %plan, ptr %plan, i32 0, i32 2
   %argument_list = load ptr, ptr %argument_list_field
   %same_count = icmp eq i64 %count, %wanted_count
-  br i1 %same_count, label %compare, label %no_fit
+  br i1 %same_count, label %default, label %no_fit
+default:
+  %default_field = getelementptr %plan, ptr %plan, i32 0, i32 8
+  %wanted_default = load i64, ptr %default_field
+  %no_matter = icmp slt i64 %wanted_default, 0
+  br i1 %no_matter, label %begin, label %look_default
+look_default:
+  %default_now = call i8 @default_dtype()
+  %default_word = sext i8 %default_now to i64
+  %same_default = icmp eq i64 %default_word, %wanted_default
+  br i1 %same_default, label %begin, label %no_fit
+begin:
+  br label %compare
 compare:
-  %a = phi i64 [ 0, %try_one ], [ %a_1, %compared ]
+  %a = phi i64 [ 0, %begin ], [ %a_1, %compared ]
   %more_arguments = icmp slt i64 %a, %count
   br i1 %more_arguments, label %compare_one, label %hit
 compare_one:
@@ -511,7 +634,7 @@ compared:
 no_fit:
   br label %try
 hit:
-  %made = call ptr @run_plan(ptr %plan, ptr %asked_list, ptr %arguments)
+  %made = call ptr @run_plan(ptr %call, ptr %plan, ptr %asked_list, ptr %arguments)
   %done = icmp ne ptr %made, null
   br i1 %done, label %good, label %slow
 good:

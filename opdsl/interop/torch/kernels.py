@@ -50,20 +50,23 @@ def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, g
     return results
 
 
-def run_writing(operator: Operator, values: Sequence[Any]) -> None:
+def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None = None) -> None:
     """Run an operator that writes its arguments; outputs that it resizes are resized in torch, too.
 
     Args:
-        operator, values: see ``run``.
+        operator, values, plans: see ``run``.
     """
     given = tuple(to_opdsl(each, shared) for each in values)
     before = [each.geometry for each in _tensors(given)]
-    _call(operator.find_in(_CPU), given)
+    kernel = operator.find_in(_CPU)
+    _call(kernel, given)
     sources = [each for value in values for each in (value if isinstance(value, list) else (value,))]
     theirs = [each for each in sources if isinstance(each, torch.Tensor)]
     for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
         if ours.geometry is not form:
             source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
+    if plans is not None:
+        plans.make(kernel, values, given)
 
 
 def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:

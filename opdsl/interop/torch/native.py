@@ -37,6 +37,7 @@ _PYTHON_FUNCTIONS = (
     "PyTuple_New",
     "PyTuple_SetItem",
     "PyTuple_Size",
+    "PyObject_CallFunctionObjArgs",
 )
 _TORCH_FUNCTIONS = (
     "aoti_torch_get_dtype",
@@ -49,6 +50,8 @@ _TORCH_FUNCTIONS = (
 )
 # PyObject* THPVariable_Wrap(const at::TensorBase&), in torch/csrc/autograd/python_variable.h
 _WRAP = "_Z16THPVariable_WrapRKN2at10TensorBaseE"
+# c10::ScalarType c10::get_default_dtype_as_scalartype(), in c10/core/DefaultDtype.h
+_DEFAULT_DTYPE = "_ZN3c1031get_default_dtype_as_scalartypeEv"
 
 
 class Places(NamedTuple):
@@ -115,6 +118,7 @@ def code() -> engine.Code | None:
     try:
         addresses = _addresses(ctypes.CDLL(str(library / "libtorch_cpu.so")), _TORCH_FUNCTIONS)
         wrap = _addresses(ctypes.CDLL(str(library / "libtorch_python.so")), (_WRAP,))
+        default = _addresses(ctypes.CDLL(str(library / "libc10.so")), (_DEFAULT_DTYPE,))
     except (OSError, AttributeError):
         return None
     if lying is None:
@@ -123,6 +127,7 @@ def code() -> engine.Code | None:
         **addresses,
         **_addresses(ctypes.pythonapi, _PYTHON_FUNCTIONS),
         "THPVariable_Wrap": wrap[_WRAP],
+        "default_dtype": default[_DEFAULT_DTYPE],
         "PyFloat_Type": id(float),
         "run_frame": shared.code().address("run_frame"),
     }
@@ -172,4 +177,5 @@ def _known() -> tuple[int, ...]:
     with torch.inference_mode():
         inference = torch.empty(())
     keys = _key_set(torch.empty(())), _key_set(inference)
-    return id(torch.Tensor), id(torch.nn.Parameter), *keys, id(torch._C._len_torch_dispatch_stack), id(0)
+    modes, counter = torch._C._len_torch_dispatch_stack, torch._C._increment_version
+    return id(torch.Tensor), id(torch.nn.Parameter), *keys, id(modes), id(0), id(counter)

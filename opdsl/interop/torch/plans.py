@@ -6,7 +6,8 @@ A plan is made after the first call with such arguments and found by the next on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -14,14 +15,18 @@ import torch
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES
+from opdsl.kernels import PointwiseDefinition, ReductionDefinition, RowDefinition, ScanDefinition
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.structured import Bound, StructuredKernel
 from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime.views import required_storage
 
 __all__ = ["Plans"]
 
 _MOST_PLANS = 32
 _NEW = -1
+_ANY = -1
+_DEFINITIONS = (PointwiseDefinition, ReductionDefinition, RowDefinition, ScanDefinition)
 
 # Values that a plan may be made for: comparing them runs no Python, and equal ones of a type are the same.
 _VALUES = (bool, int, float, str, type(None), torch.dtype)
@@ -39,6 +44,7 @@ class Plans:
         self._table = numpy.zeros(1 + _MOST_PLANS, numpy.int64)
         self._kept: list[Plan] = []
         self._next = 0
+        self._lock = Lock()
 
     def function(self, slow: Callable[..., Any], tests: int) -> Callable[..., Any]:
         """What torch is to call: a built-in function that runs plans, ``slow`` where torch cannot be read.
@@ -53,9 +59,10 @@ class Plans:
 
     def clear(self) -> None:
         """Drop every plan: a kernel has changed."""
-        self._table[0] = 0
-        self._kept = []
-        self._next = 0
+        with self._lock:
+            self._table[0] = 0
+            self._kept = []
+            self._next = 0
 
     def make(self, kernel: object, given: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.
@@ -65,31 +72,33 @@ class Plans:
             given: what torch handed over: the first arguments.
             arguments: all of them, as opdsl's.
         """
-        if native.code() is None or not isinstance(kernel, StructuredKernel) or kernel.variant != "functional":
-            return
         wanted = [_argument(each) for each in given]
-        words = _words(kernel, arguments)
-        if words is None or any(each is None for each in wanted):
+        if native.code() is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
             return
-        loop, operands, results = words
-        listed = Table([word for each in wanted if each is not None for word in each])
-        header: list[int | Table] = [0, len(given), listed, loop.address, len(operands)]
-        header += [Table([word for each in operands for word in each]), len(results)]
-        header.append(Table([word for each in results for word in each]))
-        plan = plan_of(header, [loop, *(each for each in given if not isinstance(each, torch.Tensor))])
+        work = _work(kernel, arguments)
+        if work is None:
+            return
+        listed = [Table([word for each in group for word in each or ()]) for group in (wanted, *work[1:])]
+        header: list[int | Table] = [0, len(given), listed[0], work.loop.address, len(work.operands), listed[1]]
+        header += [len(work.results), listed[2], _default(arguments)]
+        plan = plan_of(header, [work.loop, *(each for each in given if not isinstance(each, torch.Tensor))])
         plan[0] = id(plan)
         self._keep(plan)
 
     def _keep(self, plan: Plan) -> None:
-        """Have calls find a plan; when there are many, it takes the place of the oldest."""
-        at = self._next % _MOST_PLANS
-        self._table[1 + at] = plan.address
-        if at == len(self._kept):
-            self._kept.append(plan)
-            self._table[0] = len(self._kept)
-        else:
-            self._kept[at] = plan
-        self._next += 1
+        """Have calls find a plan; when there are many, it takes the place of the oldest.
+
+        Calls of other threads read the table meanwhile: what it leads to lives until it leads elsewhere.
+        """
+        with self._lock:
+            at = self._next % _MOST_PLANS
+            self._next += 1
+            self._table[1 + at] = plan.address
+            if at == len(self._kept):
+                self._kept.append(plan)
+                self._table[0] = len(self._kept)
+            else:
+                self._kept[at] = plan
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:
@@ -102,40 +111,78 @@ def _argument(value: Any) -> tuple[int | Table, ...] | None:
     return (id(value), 0, 0, 0, 0) if comparable else None
 
 
-Words = tuple[Plan, list[tuple[int, int, int]], list[tuple[int | Table, ...]]]
+class Work(NamedTuple):
+    """What a plan runs.
+
+    loop: the plan of the compiled loop.
+    operands, results: as call.ll reads them.
+    """
+
+    loop: Plan
+    operands: list[tuple[int, ...]]
+    results: list[tuple[int | Table, ...]]
 
 
-def _words(kernel: StructuredKernel, arguments: Sequence[Any]) -> Words | None:
+def _default(arguments: Sequence[Any]) -> int:
+    """The default dtype, where it can matter: it does not where an operand is floating."""
+    dtypes = [each.dtype for each in arguments if isinstance(each, Tensor)]
+    if any(each.is_floating_point or each.is_complex for each in dtypes):
+        return _ANY
+    return DTYPES[torch.get_default_dtype()].code
+
+
+def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
     """The loop of a call, where its operands come from, and its results; None where a plan would not do the same."""
-    # The default dtype is no part of what plans are found by; it matters where no operand is floating.
-    tensors = [each for each in arguments if isinstance(each, Tensor)]
-    if not any(each.dtype.is_floating_point or each.dtype.is_complex for each in tensors):
-        return None
     definition = kernel.definition
-    prepared = definition.prepare(tuple(arguments), ())
-    forms = [each.geometry for each in prepared.promises]
-    if any(each.numel == 0 for each in (*forms, *(each.geometry for each in tensors))):
+    inputs = tuple(arguments[: len(definition.parameters)])
+    tensors = [each for each in arguments if isinstance(each, Tensor)]
+    if not isinstance(definition, _DEFINITIONS) or any(each.numel() == 0 for each in tensors):
         return None
-    bound = definition.bind(prepared, tuple(arguments), forms, kernel.key, allocate=False)
+    given = tuple(arguments[place] for place in kernel.written)
+    prepared = definition.prepare(inputs, given)
+    targets = kernel.targets(prepared, inputs, given) if given else []
+    forms = [each.given.geometry for each in targets] or [each.geometry for each in prepared.promises]
+    # Of several outputs that are given, call.ll does not see whether they overlap.
+    if (
+        any(each.resizes or each.uses_proxy for each in targets)
+        or len(given) > 1
+        or definition.reads_elements(prepared)
+    ):
+        return None
+    bound = definition.bind(prepared, inputs, forms, kernel.key, allocate=False)
     loop = getattr(bound.compute, "__self__", None)
     if not isinstance(loop, Plan) or not loop.runs_frames or bound.handed is not array_of:
         return None
-    operands = _operands(bound, loop, arguments)
-    return None if operands is None else (loop, operands, [_result(each) for each in forms])
+    if any(each.numel == 0 for each in forms):
+        return None
+    operands = _operands(bound, loop, inputs, forms[0] if definition.kind == "pointwise" else None)
+    places = kernel.written or (_NEW,) * len(forms)
+    results = [_result(place, form) for place, form in zip(places, forms, strict=True)]
+    return None if operands is None else Work(loop, operands, results)
 
 
-def _operands(bound: Bound, loop: Plan, arguments: Sequence[Any]) -> list[tuple[int, int, int]] | None:
+def _operands(
+    bound: Bound, loop: Plan, arguments: Sequence[Any], written: Geometry | None
+) -> list[tuple[int, ...]] | None:
+    """Where operands come from; one of the geometry that is written elementwise may be what is written."""
     places = {id(array_of(each)): place for place, each in enumerate(arguments) if isinstance(each, Tensor)}
-    operands = []
+    operands: list[tuple[int, ...]] = []
     for at, value in enumerate(bound.values):
         if not isinstance(value, numpy.ndarray):
-            operands.append((_NEW, *number_words(loop, at, value)))
+            operands.append((_NEW, *number_words(loop, at, value), 0, 0))
         elif id(value) in places:
-            operands.append((places[id(value)], 0, 0))
+            place = places[id(value)]
+            form = arguments[place].geometry
+            operands.append((place, 0, 0, _reach(form), int(form is written)))
         else:
             return None  # made for this call alone: a cast, or a copy
     return operands
 
 
-def _result(form: Geometry) -> tuple[int | Table, ...]:
-    return _NEW, form.dtype.code, form.ndim, Table(form.shape), Table(form.strides)
+def _result(place: int, form: Geometry) -> tuple[int | Table, ...]:
+    return place, form.dtype.code, form.ndim, Table(form.shape), Table(form.strides), _reach(form)
+
+
+def _reach(form: Geometry) -> int:
+    """How many bytes lie from the first element to the end of the last."""
+    return required_storage(form.shape, form.strides) * form.dtype.itemsize

@@ -17,6 +17,7 @@ from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
 from opdsl.interop.torch.bridge import Bridge, is_plain, needs_recording
 from opdsl.interop.torch.decomposition import decompose
+from opdsl.interop.torch.native import RECORDED
 from opdsl.schema import FunctionSchema, SchemaKind
 
 __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
@@ -91,7 +92,8 @@ class WritingBridge(Bridge):
         self.functional = functional
         self.writer = Writer(self.operator, writer_schema(self.schema), self.define)
         self.writer.register()
-        self.implement_composite(self.on_tensors)
+        self.run = self.plans.function(self.on_tensors, RECORDED)
+        self.implement_composite(self.run)
 
     def close(self) -> None:
         """See ``Bridge``."""
@@ -101,6 +103,8 @@ class WritingBridge(Bridge):
     def on_tensors(self, *given: Any, **named: Any) -> Any:
         """What every key runs."""
         values = self.complete(given, named)
+        if len(given) < len(values):
+            return self.run(*values)
         written = written_of(self.schema, values)
         records = needs_recording(values)
         if records and self.schema.kind is SchemaKind.out and torch._C._any_requires_grad(*values):
@@ -109,7 +113,7 @@ class WritingBridge(Bridge):
                 "but one of the arguments requires grad."
             )
         if not records and is_plain(values):
-            kernels.run_writing(self.operator, values)
+            kernels.run_writing(self.operator, values, self.plans)
             count_writes(written)
         elif records or torch._C._are_functorch_transforms_active():
             self.copy_functional(values, written)
