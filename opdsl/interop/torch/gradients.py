@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import torch
-from torch._functorch.eager_transforms import enable_inplace_requires_grad
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 
@@ -214,6 +213,8 @@ class Gradients:
         recipe = self.recipe(tuple(name in tangents for name in self.names), is_complex)
         kept = [at for at in range(len(results)) if at not in recipe.dropped]
         followed = [at for at in kept if results[at].is_floating_point() or results[at].is_complex()]
+
+        from torch._functorch.eager_transforms import enable_inplace_requires_grad  # which imports much
 
         # What takes gradients back is linear in them: its own derivative takes tangents forward.
         with torch.enable_grad(), enable_inplace_requires_grad(True):
