@@ -51,6 +51,8 @@ TOPICS = (
     "normalization",
     "batch_normalization",
     "group_normalization",
+    "convolution",
+    "convolutions",
     "pooling",
     "average_pooling",
     "adaptive_pooling",

@@ -88,7 +88,7 @@ def share_out(grad_output: Tensor, self: Tensor, dims: int, grad_input: Tensor) 
     collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
 
 
-def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator[..., Tensor], Operator[..., Tensor]]:
+def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., Tensor]:
     """Declare the operator of means, and that of its gradient.
 
     Args:
@@ -140,11 +140,11 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> tuple[Operator
         return pool(grad, grad_output.shape[-dims:])
 
     pool_backward.derivative("self")(zero_derivative)
-    return pool, pool_backward
+    return pool
 
 
-_adaptive_avg_pool2d, _ = declare_mean(2, backward_tags=("core",))
-_adaptive_avg_pool3d, _adaptive_avg_pool3d_backward = declare_mean(3, backward_tags=())
+_adaptive_avg_pool2d = declare_mean(2, backward_tags=("core",))
+_adaptive_avg_pool3d = declare_mean(3, backward_tags=())
 
 
 def mean_into(self: Tensor, output_size: int | Sequence[int], dims: int, pool: Operator[..., Tensor]) -> Tensor:
@@ -214,19 +214,6 @@ def adaptive_avg_pool3d_out(
 @adaptive_avg_pool3d_out.kernel("CPU", "Meta")
 def adaptive_avg_pool3d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool3d.variants["out"](self, output_size, out=out)
-
-
-@op("aten::adaptive_avg_pool3d_backward.grad_input", python_module="nn")
-def adaptive_avg_pool3d_backward(
-    grad_output: Tensor, self: Tensor, *, grad_input: Tensor[Alias("a", write=True)]
-) -> Tensor[Alias("a", write=True)]:
-    """The gradient of ``adaptive_avg_pool3d``, into a given tensor."""
-    ...
-
-
-@adaptive_avg_pool3d_backward.kernel("CPU", "Meta")
-def adaptive_avg_pool3d_backward_kernel(grad_output, self, grad_input):
-    return _adaptive_avg_pool3d_backward.variants["out"](grad_output, self, out=grad_input)
 
 
 @op("aten::adaptive_avg_pool1d", tags="core", autogen="adaptive_avg_pool1d.out")

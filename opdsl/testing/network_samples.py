@@ -1,4 +1,4 @@
-"""Samples of aten's operators on batches of signals and images: padding, pooling, normalisation."""
+"""Samples of aten's operators on batches of signals and images: padding, pooling, normalisation, convolution."""
 
 from __future__ import annotations
 
@@ -82,10 +82,6 @@ def _instance_norms(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4, 2), make(4), make(4), None, None, True, 0.1, 1e-5, False)
 
 
-def _written_divided_gradients(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(1, 2, 2, 2, 2), make(1, 2, 5, 5, 5), out=make(1, 2, 5, 5, 5))
-
-
 def _written_batch_norms(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4, 2), make(4), make(4), make(4), make(4), True, 0.1, 1e-5)
 
@@ -131,7 +127,70 @@ def _largest(make: Maker) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3), (1, 2))
 
 
+def _convolutions(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(2, 4, *(5,) * dims), make(6, 2, *(3,) * dims), make(6), (2,), (1,), (1,), groups=2)
+        yield Sample(make.transposed(2, *(5,) * dims), make(3, 2, *(2,) * dims), None)
+
+    return samples
+
+
+def _named_convolutions(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(2, 4, *(5,) * dims), make(6, 4, *(2,) * dims), make(6), (1,), "same", (2,))
+        yield Sample(make(2, *(5,) * dims), make(3, 2, *(2,) * dims), None, (2,), "valid")
+
+    return samples
+
+
+def _transposed_convolutions(dims: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(2, 4, *(3,) * dims), make(4, 2, *(3,) * dims), make(4), (2,), (1,), (1,), 2)
+        yield Sample(make(2, *(3,) * dims), make(2, 3, *(2,) * dims), None, dilation=2)
+
+    return samples
+
+
+def _any_convolutions(*more: object) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        rest = ((2, 1), (1, 0), (1, 2), False, (0, 0), 2, *more)
+        yield Sample(make(2, 4, 5, 6), make(6, 2, 3, 2), make(6), *rest)
+        rest = ((2, 1), (1, 0), (1, 2), True, (1, 0), 1, *more)
+        yield Sample(make(1, 4, 3, 3), make(4, 2, 3, 2), make(2), *rest)
+
+    return samples
+
+
+def _convolution_gradients(make: Maker) -> Iterator[Sample]:
+    rest = ((2, 1), (1, 0), (1, 2), False, (0, 0), 2, (True, True, True))
+    yield Sample(make(2, 6, 3, 4), make(2, 4, 5, 6), make(6, 2, 3, 2), (6,), *rest)
+
+
+def _convolution_modes(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 5, 6), make(6, 2, 3, 2), make(6), (1,), "same", (2,), 2)
+
+
+def _columns(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 5, 4), (2, 3), (1, 1), (1, 1), (2, 1))
+    yield Sample(make.transposed(3, 5, 4), (2, 2), (2, 1), (0, 0), (1, 1))
+
+
+def _collected_columns(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(2, 18, 12), (5, 4), (2, 3), (1, 1), (1, 1), (2, 1))
+
+
 TABLE: dict[str, Samples] = {
+    **{f"aten::conv{dims}d": _convolutions(dims) for dims in (1, 2, 3)},
+    **{f"aten::conv{dims}d.padding": _named_convolutions(dims) for dims in (1, 2, 3)},
+    "aten::conv_transpose1d": _transposed_convolutions(1),
+    **{f"aten::conv_transpose{dims}d.input": _transposed_convolutions(dims) for dims in (2, 3)},
+    "aten::convolution": _any_convolutions(),
+    "aten::_convolution": _any_convolutions(False, False, False, False),
+    "aten::_convolution.deprecated": _any_convolutions(False, False, False),
+    "aten::convolution_backward": _convolution_gradients,
+    "aten::_convolution_mode": _convolution_modes,
+    "aten::im2col": _columns,
+    "aten::col2im": _collected_columns,
     **{f"aten::max_pool{dims}d": _pooled(dims, 1, True) for dims in (1, 2, 3)},
     **{f"aten::max_pool{dims}d_with_indices": _pooled(dims, 1, True) for dims in (1, 2, 3)},
     **{
@@ -149,7 +208,6 @@ TABLE: dict[str, Samples] = {
     "aten::native_batch_norm": _batch_norms(),
     "aten::batch_norm": _batch_norms(False),
     "aten::instance_norm": _instance_norms,
-    "aten::adaptive_avg_pool3d_backward.grad_input": _written_divided_gradients,
     "aten::_batch_norm_impl_index": _batch_norms(False),
     "aten::_native_batch_norm_legit": _written_batch_norms,
     "aten::_native_batch_norm_legit.no_stats": _unwritten_batch_norms,

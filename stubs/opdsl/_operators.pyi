@@ -304,6 +304,123 @@ class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
         """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
 
+class _packet__convolution(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """``_convolution`` without its last argument."""
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+    ) -> Tensor:
+        """``convolution``; the last four arguments are for kernels of cuDNN."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+    ) -> Tensor:
+        """``convolution``; the last four arguments are for kernels of cuDNN."""
+    @_operator
+    @staticmethod
+    def deprecated(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+    ) -> Tensor:
+        """``_convolution`` without its last argument."""
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``_convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet__convolution_mode(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: str,
+        dilation: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: str,
+        dilation: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """``convolution`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+
 class _packet__cummax_helper(Operator[..., None], Protocol):
     def __call__(cls, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummax`` into given tensors."""
@@ -2574,6 +2691,44 @@ class _packet_clone(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor: ...
 
+class _packet_col2im(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+    ) -> Tensor:
+        """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The transpose of ``im2col``: images of which each element is the sum of its places in columns."""
+
 class _packet_column_stack(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         """The tensors side by side, vectors as columns."""
@@ -2646,6 +2801,359 @@ class _packet_contiguous(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
         """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
+
+class _packet_conv1d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv1d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def padding(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv1d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+
+class _packet_conv2d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv2d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def padding(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv2d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+
+class _packet_conv3d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv3d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """A convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def padding(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: str = "valid",
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """``conv3d`` with padding ``valid``, none, or ``same``, so that the result has the size of the input."""
+
+class _packet_conv_transpose1d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of signals, (channels, length), with or without a batch; see ``convolution``."""
+
+class _packet_conv_transpose2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of images, (channels, height, width), with or without a batch; see ``convolution``."""
+
+class _packet_conv_transpose3d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+    @_operator
+    @staticmethod
+    def input(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        dilation: int | Sequence[int] = 1,
+    ) -> Tensor:
+        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+
+class _packet_convolution(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+
+        Args:
+            input: (batch, channels, ...).
+            weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+            bias: (outputs,), added to the results.
+            stride: between windows.
+            padding: the margin of zeros; what is cut off the result of a transposed convolution.
+            dilation: between the elements of a window.
+            transposed: whether it is the transpose, as gradients are.
+            output_padding: by how much the result of a transposed convolution is larger behind.
+            groups: of channels and outputs; each convolves by itself.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+
+        Args:
+            input: (batch, channels, ...).
+            weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+            bias: (outputs,), added to the results.
+            stride: between windows.
+            padding: the margin of zeros; what is cut off the result of a transposed convolution.
+            dilation: between the elements of a window.
+            transposed: whether it is the transpose, as gradients are.
+            output_padding: by how much the result of a transposed convolution is larger behind.
+            groups: of channels and outputs; each convolves by itself.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)``"""
+
+class _packet_convolution_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        bias_sizes: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        bias_sizes: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        input: Tensor,
+        weight: Tensor,
+        bias_sizes: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        output_mask: bool | Sequence[bool],
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """``convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
 
 class _packet_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -4328,6 +4836,41 @@ class _packet_hypot_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, other: Tensor) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
+
+class _packet_im2col(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """What windows show of images, a column each: (batch, channels * elements, windows)."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+    ) -> Tensor:
+        """What windows show of images, a column each: (batch, channels * elements, windows)."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        kernel_size: int | Sequence[int],
+        dilation: int | Sequence[int],
+        padding: int | Sequence[int],
+        stride: int | Sequence[int],
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """What windows show of images, a column each: (batch, channels * elements, windows)."""
 
 class _packet_imag(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -10763,6 +11306,8 @@ __xor__: _packet___xor__
 _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
 _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
 _batch_norm_impl_index: _packet__batch_norm_impl_index
+_convolution: _packet__convolution
+_convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
 _fused_rms_norm: _packet__fused_rms_norm
@@ -10872,6 +11417,13 @@ concat: _packet_concat
 concatenate: _packet_concatenate
 conj: _packet_conj
 constant_pad_nd: _packet_constant_pad_nd
+conv1d: _packet_conv1d
+conv2d: _packet_conv2d
+conv3d: _packet_conv3d
+conv_transpose1d: _packet_conv_transpose1d
+conv_transpose2d: _packet_conv_transpose2d
+conv_transpose3d: _packet_conv_transpose3d
+convolution: _packet_convolution
 copysign: _packet_copysign
 cos: _packet_cos
 cos_: _packet_cos_
@@ -11198,6 +11750,7 @@ class _module_nn:
     adaptive_max_pool3d: _packet_adaptive_max_pool3d
     avg_pool2d: _packet_avg_pool2d
     avg_pool3d: _packet_avg_pool3d
+    col2im: _packet_col2im
     elu: _packet_elu
     elu_: _packet_elu_
     gelu: _packet_gelu
@@ -11208,6 +11761,7 @@ class _module_nn:
     hardswish_: _packet_hardswish_
     hardtanh: _packet_hardtanh
     hardtanh_: _packet_hardtanh_
+    im2col: _packet_im2col
     leaky_relu: _packet_leaky_relu
     leaky_relu_: _packet_leaky_relu_
     linear: _packet_linear
@@ -11279,6 +11833,8 @@ class _namespace_aten:
     _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
     _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
     _batch_norm_impl_index: _packet__batch_norm_impl_index
+    _convolution: _packet__convolution
+    _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
     _fused_rms_norm: _packet__fused_rms_norm
@@ -11418,12 +11974,21 @@ class _namespace_aten:
     clip: _packet_clip
     clip_: _packet_clip_
     clone: _packet_clone
+    col2im: _packet_col2im
     column_stack: _packet_column_stack
     concat: _packet_concat
     concatenate: _packet_concatenate
     conj: _packet_conj
     constant_pad_nd: _packet_constant_pad_nd
     contiguous: _packet_contiguous
+    conv1d: _packet_conv1d
+    conv2d: _packet_conv2d
+    conv3d: _packet_conv3d
+    conv_transpose1d: _packet_conv_transpose1d
+    conv_transpose2d: _packet_conv_transpose2d
+    conv_transpose3d: _packet_conv_transpose3d
+    convolution: _packet_convolution
+    convolution_backward: _packet_convolution_backward
     copy: _packet_copy
     copy_: _packet_copy_
     copysign: _packet_copysign
@@ -11541,6 +12106,7 @@ class _namespace_aten:
     hstack: _packet_hstack
     hypot: _packet_hypot
     hypot_: _packet_hypot_
+    im2col: _packet_im2col
     imag: _packet_imag
     index: _packet_index
     index_add: _packet_index_add

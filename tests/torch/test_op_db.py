@@ -180,6 +180,7 @@ REORDERED = {
     *(f"nn.functional.{kind}avg_pool{dims}d" for kind in ("", "adaptive_") for dims in (1, 2, 3)),
     *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
     *("nn.functional.group_norm", "nn.functional.instance_norm"),
+    *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
 }
 

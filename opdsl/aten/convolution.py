@@ -1,0 +1,456 @@
+"""Convolutions, transposed ones too, as matrix products with what windows show; and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from opdsl.aten.windows import Sliding, collect, counts_of, lengths_of, seen, spread
+from opdsl.declare import op
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels import check, fill_, multiply, new_tensor
+from opdsl.kernels.dtypes import precision_of
+from opdsl.runtime import Category, MemoryFormat, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, int64
+from opdsl.runtime.geometry import geometry
+from opdsl.schema.vocabulary import Bools, SymInt
+
+Shape = tuple[int, ...]
+Slides = tuple[Sliding, ...]
+
+_ELEMENTS = 1 << 21
+"""So many elements of columns are laid out at once, for as many samples as that is."""
+
+LAYOUTS = {2: MemoryFormat.channels_last, 3: MemoryFormat.channels_last_3d}
+
+
+class Parameters(NamedTuple):
+    """What a convolution slides with, a number for each dimension."""
+
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    transposed: bool
+    output_padding: Shape
+    groups: int
+
+
+# ------------------------------------------------------------------------------------------------------------ products
+
+
+def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
+    """Where parts of a batch begin, and how many samples they have: what memory close by holds of columns.
+
+    elements: of the columns of a sample.
+    """
+    step = max(1, _ELEMENTS // max(elements, 1))
+    for start in range(0, batch, step):
+        yield start, min(step, batch - start)
+
+
+def empty_in(like: Tensor, shape: Shape) -> Tensor:
+    """Contiguous memory of a tensor's dtype and device."""
+    return new_tensor(geometry(like.dtype, like.device, shape, contiguous_strides(shape)))
+
+
+def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
+    """What windows show, a column each: (batch, groups, channels of a group * elements, windows)."""
+    shown, dims = seen(images, windows), len(windows)
+    batch, channels = images.shape[:2]
+    turned = shown.permute((0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims)))
+    rows = channels // groups * math.prod(lengths_of(windows))
+    return turned.reshape((batch, groups, rows, math.prod(counts_of(windows))))
+
+
+def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
+    """Write the products of matrices that all samples share with those of each.
+
+    first: (groups, rows, inner). second: (batch, groups, inner, columns). out: (batch, groups, rows, columns).
+    """
+    batch, groups = second.shape[:2]
+    if groups == 1:
+        multiply(first.expand((batch, *first.shape[1:])), second.squeeze(1), out.squeeze(1))
+        return
+    for sample in range(batch):
+        multiply(first, second.select(0, sample), out.select(0, sample))
+
+
+def correlate(images: Tensor, weight: Tensor, windows: Slides, groups: int) -> Tensor:
+    """The products of a weight with all windows: (batch, outputs, counts).
+
+    images: (batch, channels, sizes). weight: (outputs, channels of a group, lengths).
+    """
+    batch, outputs, count = images.shape[0], weight.shape[0], math.prod(counts_of(windows))
+    kernels = weight.reshape((groups, outputs // groups, math.prod(weight.shape[1:])))
+    made = empty_in(images, (batch, groups, outputs // groups, count))
+    for start, size in parts(batch, groups * kernels.shape[2] * count):
+        columns = columns_of(images.narrow(0, start, size), windows, groups)
+        multiply_samples(kernels, columns, made.narrow(0, start, size))
+    return made.view((batch, outputs, *counts_of(windows)))
+
+
+def spread_out(results: Tensor, weight: Tensor, windows: Slides, groups: int) -> Tensor:
+    """The transpose of ``correlate``: (batch, channels, sizes) from (batch, outputs, counts)."""
+    batch, outputs, count = results.shape[0], weight.shape[0], math.prod(counts_of(windows))
+    inner, dims = weight.shape[1], len(windows)
+    kernels = weight.reshape((groups, outputs // groups, math.prod(weight.shape[1:]))).transpose(1, 2)
+    flat = results.reshape((batch, groups, outputs // groups, count))
+    made = empty_in(results, (batch, groups * inner, *(each.size for each in windows)))
+    back = (0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
+    for start, size in parts(batch, groups * kernels.shape[1] * count):
+        columns = empty_in(results, (size, groups, kernels.shape[1], count))
+        multiply_samples(kernels, flat.narrow(0, start, size), columns)
+        shape = (size, groups * inner, *lengths_of(windows), *counts_of(windows))
+        collect(made.narrow(0, start, size), columns.view(shape).permute(back), windows)
+    return made
+
+
+def weight_gradient(results: Tensor, images: Tensor, windows: Slides, groups: int) -> Tensor:
+    """The gradient of the weight of ``correlate``: (outputs, channels of a group, lengths).
+
+    results: the gradients of its results. images: what windows were over.
+    """
+    batch, outputs, count = *results.shape[:2], math.prod(counts_of(windows))
+    inner = images.shape[1] // groups
+    made = empty_in(results, (groups, outputs // groups, inner * math.prod(lengths_of(windows))))
+    fill_(made, 0)
+    flat = results.reshape((batch, groups, outputs // groups, count))
+    for sample in range(batch if count else 0):
+        columns = columns_of(images.narrow(0, sample, 1), windows, groups).squeeze(0)
+        multiply(flat.select(0, sample), columns.transpose(1, 2), made, 1, 1)
+    return made.view((outputs, inner, *lengths_of(windows)))
+
+
+# ------------------------------------------------------------------------------------------------------------- checks
+
+
+def parameters(
+    dims: int,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Parameters:
+    """The parameters of a convolution over so many dimensions.
+
+    Raises:
+        ShapeError: they are not one or ``dims`` numbers, or too small.
+    """
+    named = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
+    least = {"stride": 1, "dilation": 1}
+    for name, values in named.items():
+        check(
+            len(values) in (1, dims),
+            f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+            f"dimensions, but got {name}={list(values)}",
+        )
+        smallest = least.get(name, 0)
+        what = "negative" if smallest == 0 else "non-positive"
+        check(min(values) >= smallest, f"{what} {name} is not supported, got {list(values)}")
+    check(groups > 0, f"non-positive groups is not supported, got {groups}")
+    sizes = {name: spread(values, dims) for name, values in named.items()}
+    return Parameters(**sizes, transposed=transposed, groups=groups)
+
+
+def check_operands(input: Tensor, weight: Tensor, bias_sizes: Shape | None, given: Parameters) -> None:
+    """That input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
+
+    Raises:
+        ShapeError: they do not.
+    """
+    groups, shape = given.groups, list(weight.shape)
+    check(
+        weight.ndim == input.ndim,
+        f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {shape}, but got "
+        f"{input.ndim}-dimensional input of size {list(input.shape)} instead",
+    )
+    check(
+        weight.shape[0] >= groups and weight.shape[0] % groups == 0,
+        f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+        f"{shape} instead",
+    )
+    channels = weight.shape[0] if given.transposed else weight.shape[1] * groups
+    check(
+        input.shape[1] == channels,
+        f"Given groups={groups}, weight of size {shape}, expected input{list(input.shape)} to have {channels} "
+        f"channels, but got {input.shape[1]} channels instead",
+    )
+    outputs = weight.shape[1] * groups if given.transposed else weight.shape[0]
+    check(
+        bias_sizes is None or tuple(bias_sizes) == (outputs,),
+        f"Given weight of size {shape}, expected bias to be 1-dimensional with {outputs} elements, but got bias of "
+        f"size {bias_sizes} instead",
+    )
+
+
+def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
+    """The windows over the input; over the result of a transposed convolution.
+
+    Raises:
+        ShapeError: there is none.
+    """
+    lengths = weight.shape[2:]
+    steps = zip(input.shape[2:], lengths, given.stride, given.padding, given.dilation, strict=True)
+    reaches = [dilation * (length - 1) + 1 for length, dilation in zip(lengths, given.dilation, strict=True)]
+    if given.transposed:
+        sizes = [
+            (size - 1) * stride - 2 * pad + reach + extra
+            for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, given.output_padding, strict=True)
+        ]
+        check(
+            min(sizes) >= 0 or 0 in input.shape,
+            f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: {sizes}. "
+            "Output size is too small",
+        )
+        counts = list(input.shape[2:])
+    else:
+        sizes = list(input.shape[2:])
+        counts = [
+            (size + 2 * pad - reach) // stride + 1
+            for (size, _, stride, pad, _), reach in zip(steps, reaches, strict=True)
+        ]
+        check(
+            min(lengths) > 0 and min(counts) > 0,
+            f"Calculated input size per channel: {sizes}, padded by {list(given.padding)}. Kernel size: "
+            f"{list(lengths)}, dilated by {list(given.dilation)}. Kernel size can't be greater than actual input size",
+        )
+    each = zip(sizes, counts, lengths, given.padding, given.stride, given.dilation, strict=True)
+    return tuple(
+        Sliding(size, count, length, -pad, stride, dilation) for size, count, length, pad, stride, dilation in each
+    )
+
+
+def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool) -> None:
+    """That input, weight and bias have one dtype, for which PyTorch has a kernel.
+
+    Raises:
+        DTypeError: they have not. UnsupportedDTypeError: it has none.
+    """
+    for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.dtype is not input.dtype:
+            raise DTypeError(
+                f"Input type ({input.dtype.scalar_type}) and {name} type ({each.dtype.scalar_type}) should be the same"
+            )
+    narrow = input.dtype.category is Category.INT and input.dtype is not int64
+    if input.dtype is bool_ or (transposed and narrow):
+        raise UnsupportedDTypeError(
+            f"this convolution is not implemented for '{input.dtype.scalar_type}'. Convert first: x.to(float32)."
+        )
+
+
+def layout_of(input: Tensor, weight: Tensor) -> MemoryFormat:
+    """The memory format of a result: channels last if the input or the weight is.
+
+    Only the library that PyTorch has for float32 and 16-bit numbers leaves volumes so.
+    """
+    is_common = input.dtype in (float32, float16, bfloat16)
+    layout = LAYOUTS.get(input.ndim - 2) if is_common or input.ndim < 5 else None
+    formats = (input.geometry.suggested_memory_format(), weight.geometry.suggested_memory_format())
+    return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
+
+
+# ---------------------------------------------------------------------------------------------------------- convolution
+
+
+def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
+    """The kernel of all convolutions; ``values`` are their parameters.
+
+    Raises:
+        ShapeError, DTypeError: the operands do not fit.
+    """
+    check(weight.ndim > 2, "weight should have at least three dimensions", got=weight.shape)
+    given = parameters(weight.ndim - 2, *values)
+    check_operands(input, weight, None if bias is None else bias.shape, given)
+    check_dtypes(input, weight, bias, transposed=given.transposed)
+    windows = windows_of(input, weight, given)
+    wide = precision_of(input.dtype)
+    compute = spread_out if given.transposed else correlate
+    made = compute(input.to(wide), weight.to(wide), windows, given.groups)
+    if bias is not None:
+        made.add_(bias.to(wide).view((-1, *(1,) * len(windows))))
+    return made.to(input.dtype).contiguous(memory_format=layout_of(input, weight))
+
+
+@op("aten::convolution", tags="core", autogen="convolution.out")
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+) -> Tensor:
+    """The products of a weight with windows that slide over signals, images or volumes; or what is their transpose.
+
+    Args:
+        input: (batch, channels, ...).
+        weight: (outputs, channels / groups, ...); (channels, outputs / groups, ...) of a transposed convolution.
+        bias: (outputs,), added to the results.
+        stride: between windows.
+        padding: the margin of zeros; what is cut off the result of a transposed convolution.
+        dilation: between the elements of a window.
+        transposed: whether it is the transpose, as gradients are.
+        output_padding: by how much the result of a transposed convolution is larger behind.
+        groups: of channels and outputs; each convolves by itself.
+    """
+    ...
+
+
+@convolution.kernel("CompositeExplicitAutograd")
+def convolution_kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+@convolution.derivative("input", "weight", "bias")
+def convolution_derivative(
+    grad, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    sizes = None if bias is None else bias.shape
+    values = (stride, padding, dilation, transposed, output_padding, groups)
+    return convolution_backward(grad, input.conj(), weight.conj(), sizes, *values, output_mask)
+
+
+@op("aten::convolution_backward", tags="core", autogen="convolution_backward.out")
+def convolution_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: list[SymInt] | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    output_mask: Bools[3],
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of ``convolution``'s input, weight and bias, those that the mask asks for."""
+    ...
+
+
+@convolution_backward.kernel("CompositeExplicitAutograd")
+def convolution_backward_kernel(
+    grad_output,
+    input,
+    weight,
+    bias_sizes,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    output_mask,
+):
+    given = parameters(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups)
+    check_operands(input, weight, None, given)
+    check_dtypes(grad_output, input, weight, transposed=transposed)
+    windows = windows_of(input, weight, given)
+    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    inner = tuple(each.size for each in windows) if transposed else counts_of(windows)
+    check(
+        grad_output.shape == (input.shape[0], outputs, *inner),
+        f"Expected grad_output of shape {[input.shape[0], outputs, *inner]}, but got {list(grad_output.shape)}",
+    )
+    wide, layout = precision_of(input.dtype), layout_of(input, weight)
+    grad, images, kernels = (each.to(wide) for each in (grad_output, input, weight))
+    found: list[Any] = [None, None, None]  # None for what is not asked for
+    if output_mask[0]:
+        compute = correlate if transposed else spread_out
+        found[0] = compute(grad, kernels, windows, groups).to(input.dtype).contiguous(memory_format=layout)
+    if output_mask[1]:
+        pair = (images, grad) if transposed else (grad, images)
+        found[1] = weight_gradient(*pair, windows, groups).to(weight.dtype).contiguous(memory_format=layout)
+    if output_mask[2]:
+        found[2] = grad.sum((0, *range(2, grad.ndim))).to(grad_output.dtype)
+    return found[0], found[1], found[2]
+
+
+@convolution_backward.derivative("grad_output", "input", "weight")
+def convolution_backward_derivative(
+    grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
+):
+    """A convolution is linear in its input and in its weight."""
+    to_input, to_weight, to_bias = grads
+    values = (stride, padding, dilation, transposed, output_padding, groups)
+    terms = []
+    if output_mask[0]:
+        if to_input is not None:
+            terms.append(convolution(to_input, weight.conj(), None, *values))
+        if to_weight is not None:
+            terms.append(convolution(input.conj(), to_weight, None, *values))
+        if to_bias is not None:
+            terms.append(to_bias.view((-1, *(1,) * (input.ndim - 2))).expand(grad_output.shape))
+    flipped = grad_output.conj()
+    found: list[Any] = [sum(terms[1:], start=terms[0]) if terms else None, None, None]
+    if output_mask[1] and to_weight is not None:
+        found[1] = convolution_backward(flipped, input, to_weight, None, *values, (True, False, False))[0]
+    if output_mask[2] and to_input is not None:
+        found[2] = convolution_backward(flipped, to_input, weight, None, *values, (False, True, False))[1]
+    return found[0], found[1], found[2]
+
+
+@op("aten::_convolution", autogen="_convolution.out")
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[SymInt],
+    groups: SymInt,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor:
+    """``convolution``; the last four arguments are for kernels of cuDNN."""
+    ...
+
+
+@_convolution.kernel("CompositeExplicitAutograd")
+def _convolution_kernel(
+    input,
+    weight,
+    bias,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    benchmark,
+    deterministic,
+    cudnn_enabled,
+    allow_tf32,
+):
+    return convolve(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+_convolution.derivative("input", "weight", "bias")(convolution_derivative)
+
+
+@_convolution.overload("deprecated")
+def _convolution_deprecated(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[SymInt],
+    padding: list[SymInt],
+    dilation: list[SymInt],
+    transposed: bool,
+    output_padding: list[int],
+    groups: SymInt,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """``_convolution`` without its last argument."""
+    return convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
