@@ -52,7 +52,6 @@ PACKETS: dict[str, str] = {
     "adaptive_avg_pool1d": "adaptive_pooling",
     "adaptive_avg_pool2d": "adaptive_pooling",
     "adaptive_avg_pool3d": "adaptive_pooling",
-    "adaptive_avg_pool3d_backward": "adaptive_pooling",
     "adaptive_max_pool1d": "adaptive_pooling",
     "adaptive_max_pool2d": "adaptive_pooling",
     "adaptive_max_pool2d_backward": "adaptive_pooling",

@@ -393,8 +393,7 @@ class _packet__convolution(Operator[..., Tensor], Protocol):
         allow_tf32: bool,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``_convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet__convolution_mode(Operator[..., Tensor], Protocol):
     def __call__(
@@ -880,14 +879,6 @@ class _packet_adaptive_avg_pool3d(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, output_size: int | Sequence[int], *, out: Tensor) -> Tensor:
         """``adaptive_avg_pool3d`` into a given tensor."""
-
-class _packet_adaptive_avg_pool3d_backward(Operator[..., Tensor], Protocol):
-    def __call__(cls, grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
-        """The gradient of ``adaptive_avg_pool3d``, into a given tensor."""
-    @_operator
-    @staticmethod
-    def grad_input(grad_output: Tensor, self: Tensor, *, grad_input: Tensor) -> Tensor:
-        """The gradient of ``adaptive_avg_pool3d``, into a given tensor."""
 
 class _packet_adaptive_max_pool1d(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(cls, self: Tensor, output_size: int | Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -3018,7 +3009,7 @@ class _packet_conv_transpose3d(Operator[..., Tensor], Protocol):
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
-        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+        """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
     @_operator
     @staticmethod
     def input(
@@ -3031,7 +3022,7 @@ class _packet_conv_transpose3d(Operator[..., Tensor], Protocol):
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
-        """A transposed convolution of volumes, (channels, depth, height, width), with or without a batch; see ``convolution``."""
+        """A transposed convolution of volumes, (channels, depth, height, width), or batches; see ``convolution``."""
 
 class _packet_convolution(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3099,8 +3090,7 @@ class _packet_convolution(Operator[..., Tensor], Protocol):
         groups: int,
         *,
         out: Tensor,
-    ) -> Tensor:
-        """``convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)``"""
+    ) -> Tensor: ...
 
 class _packet_convolution_backward(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     def __call__(
@@ -3152,8 +3142,7 @@ class _packet_convolution_backward(Operator[..., tuple[Tensor, Tensor, Tensor]],
         out0: Tensor,
         out1: Tensor,
         out2: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """``convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))``"""
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -11865,7 +11854,6 @@ class _namespace_aten:
     adaptive_avg_pool1d: _packet_adaptive_avg_pool1d
     adaptive_avg_pool2d: _packet_adaptive_avg_pool2d
     adaptive_avg_pool3d: _packet_adaptive_avg_pool3d
-    adaptive_avg_pool3d_backward: _packet_adaptive_avg_pool3d_backward
     adaptive_max_pool1d: _packet_adaptive_max_pool1d
     adaptive_max_pool2d: _packet_adaptive_max_pool2d
     adaptive_max_pool2d_backward: _packet_adaptive_max_pool2d_backward
