@@ -9,7 +9,11 @@ everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops
 
 import builtins as _builtins
 import numpy as numpy
-from opdsl import autograd as autograd, cuda as cuda, errors as errors, native as native, testing as testing
+import opdsl.autograd as _autograd
+import opdsl.cuda as _cuda
+import opdsl.errors as _errors
+import opdsl.native as _native
+import opdsl.testing as _testing
 from opdsl._operators import (
     __and__ as __and__,
     __lshift__ as __lshift__,
@@ -548,6 +552,11 @@ from opdsl.schema.vocabulary import (
 )
 from typing import Any
 
+autograd = _autograd
+cuda = _cuda
+errors = _errors
+native = _native
+testing = _testing
 __version__: str
 
 def _load_aten() -> None: ...

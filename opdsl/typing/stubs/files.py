@@ -95,7 +95,13 @@ class Stubs:
         given = [each for each in self.functions[""] if each not in present]
         imports, body = source.statements(without=[*taken, "__getattr__"])
         imports.append(import_from(OPERATORS, [f"{each} as {each}" for each in [*taken, *given]]))
-        return file_of(source.doc, imports, body)
+        # pyright looks for `from opdsl import native` beside the stub, where the modules need not lie.
+        imports = [each for each in imports if not each.lines[0].startswith("from opdsl import")]
+        submodules = sorted(name for name, home in present.items() if home == "opdsl")
+        imports += [Statement("import", (f"import opdsl.{each} as _{each}",)) for each in submodules]
+        return file_of(
+            source.doc, imports, [*(Statement("variable", (f"{each} = _{each}",)) for each in submodules), *body]
+        )
 
     def _operators(self) -> str:
         names = Names(self.own, OPERATORS)
