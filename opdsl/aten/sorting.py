@@ -10,8 +10,9 @@ from opdsl.aten.selection import first_places, nth_place, sorted_places
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.kernels.ordering import order_elements
 from opdsl.kernels.strides import dense_strides
-from opdsl.runtime import Category, Tensor, bool_, float64, from_numpy, int64, require_no_overlap, wrap_dimension
+from opdsl.runtime import Category, Tensor, bool_, cpu, float64, from_numpy, int64, require_no_overlap, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -101,6 +102,11 @@ def sort_cpu(self, stable, dim, descending, values, indices):
     else:
         places = sorted_places(keys)
     put(values, indices, self, place, as_rows_of(places, self, place))
+
+
+@sort_stable.out_kernel("CUDA", compiled=False)
+def sort_cuda(self, stable, dim, descending, values, indices):
+    order_elements(self, wrap_dimension(dim, self.ndim), descending, values, indices)
 
 
 def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> Tensor:
@@ -227,6 +233,14 @@ def topk_cpu(self, k, dim, largest, sorted, values, indices):
     put(values, indices, self, place, as_rows_of(found, self, place))
 
 
+@topk.out_kernel("CUDA", compiled=False)
+def topk_cuda(self, k, dim, largest, sorted, values, indices):
+    place = wrap_dimension(dim, self.ndim)
+    found = sort_stable(self, stable=True, dim=place, descending=largest)
+    for out, each in zip((values, indices), found, strict=True):
+        copy_(out, each.narrow(place, 0, k) if self.ndim else each)
+
+
 topk.derivative("self")(sort_stable_derivative)
 
 
@@ -256,7 +270,9 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
-    if self.device.type != "meta":
+    if self.device is not cpu and self.device.type != "meta":
+        copy_(indices, sort_stable(self, stable=True, dim=place)[1].narrow(place, k - 1, 1))
+    elif self.device is cpu:
         found = nth_place(key_rows(self, place), k - 1)
         copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))
     return Ordered(self.gather(place, indices), indices)
@@ -291,7 +307,7 @@ def kthvalue_out(
     ...
 
 
-@kthvalue_out.kernel("CPU", "Meta")
+@kthvalue_out.kernel("CPU", "CUDA", "Meta")
 def kthvalue_out_kernel(self, k, dim, keepdim, values, indices):
     check(values.dtype is self.dtype, "output values must be of same type as input")
     check(indices.dtype is int64, "output indices must be of scalar type Long")

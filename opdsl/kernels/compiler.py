@@ -58,6 +58,12 @@ class Compiler(Protocol):
         Where ``beta`` is 0, the output is not read.
         """
 
+    def order(self, descending: bool, call: RowCall) -> Compiled:
+        """A stable sort of rows: the input array, then the outputs, its elements in order and their places (int64).
+
+        A backend may have none; its operators sort in a way of their own then.
+        """
+
     def author(self, function: Callable[..., object], call: AuthorCall) -> Compiled:
         """An author's kernel: what the function takes -> None."""
 

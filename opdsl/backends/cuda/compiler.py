@@ -17,6 +17,7 @@ from opdsl.kernels.compiler import Compiled
 if TYPE_CHECKING:
     author: Callable[..., Compiled]
     indirect: Callable[..., Compiled]
+    order: Callable[..., Compiled]
     pointwise: Callable[..., Compiled]
     product: Callable[..., Compiled]
     reduction: Callable[..., Compiled]
@@ -34,6 +35,7 @@ COUNTS = True
 # Where the programs of each kind of kernel are made.
 _PROGRAMS = {
     "indirect": "indirect",
+    "order": "order",
     "pointwise": "pointwise",
     "reduction": "reduction",
     "row": "row",

@@ -11,7 +11,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,11 @@ import opdsl
 from opdsl.backends import cache
 from opdsl.backends.cuda import nvrtc
 from opdsl.backends.cuda.nvrtc import compile_cubin
+from opdsl.backends.cuda.order import order
 from opdsl.backends.cuda.program import Source
 from opdsl.declare import Library
 from opdsl.errors import KernelCompileError
+from opdsl.kernels.calls import OperandSpec, RowCall
 from opdsl.runtime import Tensor
 from tests.unit.backends.cubin import resources
 from tests.unit.backends.recording import PROGRAMS, Recorder, distinct, recorded
@@ -99,15 +101,24 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
 }  # fmt: skip
 
 
-def table(monkeypatch: pytest.MonkeyPatch) -> str:
-    """What hot kernels take on each architecture."""
-    head = ("kernel", "entry", "architecture", "registers", "stack", "shared", "loads", "stores")
-    lines = [head]
+def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]:
+    """The sources of hot kernels, by name."""
     for name, (kind, run) in HOT.items():
         recorder = Recorder([kind])
         with recorder.installed(monkeypatch):
             run()
-        source = recorder.found[-1].program.source
+        yield name, recorder.found[-1].program.source
+    values, places = OperandSpec(opdsl.float32, (4 << 20, 4)), OperandSpec(opdsl.int64, (8 << 20, 8))
+    for length in (1 << 10, 1 << 20):
+        call = RowCall((4,), length, (values,), (values, places), (None, None))
+        yield f"sort float32 of {length}", order(False, call).source
+
+
+def table(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What hot kernels take on each architecture."""
+    head = ("kernel", "entry", "architecture", "registers", "stack", "shared", "loads", "stores")
+    lines = [head]
+    for name, source in hot_sources(monkeypatch):
         for architecture in ARCHITECTURES:
             found = resources(compile_cubin(source, architecture))
             lines += [(name, entry, architecture, *map(str, found[entry])) for entry in sorted(found)]

@@ -62,6 +62,11 @@ OPERATORS: dict[str, Case] = {
     "flip": lambda to: matrix(to).flip([0, 1]),
     "roll": lambda to: matrix(to).roll(1, 0),
     "tril": lambda to: matrix(to).tril(),
+    "sort": lambda to: opdsl.sort(matrix(to), 1, True)[0],
+    "argsort": lambda to: (matrix(to) % 3).argsort(dim=0, stable=True),
+    "sort of a number": lambda to: opdsl.sort(to(opdsl.tensor(3.0)))[1],
+    "topk": lambda to: opdsl.topk(matrix(to), 2, 1)[0],
+    "kthvalue": lambda to: opdsl.kthvalue(matrix(to), 2, 0)[0],
     "equal": lambda to: opdsl.tensor(opdsl.equal(matrix(to), matrix(to))),
 }  # fmt: skip
 
@@ -93,3 +98,20 @@ def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: FakeDriv
         opdsl.manual_seed(5)
         found.append(RANDOM[name](device).cpu().numpy())
     assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bfloat16", "float64"])
+@pytest.mark.parametrize("shape", [(7,), (3, 60), (2048,), (9000,), (4097, 2)])
+def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: FakeDriver) -> None:
+    generator = np.random.default_rng(3)
+    values = generator.integers(-40, 40, shape).astype(np.float64)
+    values[values == 7] = -0.0
+    if "float" in dtype:
+        values[values == 9] = np.nan
+        values[values == -9] = -np.inf
+    x = opdsl.from_numpy(values).to(getattr(opdsl, dtype))
+    expected = opdsl.sort(x, stable=True, dim=0, descending=descending)
+    found = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
+    assert np.array_equal(found[1].cpu().numpy(), expected[1].numpy())
+    assert np.array_equal(found[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)

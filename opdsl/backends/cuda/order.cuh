@@ -1,0 +1,149 @@
+// Sorting rows. Elements become keys, whole numbers in their order; a pair of a key and its place is like no other, so
+// that every way to sort them leaves equal elements in order.
+
+constexpr int TILE = 2048;
+
+// length: of a row; blocks: that take one; width: of the runs that are merged.
+struct Order {
+    long long length, blocks, width;
+
+    __device__ long long row() const { return blockIdx.x / blocks; }
+    __device__ long long block() const { return blockIdx.x % blocks; }
+};
+
+// NaN is larger than all, the two zeros are one.
+__device__ inline unsigned long long float_key(double value) {
+    const unsigned long long sign = 1ull << 63;
+    if (value != value) {
+        return ~0ull;
+    }
+    const unsigned long long bits = same_bits<unsigned long long>(value + 0.0);
+    return bits & sign ? ~bits : bits | sign;
+}
+
+template <bool descending, typename T>
+__device__ inline unsigned long long key_of(T value) {
+    unsigned long long key;
+    if constexpr (Traits<T>::category == FLOAT) {
+        key = float_key(value);
+    } else {
+        key = static_cast<unsigned long long>(static_cast<long long>(value)) ^ 1ull << 63;
+    }
+    return descending ? ~key : key;
+}
+
+__device__ inline bool comes_first(
+    unsigned long long key, long long place, unsigned long long other_key, long long other_place) {
+    return key < other_key || (key == other_key && place < other_place);
+}
+
+// Sort pairs in shared memory, as many as a power of two. K. Batcher, Sorting networks and their applications (1968).
+__device__ inline void sort_tile(unsigned long long* keys, long long* places, int size) {
+    for (int width = 2; width <= size; width *= 2) {
+        for (int step = width / 2; step > 0; step /= 2) {
+            __syncthreads();
+            for (int pair = threadIdx.x; pair < size / 2; pair += THREADS) {
+                const int low = pair / step * 2 * step + pair % step, high = low + step;
+                const bool ascending = (low & width) == 0;
+                if (comes_first(keys[high], places[high], keys[low], places[low]) == ascending) {
+                    const unsigned long long key = keys[low];
+                    const long long place = places[low];
+                    keys[low] = keys[high];
+                    places[low] = places[high];
+                    keys[high] = key;
+                    places[high] = place;
+                }
+            }
+        }
+    }
+    __syncthreads();
+}
+
+// A tile of a row, sorted: pairs for the merges, or results where the row is one tile.
+template <typename Stored, bool descending, bool whole, typename Kept>
+__device__ inline void order_tile(
+    const char* input, Stored* values, long long* indices, unsigned long long* keys, long long* places,
+    const Kept& kept, const Steps<3>& steps, const Order& order) {
+    __shared__ unsigned long long tile_keys[TILE];
+    __shared__ long long tile_places[TILE];
+    const long long row = order.row(), first = order.block() * TILE;
+    const int count = static_cast<int>(order.length - first < TILE ? order.length - first : TILE);
+    int size = 1;
+    while (size < count) {
+        size *= 2;
+    }
+    long long offsets[3] = {};
+    kept.offsets(row, offsets);
+    for (int at = threadIdx.x; at < size; at += THREADS) {
+        // What fills the tile comes last: its key is the largest, and its place is behind all others.
+        const long long place = first + at;
+        tile_keys[at] = ~0ull;
+        if (at < count) {
+            tile_keys[at] = key_of<descending>(load(element<Stored>(input, offsets[0] + place * steps.step[0])));
+        }
+        tile_places[at] = place;
+    }
+    sort_tile(tile_keys, tile_places, size);
+    for (int at = threadIdx.x; at < count; at += THREADS) {
+        const long long place = tile_places[at], target = first + at;
+        if constexpr (whole) {
+            element<Stored>(values, offsets[1] + target * steps.step[1]) =
+                element<Stored>(input, offsets[0] + place * steps.step[0]);
+            element<long long>(indices, offsets[2] + target * steps.step[2]) = place;
+        } else {
+            keys[row * order.length + target] = tile_keys[at];
+            places[row * order.length + target] = place;
+        }
+    }
+}
+
+// Merge neighbouring runs. Each thread finds where its part of the result begins in both of them: S. Odeh, O. Green et
+// al., Merge path - parallel merging made simple (2012).
+constexpr int MERGED = 8;
+
+__device__ inline void merge_runs(
+    const unsigned long long* keys, const long long* places, unsigned long long* merged_keys, long long* merged_places,
+    const Order& order) {
+    const long long row = order.row() * order.length, length = order.length, width = order.width;
+    const long long first = (order.block() * THREADS + threadIdx.x) * MERGED;
+    if (first >= length) {
+        return;
+    }
+    const long long begin = first / (2 * width) * 2 * width;
+    const long long middle = begin + width < length ? begin + width : length;
+    const long long end = begin + 2 * width < length ? begin + 2 * width : length;
+    const unsigned long long *left = keys + row + begin, *right = keys + row + middle;
+    const long long lefts = middle - begin, rights = end - middle, diagonal = first - begin;
+    long long low = diagonal > rights ? diagonal - rights : 0, high = diagonal < lefts ? diagonal : lefts;
+    while (low < high) {
+        const long long at = (low + high) / 2;
+        if (left[at] <= right[diagonal - 1 - at]) {
+            low = at + 1;
+        } else {
+            high = at;
+        }
+    }
+    long long one = low, other = diagonal - low;
+    for (int item = 0; item < MERGED && first + item < end; ++item) {
+        const bool from_left = other >= rights || (one < lefts && left[one] <= right[other]);
+        const long long from = from_left ? begin + one++ : middle + other++;
+        merged_keys[row + first + item] = keys[row + from];
+        merged_places[row + first + item] = places[row + from];
+    }
+}
+
+// The elements at sorted places.
+template <typename Stored, typename Kept>
+__device__ inline void order_results(
+    const char* input, Stored* values, long long* indices, const long long* places, const Kept& kept,
+    const Steps<3>& steps, const Order& order) {
+    const long long row = order.row(), at = order.block() * THREADS + threadIdx.x;
+    if (at < order.length) {
+        long long offsets[3] = {};
+        kept.offsets(row, offsets);
+        const long long place = places[row * order.length + at];
+        element<Stored>(values, offsets[1] + at * steps.step[1]) =
+            element<Stored>(input, offsets[0] + place * steps.step[0]);
+        element<long long>(indices, offsets[2] + at * steps.step[2]) = place;
+    }
+}

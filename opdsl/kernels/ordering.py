@@ -1,0 +1,33 @@
+"""Sorting along a dimension, for backends whose compiler sorts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.outputs import array_of
+from opdsl.kernels.row_iterator import row_call
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+
+
+def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
+    """Writes the elements of a tensor in order along a dimension, and where they stood; equal ones stay in order.
+
+    Args:
+        source: of real elements; NaN is larger than all others.
+        dim: not negative.
+        descending: whether the largest comes first.
+        values, indices: of the same shape, of the tensor's dtype and int64, in other memory.
+    """
+    if source.geometry.numel:
+        run = _compiled(dim, descending, source.geometry, values.geometry, indices.geometry)
+        run(array_of(source), array_of(values), array_of(indices))
+
+
+@lru_cache(maxsize=512)
+def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, indices: Geometry) -> Compiled:
+    dims = (dim,) if source.ndim else ()
+    call = row_call(source.shape, dims, [source], [values, indices])
+    assert call is not None, "a single dimension is stepped through evenly"
+    return compiler_for(source.device.type).order(descending, call)
