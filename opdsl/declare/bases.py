@@ -9,7 +9,7 @@ from opdsl.kernels.iterator_context import TensorIteratorBase
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.precomputed import Precomputed as Names
 from opdsl.native import Precomputed
-from opdsl.schema import Argument, parse_argument, type_of
+from opdsl.schema import Argument, Type, parse_argument, type_of
 
 # Contexts by the names of the C++ classes that they stand for.
 _BASES: dict[str, type[MetaContext]] = {"TensorIteratorBase": TensorIteratorBase}
@@ -41,6 +41,15 @@ def precomputed_names(given: object) -> Names:
         return Names()
     replaced = {name: tuple(each.python_name for each in arguments) for name, arguments in parsed.replaced}
     return Names(replaced, tuple(each.python_name for each in parsed.added))
+
+
+def precomputed_types(given: object) -> dict[str, Type]:
+    """The types of what ``precomputed`` declares, by the names that out-kernels have for it."""
+    parsed = precomputed_of(given)
+    if parsed is None:
+        return {}
+    arguments = (*(each for _, replaced in parsed.replaced for each in replaced), *parsed.added)
+    return {each.python_name: each.type for each in arguments}
 
 
 def precomputed_of(given: object) -> Precomputed | None:

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.derivative import DeclaredDerivative
-from opdsl.declare.bases import context_class, precomputed_names
+from opdsl.declare.bases import context_class, precomputed_names, precomputed_types
 from opdsl.declare.derived import DerivedKernel
 from opdsl.declare.forwarding import forwarding
 from opdsl.declare.implementations import (
@@ -37,6 +37,7 @@ from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByO
 from opdsl.kernels.cuda_source import cuda_source
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
+from opdsl.schema import BaseType
 
 if TYPE_CHECKING:
     from opdsl.declare.library import Library
@@ -454,7 +455,8 @@ class Declaration:
         definition = self._structured(kernel, decorator)
         outs = self._out_names()
         parameters = definition.kernel_parameters(outs)
-        parsed = checked_out_kernel(kernel, keys, self.main, decorator, parameters, outs, compiled=compiled)
+        more = {**precomputed_types(self._structured_option("precomputed")), **dict.fromkeys(outs, BaseType.Tensor)}
+        parsed = checked_out_kernel(kernel, keys, self.main, decorator, parameters, more, compiled=compiled)
         self._add_out_kernel(parsed, kernel, compiled=compiled, alias_safe=alias_safe)
 
     def attach_cuda_kernel(

@@ -279,7 +279,7 @@ def checked_out_kernel(
     operator: Operator,
     decorator: str,
     parameters: Iterable[str],
-    outs: Iterable[str],
+    more: Mapping[str, Type],
     *,
     compiled: bool,
 ) -> list[DispatchKey]:
@@ -291,7 +291,7 @@ def checked_out_kernel(
         operator: what it is for.
         decorator: what attaches it.
         parameters: what it has to have.
-        outs: those of them that are outputs.
+        more: the types of those of them that are no arguments, by name.
         compiled: whether the backend compiles it for arrays and numbers.
 
     Returns:
@@ -305,9 +305,8 @@ def checked_out_kernel(
     attached.require_names(parameters, by_place=True)
     attached.require_nothing()
     parsed = dispatch_keys(keys, kernel, operator)
-    outputs: dict[str, Type] = dict.fromkeys(outs, BaseType.Tensor)
     for key in parsed:
-        attached.require_types(Array if compiled else tensor_at(str(key)), more=outputs, compiled=compiled)
+        attached.require_types(Array if compiled else tensor_at(str(key)), more=more, compiled=compiled)
     return parsed
 
 

@@ -7,9 +7,11 @@ An implementation is a function below ``@f.meta``, ``@f.kernel("CPU")`` and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import attrs
 from mypy.nodes import (
+    AssignmentStmt,
     CallExpr,
     ConditionalExpr,
     Decorator,
@@ -43,19 +45,40 @@ KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
 
 
+class Known(NamedTuple):
+    """What a block says of operators, by their names.
+
+    precomputed: of those that it declares.
+    made_by: of those that it assigns from a call, the dotted name of what is called.
+    """
+
+    precomputed: Mapping[str, Precomputed]
+    made_by: Mapping[str, str]
+
+
 def mark_implementations(block: Iterable[Statement]) -> bool:
     """Give the implementations of a block annotations that are places; whether there were any."""
     statements = list(block)
-    precomputed = dict(precomputed_in(statements))
+    known = Known(dict(precomputed_in(statements)), dict(_assigned(statements)))
     handed_over = {name: attaching for statement in statements for name, attaching in _handed_over(statement)}
     marked = False
     for statement in statements:
         if isinstance(statement, Decorator):
             attaching = next((each for each in statement.original_decorators if _is_attaching(each)), None)
-            marked |= attaching is not None and _mark(statement.func, attaching, precomputed)
+            marked |= attaching is not None and _mark(statement.func, attaching, known)
         elif isinstance(statement, FuncDef) and statement.name in handed_over:
-            marked |= _mark(statement, handed_over[statement.name], precomputed)
+            marked |= _mark(statement, handed_over[statement.name], known)
     return marked
+
+
+def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
+    """The names that are assigned what a call gives, each with the dotted name of what is called."""
+    for statement in statements:
+        if isinstance(statement, AssignmentStmt) and isinstance(statement.rvalue, CallExpr):
+            path, is_all = path_of(statement.rvalue.callee)
+            for each in statement.lvalues:
+                if is_all and isinstance(each, NameExpr):
+                    yield each.name, path
 
 
 def _is_attaching(decorator: Expression) -> bool:
@@ -90,9 +113,9 @@ def _scalar_functions(attaching: Expression) -> Iterator[tuple[str, Expression]]
                 yield argument.name, attaching
 
 
-def _mark(function: FuncDef, attaching: Expression, precomputed: Mapping[str, Precomputed]) -> bool:
+def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
     """Write the places of a function around its annotations; whether there is an operator that it belongs to."""
-    place = _place(function, attaching, precomputed)
+    place = _place(function, attaching, known)
     if not place.operator:
         return False
     names = [*(each.variable.name for each in function.arguments), ""]
@@ -107,7 +130,7 @@ def _mark(function: FuncDef, attaching: Expression, precomputed: Mapping[str, Pr
     return True
 
 
-def _place(function: FuncDef, attaching: Expression, precomputed: Mapping[str, Precomputed]) -> Place:
+def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
     """The place of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
@@ -128,7 +151,8 @@ def _place(function: FuncDef, attaching: Expression, precomputed: Mapping[str, P
         defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
         returned=_returned(function),
         returns_value=has_return_statement(function),
-        precomputed=precomputed.get(operator),
+        precomputed=known.precomputed.get(operator),
+        made_by=known.made_by.get(operator, ""),
     )
 
 

@@ -29,6 +29,7 @@ class Place:
     returns_value: whether it returns anything.
     precomputed: what a shape function hands to out-kernels: what is replaced and by what, "" for what is added; None
         where the operator is declared elsewhere.
+    made_by: the dotted name of the function whose result the operator is assigned from; "" where it is declared.
     parameter: the one that this is; "" for the result.
     """
 
@@ -45,6 +46,7 @@ class Place:
     returned: tuple[int, ...]
     returns_value: bool
     precomputed: tuple[tuple[str, ...], ...] | None
+    made_by: str
     parameter: str = ""
 
     @property

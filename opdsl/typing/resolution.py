@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from attrs import evolve
 from mypy.messages import format_type_bare
-from mypy.nodes import Decorator, MypyFile, SymbolNode, Var
+from mypy.nodes import Decorator, FuncDef, MypyFile, SymbolNode, Var
 from mypy.plugin import AnalyzeTypeContext
 from mypy.semanal import SemanticAnalyzer
 from mypy.subtypes import is_subtype
@@ -108,6 +108,8 @@ def _signature(
     unknown = UNSEEN if is_ours(module) or (isinstance(node, Var) and is_ours(node.fullname)) else None
     if not isinstance(node, (Decorator, Var)):
         return unknown
+    if isinstance(node, Var) and node.type is None and _makes_operator(api, place.made_by):
+        return UNSEEN  # what it is called with is known only when types are checked
     found = _callable_of(node)
     if isinstance(found, Signature):
         return found if is_whole else UNSEEN
@@ -121,6 +123,18 @@ def _signature(
     if precomputed is None:
         precomputed = precomputed_of(node.name, _symbols_beside(api, node))
     return Signature(Declared(schema, precomputed), dict(zip(names, found.arg_types, strict=True)), found.ret_type)
+
+
+def _makes_operator(api: TypeAnalyser, path: str) -> bool:
+    """Whether a function, by its dotted name, is annotated to return an operator; ``Library.define`` is known to."""
+    if path.endswith(".define"):
+        return True
+    symbol = api.lookup_qualified(path, UnboundType(path), suppress_errors=True) if path else None
+    kind = symbol.node.type if symbol is not None and isinstance(symbol.node, FuncDef) else None
+    result = kind.ret_type if isinstance(kind, CallableType) else None
+    if isinstance(result, UnboundType):  # of this module, not analysed yet
+        return result.name.rpartition(".")[2] == OPERATOR.rpartition(".")[2]
+    return isinstance(result, Instance) and result.type.fullname == OPERATOR
 
 
 def _symbols_beside(api: TypeAnalyser, node: SymbolNode) -> Iterable[str]:
@@ -250,6 +264,8 @@ def _argument(api: TypeAnalyser, place: Place, signature: Signature) -> Type | N
 def _items(result: Type) -> Sequence[Type]:
     """Each of the results."""
     kind = get_proper_type(result)
+    if isinstance(kind, NoneType):
+        return []
     return kind.items if isinstance(kind, TupleType) else [kind]
 
 

@@ -268,6 +268,12 @@ STRUCTURED = {
     "replaced_argument": Fault(
         "extremes", _extremes("self, dim, label, values, indices"), "'size' is missing", "'size' is missing"
     ),
+    "precomputed_annotated": Fault(
+        "extremes",
+        _extremes("self, size: str, step, label, ascending, values, indices"),
+        None,
+        "'size' is annotated str, but is handed int",
+    ),
     "added_value_dropped": Fault(
         "extremes", _extremes("self, size, step, label, values, indices"), "'ascending' is missing", "'ascending' is"
     ),

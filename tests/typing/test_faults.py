@@ -78,3 +78,35 @@ def test_every_fault_is_found_somewhere() -> None:
         return fault.mypy is not None or fault.decorated is not None
 
     assert [name for name, fault in FAULTS.items() if not is_found(fault)] == []
+
+
+MADE = """
+from opdsl import Library, Tensor
+from opdsl.declare.operator import Operator
+
+lib = Library("made")
+scale = lib.define("scale(Tensor self, float by=2.0) -> Tensor")
+
+
+def declare(name: str) -> Operator[..., Tensor]:
+    return lib.define(f"{name}(Tensor self) -> Tensor")
+
+
+negated = declare("negated")
+
+
+@scale.kernel("CPU")
+def scale_cpu(self, by):
+    return self * by
+
+
+@negated.kernel("CPU")
+def negated_cpu(self):
+    return -self
+"""
+
+
+def test_kernels_of_operators_that_are_made_by_calls_need_no_annotations(mypy: Mypy, tmp_path: Path) -> None:
+    path = tmp_path / "made.py"
+    path.write_text(MADE)
+    assert mypy(path) == []
