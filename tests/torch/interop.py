@@ -11,7 +11,7 @@ import numpy
 import torch
 
 import opdsl
-from opdsl import Alias, Array, Ints, Library, Scalar, Tensor, check
+from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check
 from opdsl.interop.torch import deregister, register
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -155,6 +155,36 @@ def declare_python(lib: Library) -> None:
         return opdsl.empty(self.shape, dtype=self.dtype, device="meta")
 
     @lib.op
+    def halves(self: Tensor) -> list[Tensor]: ...
+
+    @halves.kernel("CPU", "Meta")
+    def halves_kernel(self):
+        count = self.shape[0] // 2
+        return [self[:count] * 1, self[count:] * 1]
+
+    @halves.derivative("self")
+    def halves_derivative(grads):
+        return opdsl.cat(grads)
+
+    @lib.op
+    def rank(self: Tensor) -> int: ...
+
+    @rank.kernel("CPU", "Meta")
+    def rank_kernel(self):
+        return self.ndim
+
+    @lib.op
+    def ramp(length: int, step: float = 1.0, *, dtype: DType | None = None) -> Tensor: ...
+
+    @ramp.kernel("CPU")
+    def ramp_cpu(length, step, dtype):
+        return opdsl.arange(length, dtype=dtype or opdsl.float32) * step
+
+    @ramp.kernel("Meta")
+    def ramp_meta(length, step, dtype):
+        return opdsl.empty((length,), dtype=dtype or opdsl.float32, device="meta")
+
+    @lib.op
     def double_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]: ...
 
     @double_.kernel("CPU")
@@ -198,6 +228,9 @@ SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
     "first_half": lambda: [sample(make(4, 3)), sample(make(3, 4).t())],
     "turned": lambda: [sample(make(4, 3)), sample(make(8, 3)[2:])],
     "sorted_copy": lambda: [sample(make(2, 5))],
+    "halves": lambda: [sample(make(4, 3)), sample(make(5))],
+    "rank": lambda: [sample(make(4, 3))],
+    "ramp": lambda: [sample(3), sample(4, 0.5, dtype=torch.float64)],
     "double_": lambda: [sample(make(4))],
 }
 
@@ -210,6 +243,7 @@ DIFFERENTIABLE = (
     "nearest",
     "energy",
     "weighted",
+    "halves",
     "affine",
     "first_half",
     "turned",

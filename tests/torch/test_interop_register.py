@@ -143,6 +143,19 @@ def test_lists_of_tensors_are_arguments(ops):
     torch.testing.assert_close(ops.weighted([x, y], 0.5), 0.5 * (x + y))
 
 
+def test_lists_of_tensors_are_results(ops):
+    x = make(5)
+    assert [each.tolist() for each in ops.halves(x)] == [x[:2].tolist(), x[2:].tolist()]
+
+
+def test_numbers_are_results(ops):
+    assert ops.rank(make(2, 3, requires_grad=True)) == 2
+
+
+def test_operators_without_tensors(ops):
+    assert ops.ramp(3, 0.5, dtype=torch.float64).tolist() == [0.0, 0.5, 1.0]
+
+
 def test_an_operator_that_only_writes_is_registered(ops):
     x = torch.ones(3)
     assert ops.double_(x) is x

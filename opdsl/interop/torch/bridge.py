@@ -19,6 +19,7 @@ from opdsl.interop.torch.gradients import Gradients
 from opdsl.interop.torch.native import MEMORY, NOTHING, RECORDED
 from opdsl.interop.torch.plans import Plans
 from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import is_differentiable
 
 __all__ = ["Bridge", "is_plain", "needs_recording"]
 
@@ -60,6 +61,11 @@ class Bridge:
     def is_composite(self) -> bool:
         """Whether its kernel is a body that calls other operators."""
         return self.operator.is_composite(_CPU)
+
+    @cached_property
+    def returns_tensors(self) -> bool:
+        """Whether it returns tensors, or lists of them, and nothing else."""
+        return all(str(each.type) in ("Tensor", "Tensor[]") for each in self.schema.returns)
 
     @cached_property
     def completion(self) -> Completion:
@@ -117,6 +123,11 @@ class Bridge:
 
     def register_functional(self) -> None:
         """Register kernels for an operator that writes nothing and returns no views."""
+        if not any(map(is_differentiable, self.schema.arguments)):
+            # No tensor says where it runs: for all keys alike.
+            self.implement(self.on_cpu, "CompositeExplicitAutograd")
+            torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
+            return
         self.implement(self.plans.function(self.on_cpu, NOTHING), "CPU")
         self.implement(self.with_autograd, "Autograd")
         self.implement(self.plans.function(self.with_autograd, RECORDED), "AutogradCPU")
@@ -138,7 +149,7 @@ class Bridge:
     def with_autograd(self, *given: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
         values = self.complete(given, named)
-        if not needs_recording(values):
+        if not (needs_recording(values) and self.returns_tensors):
             return self.run_beneath(*(values if named else given))
         if self.is_composite:
             return decompose(self.operator, values, self.define)

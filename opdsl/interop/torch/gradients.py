@@ -91,9 +91,11 @@ class Gradients:
         """Run the operator and record it; takes its arguments in the order of the schema."""
         lengths, flat = _listed(values) if self.has_lists else (None, values)
         if not torch._C._are_functorch_transforms_active():
-            return self._apply(lengths, *flat)
-        with enable_single_level_autograd_function():
-            return self._apply(lengths, *flat)
+            results = self._apply(lengths, *flat)
+        else:
+            with enable_single_level_autograd_function():
+                results = self._apply(lengths, *flat)
+        return list(results) if self.operator.returns_list else results
 
     def recipe_of(self, needed: tuple[Any, ...], values: Sequence[Any]) -> Recipe:
         """How the arguments of a call get their gradients; see ``recipe``."""
@@ -278,6 +280,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
         def forward(ctx: Any, lengths: Lengths, *flat: Any) -> Any:
             values = flat if lengths is None else fold(lengths, flat)
             result = beneath(*values)
+            if isinstance(result, list):
+                result = tuple(result)  # torch follows no tensors in lists
             needed = ctx.needs_input_grad[1:]
             recipe = ctx.recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             ctx.lengths = lengths
@@ -314,7 +318,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             values, results = ctx.values, ctx.results
             del ctx.values, ctx.results
             tangents = dict(zip(gradients.names, fold(ctx.lengths, flat), strict=True))
-            named = dict(zip((*gradients.names, *gradients.result_names), (*values, *results), strict=True))
+            named_results = [list(results)] if gradients.operator.returns_list else results
+            named = dict(zip((*gradients.names, *gradients.result_names), (*values, *named_results), strict=True))
             found = gradients.forward_derivative(named, results, tangents)
             return found if len(found) > 1 else found[0]
 

@@ -140,7 +140,8 @@ class WritingBridge(Bridge):
         if self.schema.kind is SchemaKind.out and self.functional is not None:
             with torch._C._DisableFuncTorch():
                 results = self.functional.without_elements(*values[: len(self.functional.schema.arguments)])
-            for target, result in zip(written, results if isinstance(results, tuple) else (results,), strict=True):
+            listed = results if isinstance(results, tuple | list) else (results,)
+            for target, result in zip(written, listed, strict=True):
                 self.fit(target, result)
         self.writer.call(*values)
 
@@ -152,7 +153,7 @@ class WritingBridge(Bridge):
                 "differentiate. Declare one, or call it under torch.no_grad()."
             )
         results = self.functional.call(*values[: len(self.functional.schema.arguments)])
-        return results if isinstance(results, tuple) else (results,)
+        return tuple(results) if isinstance(results, tuple | list) else (results,)
 
     def fit(self, target: torch.Tensor, result: torch.Tensor) -> None:
         """See that a result can be copied into an output, which gets its shape.
