@@ -10079,6 +10079,9 @@ class _packet_std(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
     @overload
+    def __call__(cls, self: Tensor, unbiased: bool = True) -> Tensor:
+        """The standard deviation of all elements, of a sample if ``unbiased``."""
+    @overload
     def __call__(
         cls,
         self: Tensor,
@@ -10127,6 +10130,9 @@ class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(cls, self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        """The standard deviation and the mean of all elements, of a sample if ``unbiased``."""
     @overload
     def __call__(
         cls,
@@ -10899,6 +10905,9 @@ class _packet_var(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
     @overload
+    def __call__(cls, self: Tensor, unbiased: bool = True) -> Tensor:
+        """The variance of all elements, of a sample if ``unbiased``."""
+    @overload
     def __call__(
         cls,
         self: Tensor,
@@ -10953,6 +10962,9 @@ class _packet_var_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
         cls, self: Tensor, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
     ) -> tuple[Tensor, Tensor]:
         """The variance and the mean along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def __call__(cls, self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        """The variance and the mean of all elements, of a sample if ``unbiased``."""
     @overload
     def __call__(
         cls,

@@ -32,6 +32,10 @@ FACTOR = 2.0
 Pair = tuple[int, int]
 
 
+class Layout:
+    """Has the name of one of opdsl's."""
+
+
 class Extremes(NamedTuple):
     """Both ends."""
 
@@ -84,6 +88,9 @@ def extremes(self: Tensor, dim: int) -> Extremes:
     return Extremes(self.amin(dim), self.amax(dim))
 
 
+other_extremes = extremes.alias("other_extremes")
+
+
 @lib.op
 def filled(size: list[int], *, options: TensorOptions) -> Tensor: ...
 
@@ -96,6 +103,7 @@ USER = """
 from typing import assert_type
 
 import opdsl
+from mine import other_extremes
 from mine import Counter, Extremes, FACTOR, Options, Pair, extremes, filled, first, smooth_relu, smooth_relu_tensor
 from opdsl import Tensor
 
@@ -109,7 +117,9 @@ assert_type(x.extremes(0), Extremes)
 assert_type(extremes(x, dim=0).low, Tensor)
 assert_type(opdsl.ops.mine.smooth_relu.Tensor(x, x), Tensor)
 assert_type(filled(2, 3, dtype=opdsl.float32, device="cpu"), Tensor)
+filled([2], layout=opdsl.strided)
 first(x, (1, 2))
+assert_type(other_extremes(x, 1), Extremes)
 assert_type(Options(2).total(), int)
 assert_type(Counter(1).count + FACTOR, float)
 assert_type(Counter(1).get("a"), str)

@@ -116,9 +116,9 @@ def returned(stub: ast.FunctionDef) -> str:
     return text if made is None else ", ".join(ast.unparse(each) for each in made.body)
 
 
-def parameters(stub: ast.FunctionDef) -> list[tuple[str, str, str, str | None]]:
-    """Name, kind, annotation and default of each parameter."""
-    places, named = stub.args.args, stub.args.kwonlyargs
+def parameters(stub: ast.FunctionDef, *, first: int = 0) -> list[tuple[str, str, str, str | None]]:
+    """Name, kind, annotation and default of each parameter, from a place on."""
+    places, named = stub.args.args[first:], stub.args.kwonlyargs
     defaults = [None] * (len(places) - len(stub.args.defaults)) + stub.args.defaults
     rows = [("place", each, default) for each, default in zip(places, defaults, strict=True)]
     rows += [("name", each, default) for each, default in zip(named, stub.args.kw_defaults, strict=True)]
@@ -228,20 +228,26 @@ def test_every_call_of_a_packet_is_a_form_of_its_stub() -> None:
     for packet in {each.packet for each in operators().values()}:
         node = classes("_operators.pyi")[f"_packet_{packet.base}"]
         calls = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
-        forms = [{each.arg for each in (*one.args.args[1:], *one.args.kwonlyargs)} for one in calls]
+        forms = [[(name, default) for name, _, _, default in parameters(one, first=1)] for one in calls]
         for signature in packet.signatures():
             names = {each.name for each in signature.parameters} | ({"out"} if signature.out else set())
-            if not any(names <= each for each in forms):
+            required = {each.name for each in signature.parameters if each.default is MISSING}
+            if not any(
+                names <= {name for name, _ in form}
+                and {name for name, default in form if default is None} <= required | {"out"}
+                for form in forms
+            ):
                 missing.append(f"{packet.name}{signature}")
     assert missing == []
 
 
 def test_every_name_of_the_package_is_in_its_stub() -> None:
     tree = ast.parse((STUBS / "__init__.pyi").read_text(encoding="utf-8"))
-    imported = {each.asname for node in tree.body if isinstance(node, ast.ImportFrom) for each in node.names}
+    known = {each.asname for node in tree.body if isinstance(node, ast.ImportFrom) for each in node.names}
+    known |= {ast.unparse(each.targets[0]) for each in tree.body if isinstance(each, ast.Assign)}
     asked_for = {*opdsl._SUBMODULES, *opdsl._LAZY, *opdsl._BY_HAND, *opdsl.PYTHON_MODULES}
     functions = {each.base for each in registry.packets.values() if each.name.startswith("aten::") and bound(each)}
-    assert (asked_for | functions) - imported == set()
+    assert (asked_for | functions) - known == set()
 
 
 def bound(packet: Packet) -> bool:

@@ -104,7 +104,7 @@ class Stubs:
         )
 
     def _operators(self) -> str:
-        names = Names(self.own, OPERATORS)
+        names = Names(dict.fromkeys(self.own, ""), OPERATORS)
         packets = [packet_class(each, names, self.results.of) for _, each in sorted(self.own.items())]
         body = [_operator_decorator(names), *self.results.classes(names), *packets]
         body += [variable(name, reference) for name, reference in self.functions[""].items()]

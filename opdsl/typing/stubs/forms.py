@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from opdsl.dispatch import Operator, Signature
+from opdsl.dispatch.arguments import MISSING
 from opdsl.dispatch.signature import Parameter as Bound
 from opdsl.schema import FunctionSchema, ListType
-from opdsl.typing.stubs.annotations import NUMBER, Alternatives, default, is_within, taken, text
+from opdsl.typing.stubs.annotations import Alternatives, default, is_within, taken, text
 
 ResultOf = Callable[[Operator], str]
 
@@ -53,6 +54,11 @@ class Form:
     parameters: tuple[Parameter, ...]
     result: str
     doc: str | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the parameters, by which a call may give them."""
+        return frozenset(each.name for each in self.parameters)
 
     def written(self) -> list[str]:
         """The parameters as they are written, with the star before those that have to be named."""
@@ -127,8 +133,8 @@ def _defaults(schema: FunctionSchema) -> dict[str, str]:
 
 def _parameter(bound: Bound, defaults: dict[str, str]) -> Parameter:
     kind = KEYWORD if bound.keyword_only else POSITIONAL
-    # requires_grad of factories is in no schema.
-    written = defaults.get(bound.name, "False" if bound.name == "requires_grad" and kind == KEYWORD else None)
+    # What is in no schema, requires_grad of factories, has its default here alone.
+    written = defaults.get(bound.name, None if bound.default is MISSING else repr(bound.default))
     return Parameter(bound.name, taken(bound.type, accepts_number=bound.accepts_number), written, kind)
 
 
@@ -159,7 +165,7 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
         others = [
             other
             for position, other in enumerate(forms)
-            if position != place and covers(other, form) and other.result == form.result
+            if position != place and other.result == form.result and form.names <= other.names and covers(other, form)
         ]
         # Of two that take the same, the first stays.
         if not any(not covers(form, other) or forms.index(other) < place for other in others):
@@ -174,7 +180,7 @@ def ordered(forms: Sequence[Form]) -> list[Form]:
 
 
 def covers(wide: Form, narrow: Form) -> bool:
-    """Whether every call that one form takes is a call that another one takes."""
+    """Whether every call that one form takes is one that another takes, but for the names of what has a place."""
     if any(each.kind == SPREAD for each in (*wide.parameters, *narrow.parameters)):
         return wide.parameters == narrow.parameters
     named = {each.name: each for each in wide.parameters}
@@ -195,7 +201,6 @@ def covers(wide: Form, narrow: Form) -> bool:
 
 __all__ = [
     "KEYWORD",
-    "NUMBER",
     "POSITIONAL",
     "SPREAD",
     "Form",

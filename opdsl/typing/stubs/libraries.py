@@ -118,22 +118,17 @@ class Library:
         imports = source.imports()
         return file_of(source.doc, [*imports, *names.imports()], [*results, *packets, *body, *source.given()])
 
-    def _functions(self, module: Module) -> dict[str, Operator]:
+    def _functions(self, module: Module) -> dict[str, FunctionType]:
         """The operators that are functions of a module, by their names there."""
-        found: dict[str, Operator] = {}
-        for operator in self._homes:
-            declaration = operator.declaration
-            function = declared(operator)
-            is_main = getattr(declaration, "main", None) is operator
-            if is_main and function.__module__ == module.name and function.__qualname__.isidentifier():
-                found.setdefault(function.__qualname__, operator)
-        return found
+        values = {name: each for name, each in module.source.values.items() if isinstance(each, FunctionType)}
+        return {name: each for name, each in values.items() if getattr(each, "operator", None) in self._homes}
 
 
-def _declaration(name: str, operator: Operator, names: Names, result_of: ResultOf) -> Statement:
+def _declaration(name: str, written: FunctionType, names: Names, result_of: ResultOf) -> Statement:
     """What a declaration is in its module: the packet where it is the packet's first, otherwise one overload."""
+    operator: Operator = written.__dict__["operator"]
     packet = operator.packet
-    if operator.is_bound and next(iter(packet.overloads.values())) is operator:
+    if written is packet.function:
         return variable(name, class_name(packet), declared(operator).__doc__)
     form = schema_form(operator, result_of)
     parameters = [names.use_parameter(each) for each in form.written()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from opdsl.declare.source.expressions import DTYPES
 from opdsl.typing.stubs.layout import Statement, import_from
@@ -54,12 +54,12 @@ class Names:
     """What a file uses of other modules.
 
     Args:
-        own: the names that the file defines, or imports itself.
+        own: the names that the file has itself, with the modules that it imports them from, or with ``""``.
         module: the file's module; opdsl's own take names from where they are defined, others from ``opdsl``.
     """
 
-    def __init__(self, own: Collection[str], module: str) -> None:
-        self._own = frozenset(own)
+    def __init__(self, own: Mapping[str, str], module: str) -> None:
+        self._own = dict(own)
         self._module = module
         self._used: set[tuple[str, str]] = set()
 
@@ -98,10 +98,12 @@ class Names:
                 self._used.add((self._module, f"{name} as _{name}"))
                 return f"_{name}"
             return name
-        if name in shadowed or (is_builtin and name in self._own):
+        origin = self._own.get(name)
+        is_meant = origin is not None and origin.startswith(("opdsl", "typing", "collections.abc"))
+        if name in shadowed or (origin is not None and not is_meant):
             self._used.add((home, f"{name} as _{name}"))
             return f"_{name}"
-        if not is_builtin and name not in self._own:
+        if not is_builtin and origin is None:
             self._used.add((home, name))
         return name
 

@@ -21,11 +21,7 @@ def class_name(packet: Packet) -> str:
 
 
 class Results:
-    """The classes of named results.
-
-    Args:
-        known: the names of classes that there are already, by the name and the fields of the tuple.
-    """
+    """The classes of named results, by the name and the fields of the tuple."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
@@ -42,11 +38,6 @@ class Results:
             taken = sum(base == key[0] for base, _ in self._names)
             self._names[key] = f"{stem}_{taken + 1}" if taken else stem
         return self._names[key]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the classes."""
-        return tuple(self._names.values())
 
     def classes(self, names: Names) -> list[Statement]:
         """The classes, ordered by name."""

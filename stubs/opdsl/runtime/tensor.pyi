@@ -1631,6 +1631,9 @@ class Tensor(Differentiable):
     def std(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
         """The standard deviation along dimensions, of a sample if ``unbiased``."""
     @overload
+    def std(self, unbiased: _bool = True) -> Tensor:
+        """The standard deviation of all elements, of a sample if ``unbiased``."""
+    @overload
     def std(
         self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
     ) -> Tensor:
@@ -1762,6 +1765,9 @@ class Tensor(Differentiable):
     @overload
     def var(self, dim: _int | Sequence[_int] | None, unbiased: _bool = True, keepdim: _bool = False) -> Tensor:
         """The variance along dimensions, of a sample if ``unbiased``."""
+    @overload
+    def var(self, unbiased: _bool = True) -> Tensor:
+        """The variance of all elements, of a sample if ``unbiased``."""
     @overload
     def var(
         self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
