@@ -110,7 +110,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
         shape = (*self.shape[:-dims], *counts_of(windows))
         ctx.set_output(0, shape, format_of(self, shape, dims), like=self)
 
-    @pool.out_kernel("CPU", compiled=False)
+    @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, output_size, out):
         windows = tuple(map(dividing, self.shape[-dims:], output_size))
         mean_of(self, windows, divisors(windows, (0,) * dims, count_include_pad=False), out)
@@ -127,7 +127,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
         check_mean_gradient(f"{name}_backward", grad_output, self, dims)
         ctx.set_output(0, self.shape, format_of(self, self.shape, dims), like=self)
 
-    @pool_backward.out_kernel("CPU", compiled=False)
+    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, out):
         share_out(grad_output, self, dims, out)
 
@@ -192,7 +192,7 @@ def adaptive_avg_pool2d_out(
     ...
 
 
-@adaptive_avg_pool2d_out.kernel("CPU", "Meta")
+@adaptive_avg_pool2d_out.kernel("CPU", "CUDA", "Meta")
 def adaptive_avg_pool2d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool2d.variants["out"](self, output_size, out=out)
 
@@ -211,7 +211,7 @@ def adaptive_avg_pool3d_out(
     ...
 
 
-@adaptive_avg_pool3d_out.kernel("CPU", "Meta")
+@adaptive_avg_pool3d_out.kernel("CPU", "CUDA", "Meta")
 def adaptive_avg_pool3d_out_kernel(self, output_size, out):
     return _adaptive_avg_pool3d.variants["out"](self, output_size, out=out)
 
@@ -249,7 +249,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         ctx.set_output(0, shape, strides, like=self)
         ctx.set_output(1, shape, strides, like=self, dtype=int64)
 
-    @pool.out_kernel("CPU", compiled=False)
+    @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, output_size, out, indices):
         largest_of(self, tuple(map(dividing, self.shape[-dims:], output_size)), out, indices)
 
@@ -275,7 +275,7 @@ def declare_largest(dims: int) -> Operator[..., tuple[Tensor, Tensor]]:
         strides = format_of(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 
-    @pool_backward.out_kernel("CPU", compiled=False)
+    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 

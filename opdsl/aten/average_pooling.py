@@ -53,6 +53,7 @@ def divisors(windows: Windows, padding: Shape, *, count_include_pad: bool) -> in
 def divided(total: Tensor, divisor: int | Tensor, out: Tensor | None = None) -> Tensor:
     """The quotient; that of integers without what is behind the point."""
     mode = "trunc" if total.dtype.category is Category.INT else None
+    divisor = divisor.to(total.device) if isinstance(divisor, Tensor) else divisor
     return div(total, divisor, rounding_mode=mode, **({} if out is None else {"out": out}))
 
 
@@ -174,7 +175,7 @@ def declare_avg_pool(
         require_taken(f"{name}_backward", self)
         ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
 
-    @pool_backward.out_kernel("CPU", compiled=False)
+    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
     ):
@@ -205,13 +206,13 @@ avg_pool2d = declare_avg_pool(
 avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), backward_tags=())
 
 
-@avg_pool2d.out_kernel("CPU", compiled=False)
+@avg_pool2d.out_kernel("CPU", "CUDA", compiled=False)
 def avg_pool2d_cpu(self, kH, kW, dH, dW, padH, padW, ceil_mode, count_include_pad, divisor_override, out):
     values = ((kH, kW), (dH, dW), (padH, padW), ceil_mode, count_include_pad, divisor_override)
     mean_of(self, *average("avg_pool2d", self, 2, *values)[1:], out)
 
 
-@avg_pool3d.out_kernel("CPU", compiled=False)
+@avg_pool3d.out_kernel("CPU", "CUDA", compiled=False)
 def avg_pool3d_cpu(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out):
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
     mean_of(self, *average("avg_pool3d", self, 3, *values)[1:], out)

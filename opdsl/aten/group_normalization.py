@@ -102,7 +102,7 @@ def group_normalized(
     return made, mean.view((N, group)).to(dtype), rstd.view((N, group)).to(dtype)
 
 
-@native_group_norm.kernel("CPU", "Meta")
+@native_group_norm.kernel("CPU", "CUDA", "Meta")
 def native_group_norm_kernel(input, weight, bias, N, C, HxW, group, eps):
     return group_normalized(input, weight, bias, N, C, HxW, group, eps)
 
@@ -186,7 +186,7 @@ def native_group_norm_backward(
     ...
 
 
-@native_group_norm_backward.kernel("CPU", "Meta")
+@native_group_norm_backward.kernel("CPU", "CUDA", "Meta")
 def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)

@@ -18,6 +18,7 @@ from opdsl.runtime import (
     MemoryFormat,
     Tensor,
     can_cast,
+    cpu,
     make_view,
     require_no_overlap,
     result_type,
@@ -115,7 +116,7 @@ def joins(call: Planned) -> Plan | None:
     """The planner of ``cat``: a loop for each tensor, over its part of the result."""
     tensors, dim = call.arguments
     made = call.made
-    if made.numel == 0:
+    if made.numel == 0 or made.device is not cpu:
         return None
     place = wrap_dimension(dim, made.ndim)
     parts, start = [], 0

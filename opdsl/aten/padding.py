@@ -117,7 +117,7 @@ def sources(
     for dim, (before, after) in margins_of(tensor.ndim, pad).items():
         size, stride = tensor.shape[dim], strides[dim]
         places = inside(numpy.arange(-before, size + after, dtype=numpy.int64), size)
-        standing = from_numpy(places.reshape((-1, *(1,) * (tensor.ndim - 1 - dim))))
+        standing = from_numpy(places.reshape((-1, *(1,) * (tensor.ndim - 1 - dim)))).to(tensor.device)
         strides[dim] = 0
         positions.append(Positions(standing, size, stride))
     return tuple(strides), positions
@@ -167,7 +167,7 @@ def declare(
             raise UnsupportedDTypeError(f"\"{own}\" not implemented for 'Bool'. Convert first: x.to(uint8).")
         ctx.set_output(0, shape, like=self, memory_format=format_with_batch(self, dims))
 
-    @pad.out_kernel("CPU", compiled=False)
+    @pad.out_kernel("CPU", "CUDA", compiled=False)
     def pad_cpu(self, padding, out):
         gather(out, self, *sources(self, padding, inside))
 
@@ -193,7 +193,7 @@ def declare(
         require_gradients(f"{own}_backward", grad_output, self)
         ctx.set_output(0, self.shape, like=self, memory_format=format_with_batch(self, dims))
 
-    @pad_backward.out_kernel("CPU", compiled=False)
+    @pad_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pad_backward_cpu(grad_output, self, padding, grad_input):
         fill_(grad_input, 0)
         scatter(grad_input, grad_output.shape, *sources(grad_input, padding, inside), grad_output, added)

@@ -281,7 +281,7 @@ def declare_max_pool(
         ctx.set_output(0, shape, strides, like=self)
         ctx.set_output(1, shape, strides, like=self, dtype=int64)
 
-    @pool.out_kernel("CPU", compiled=False)
+    @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, kernel_size, stride, padding, dilation, ceil_mode, out, indices):
         given = parameters(name, dims, kernel_size, stride, padding, dilation, ceil_mode)
         largest_of(self, windows_over(self.shape, given), out, indices)
@@ -316,7 +316,7 @@ def declare_max_pool(
         strides = strides_like(self, self.shape, dims) or contiguous_strides(self.shape)
         ctx.set_output(0, self.shape, strides, like=self)
 
-    @pool_backward.out_kernel("CPU", compiled=False)
+    @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input):
         add_to_numbered(grad_input, grad_output, indices, dims)
 

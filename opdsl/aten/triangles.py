@@ -117,7 +117,7 @@ def tril_indices(
     ...
 
 
-@tril_indices.kernel("CPU", "Meta")
+@tril_indices.kernel("CPU", "CUDA", "Meta")
 def tril_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
     return triangle_indices(numpy.tril_indices, row, col, offset, dtype, device)
 
@@ -137,7 +137,7 @@ def triu_indices(
     ...
 
 
-@triu_indices.kernel("CPU", "Meta")
+@triu_indices.kernel("CPU", "CUDA", "Meta")
 def triu_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
     return triangle_indices(numpy.triu_indices, row, col, offset, dtype, device)
 
@@ -197,7 +197,7 @@ def trace(self: Tensor) -> Tensor:
     ...
 
 
-@trace.kernel("CPU", "Meta")
+@trace.kernel("CPU", "CUDA", "Meta")
 def trace_kernel(self):
     check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype is bool_:

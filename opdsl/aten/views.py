@@ -216,7 +216,7 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
     shown_by_self.copy_(from_numpy(numpy.arange(count)).view(self.shape))
     offset = self.storage_offset() if storage_offset is None else storage_offset
     shown = as_strided(places, size, stride, offset).reshape(-1)
-    summed = grad.new_zeros((count + 1,)).index_add(0, shown, grad.reshape(-1))
+    summed = grad.new_zeros((count + 1,)).index_add(0, shown.to(grad.device), grad.reshape(-1))
     return summed.narrow(0, 0, count).view(self.shape)
 
 

@@ -195,7 +195,7 @@ def positions(windows: Windows, tensor: Tensor) -> list[Positions]:
         shape = [1] * (2 * dims)
         shape[dim], shape[dims + dim] = each.count, each.length
         place = tensor.ndim - dims + dim
-        standing = from_numpy((each.places + each.margins[0]).reshape(shape))
+        standing = from_numpy((each.places + each.margins[0]).reshape(shape)).to(tensor.device)
         found.append(Positions(standing, tensor.shape[place], tensor.strides[place]))
     return found
 
@@ -229,7 +229,7 @@ def number_at(found: Tensor, elements: Tensor, windows: Windows) -> None:
         elements: int64 of the same shape: the element in the window, counted in row-major order.
         windows: see ``numbers``.
     """
-    table = numbers(windows)
+    table = numbers(windows).to(found.device)
     strides = (*(0,) * (found.ndim - len(windows)), *table.strides[:-1])
     gather(found, table, strides, [Positions(elements, table.shape[-1], 1)])
 
