@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -24,7 +25,7 @@ native = torch._native  # type: ignore[attr-defined]
 def registry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Each registry in its turn, empty before and after."""
     made = TorchRegistry(native) if request.param is TorchRegistry else LibraryRegistry()
-    monkeypatch.setattr(overrides, "_registry", made)
+    monkeypatch.setattr(overrides, "_registry", lambda: made)
     yield made
     overrides.deregister_op_overrides()
 
@@ -373,3 +374,15 @@ def test_the_users_order_is_obeyed(registry: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.undo()
     native.get_user_ordering_fn.cache_clear()
     assert found == 2
+
+
+def test_without_torch_nothing_is_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(package: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    overrides.register_op_override("aten", "tanh", "CPU", always, one)
+    overrides.deregister_op_overrides()
+    answers = overrides.runtime_available(), overrides.runtime_version(), overrides.override()
+    assert answers == (False, None, ())
+    assert "pip install" in (overrides.unavailable_reason() or "")

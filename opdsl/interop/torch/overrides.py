@@ -22,10 +22,8 @@ import importlib.metadata
 import logging
 import sys
 from collections.abc import Callable
-from typing import Any, cast
-
-import torch
-from torch._vendor.packaging.version import Version
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from opdsl.dispatch import DispatchKey
 from opdsl.dispatch.native_dsl import is_switched_on
@@ -36,16 +34,28 @@ from opdsl.errors import (
     OptionError,
     UnknownOperatorError,
 )
-from opdsl.interop.torch.fused import FUSED
-from opdsl.interop.torch.override_registry import Node, make_registry
 from opdsl.interop.torch.requirement import TESTED, require_torch
+
+if TYPE_CHECKING:
+    from torch._vendor.packaging.version import Version
+
+    from opdsl.interop.torch.override_registry import OverrideRegistry
 
 __all__ = ["deregister_op_overrides", "override", "register_op_override", "runtime_available", "runtime_version"]
 
 NAME = "opdsl"
 
 _log = logging.getLogger(__name__)
-_registry = make_registry()
+
+
+@cache
+def _registry() -> OverrideRegistry:
+    """Where overrides are kept; torch knows opdsl as a DSL from then on."""
+    from opdsl.interop.torch.override_registry import make_registry
+
+    made = make_registry()
+    made.make_known(NAME, cast(Any, sys.modules[__name__]))
+    return made
 
 
 def unavailable_reason() -> str | None:
@@ -56,6 +66,9 @@ def unavailable_reason() -> str | None:
         return str(error)
     if is_switched_on("TORCH_DISABLE_NATIVE_JIT"):
         return "native DSLs are switched off. Unset TORCH_DISABLE_NATIVE_JIT."
+    import torch
+    from torch._vendor.packaging.version import Version
+
     found, tested = Version(torch.__version__), Version(TESTED)
     if found.release[:2] != tested.release[:2] and not is_switched_on("TORCH_NATIVE_SKIP_VERSION_CHECK"):
         return (
@@ -66,7 +79,7 @@ def unavailable_reason() -> str | None:
 
 
 def runtime_available() -> bool:
-    """Whether opdsl can serve this torch, by its version."""
+    """Whether there is a torch that opdsl can serve, by its version; it is not imported."""
     try:
         require_torch()
     except MissingDependencyError:
@@ -75,7 +88,11 @@ def runtime_available() -> bool:
 
 
 def runtime_version() -> Version | None:
-    """The version of opdsl; None where it runs from a source tree that is not installed."""
+    """The version of opdsl; None where it runs from a source tree that is not installed, or there is no torch."""
+    if not runtime_available():
+        return None
+    from torch._vendor.packaging.version import Version
+
     try:
         return Version(importlib.metadata.version("opdsl"))
     except importlib.metadata.PackageNotFoundError:
@@ -112,30 +129,33 @@ def register_op_override(
         UnknownOperatorError: torch has no such operator.
         DuplicateOperatorError: an override of opdsl stands there, and ``allow_multiple_override`` is not given.
     """
-    _check(lib_symbol, op_symbol, dispatch_key)
+    if lib_symbol != "aten":
+        raise OptionError(f'torch overrides operators of aten alone (got {lib_symbol!r}). Pass "aten".')
     if cond is None and not unconditional_override:
         raise OptionError(
             f"aten::{op_symbol}: an override needs a condition. Pass cond=, or unconditional_override=True to serve "
             "every call."
         )
+    _check_key(op_symbol, dispatch_key)
     reason = unavailable_reason()
     if reason is not None:
         _log.info("aten::%s is not overridden: %s", op_symbol, reason)
         return
-    present = [
-        each for each in _registry.nodes(NAME) if (each.op_symbol, each.dispatch_key) == (op_symbol, dispatch_key)
-    ]
-    if present and not allow_multiple_override:
+    _check_operator(op_symbol, dispatch_key)
+    if (op_symbol, dispatch_key) in _overridden() and not allow_multiple_override:
         raise DuplicateOperatorError(
             f"aten::{op_symbol} is overridden at {dispatch_key} already. Pass allow_multiple_override=True to add "
             "another, which is tried after it."
         )
-    _registry.add(Node(NAME, op_symbol, dispatch_key, cond or _always, impl))
+    from opdsl.interop.torch.override_registry import Node
+
+    _registry().add(Node(NAME, op_symbol, dispatch_key, cond or _always, impl))
 
 
 def deregister_op_overrides() -> None:
     """Take back every override of opdsl: torch's own kernels serve again."""
-    _registry.remove(NAME)
+    if runtime_available():
+        _registry().remove(NAME)
 
 
 def override(*operators: str) -> tuple[str, ...]:
@@ -152,32 +172,43 @@ def override(*operators: str) -> tuple[str, ...]:
     Raises:
         UnknownOperatorError: the table has no such operator.
     """
+    if unavailable_reason() is not None:
+        return ()
+    from opdsl.interop.torch.fused import FUSED
+
     for each in operators:
         if each not in FUSED:
             raise UnknownOperatorError(f"opdsl has no override of {each!r}. It has {', '.join(FUSED)}.")
-    if unavailable_reason() is not None:
-        return ()
-    present = {each.op_symbol for each in _registry.nodes(NAME)}
     wanted = operators or tuple(FUSED)
+    present = _overridden()
     for each in wanted:
-        if each not in present:
+        if (each, "CPU") not in present:
             register_op_override("aten", each, "CPU", FUSED[each].condition, FUSED[each].implementation)
     return wanted
+
+
+def _overridden() -> set[tuple[str, str]]:
+    """The operators and keys that opdsl overrides."""
+    return {(each.op_symbol, each.dispatch_key) for each in _registry().nodes(NAME)}
 
 
 def _always(*args: object, **kwargs: object) -> bool:
     return True
 
 
-def _check(lib_symbol: str, op_symbol: str, dispatch_key: str) -> None:
-    if lib_symbol != "aten":
-        raise OptionError(f'torch overrides operators of aten alone (got {lib_symbol!r}). Pass "aten".')
-    name, key = f"aten::{op_symbol}", DispatchKey(dispatch_key)
+def _check_key(op_symbol: str, dispatch_key: str) -> None:
+    key = DispatchKey(dispatch_key)
     if key.backend in (None, "Meta") or key.functionality == "AutogradFunctionality":
         raise DispatchKeyError(
-            f"{name}: an override stands at the key of a backend that computes (got {dispatch_key}): autograd and meta "
-            'stay torch\'s. Pass "CPU".'
+            f"aten::{op_symbol}: an override stands at the key of a backend that computes (got {dispatch_key}): "
+            'autograd and meta stay torch\'s. Pass "CPU".'
         )
+
+
+def _check_operator(op_symbol: str, dispatch_key: str) -> None:
+    import torch
+
+    name = f"aten::{op_symbol}"
     if name not in torch._C._dispatch_get_all_op_names():
         raise UnknownOperatorError(f'torch has no operator {name}. Name its overload, too, as in "add.Tensor".')
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -188,4 +219,5 @@ def _check(lib_symbol: str, op_symbol: str, dispatch_key: str) -> None:
         )
 
 
-_registry.make_known(NAME, cast(Any, sys.modules[__name__]))
+if runtime_available():
+    _registry()
