@@ -8,7 +8,16 @@ from functools import partial
 from typing import Any
 
 from opdsl.dispatch import Operator, registry
-from opdsl.errors import ArgumentError, DeviceError, DimensionError, DTypeError, NumberError, OptionError, ShapeError
+from opdsl.errors import (
+    ArgumentError,
+    DeviceError,
+    DimensionError,
+    DTypeError,
+    NumberError,
+    OptionError,
+    ShapeError,
+    TorchError,
+)
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.runtime.contents import tensors_in
@@ -31,7 +40,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
 }
 
 # What an operator may say of a sample that was not made for it.
-REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError)
+REFUSALS = (ShapeError, DimensionError, DTypeError, ArgumentError, NumberError, OptionError, DeviceError, TorchError)
 
 
 def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:

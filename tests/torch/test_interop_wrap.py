@@ -6,6 +6,8 @@ Every operator that PyTorch's ``op_db`` reaches is called with the arguments wit
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +33,7 @@ from opdsl.errors import (
     UnknownOperatorError,
 )
 from opdsl.interop.torch import wrap
-from opdsl.testing import gradcheck, gradgradcheck
+from opdsl.testing import check_op, gradcheck, gradgradcheck
 from tests.torch.twins import Twins, agree, assert_agree, differences, of, theirs
 
 common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
@@ -428,6 +430,17 @@ def test_a_factory_on_meta() -> None:
     assert wrap("aten::zeros")([2, 3], device="meta").is_meta
 
 
+def test_a_factory_may_make_the_first_tensor_of_a_process() -> None:
+    code = "from opdsl.interop.torch import wrap; print((wrap('aten::ones')([2]) + 1).tolist())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert run.stdout.strip() == "[2.0, 2.0]"
+
+
+@pytest.mark.parametrize("name", ["add", "transpose", "atan2", "softmax", "lerp", "unbind"])
+def test_a_wrapped_operator_keeps_the_laws(name: str) -> None:
+    check_op(wrap(f"aten::{name}"))
+
+
 def test_random_numbers_are_torchs() -> None:
     torch.manual_seed(3)
     mine = wrap("aten::rand")([4])
@@ -566,6 +579,43 @@ def test_gradients_under_torchs_inference_mode() -> None:
     with torch.inference_mode():
         wrap("aten::mul")(x, x).sum().backward()
     assert_agree(x.grad, 2 * theirs(x.detach()))
+
+
+class Seen(opdsl.DispatchMode):
+    """Notes the operators that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def dispatch(self, operator: Any, args: Any, kwargs: Any) -> Any:
+        """Note it."""
+        self.names.append(str(operator.schema.name))
+        return operator(*args, **kwargs)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_modes_see_wrapped_operators(requires_grad: bool) -> None:
+    x = random(3).detach().requires_grad_(requires_grad)
+    with Seen() as mode:
+        y = wrap("aten::sin")(x)
+    assert (mode.names, y.requires_grad) == (["torch_aten::sin"], requires_grad)
+
+
+def test_gradients_pass_a_mode() -> None:
+    x = random(3)
+    with Seen():
+        y = wrap("aten::sin")(x)
+    y.sum().backward()
+    assert_agree(x.grad, theirs(x.detach()).cos())
+
+
+def test_shapes_changed_in_place_pass_their_gradients() -> None:
+    x = random(2, 3)
+    y = x * 1
+    wrap("aten::t_")(y)
+    (y * opdsl.from_numpy(numpy.arange(6.0).reshape(3, 2))).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
 
 
 def test_out_with_gradients_is_refused() -> None:

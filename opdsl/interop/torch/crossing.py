@@ -6,6 +6,7 @@ Memory is shared, never copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy
@@ -14,8 +15,8 @@ import torch.utils.dlpack
 
 from opdsl.errors import InterchangeError, OptionError, ReadOnlyError
 from opdsl.interop.torch import tensors
-from opdsl.kernels.outputs import resize, resize_output
-from opdsl.runtime import Generator, Tensor, View, become, from_dlpack, make_view, storage_root
+from opdsl.kernels.outputs import resize, resize_output, tensor_over
+from opdsl.runtime import Device, Generator, Tensor, View, become, from_dlpack, make_view, storage_root
 from opdsl.runtime.viewing import memory_around, storage_size
 
 __all__ = ["Crossing", "flattened", "require_writable"]
@@ -100,13 +101,13 @@ class Crossing:
         plain = value.detach().resolve_conj().resolve_neg()
         if plain._is_zerotensor():  # of which torch has no memory
             plain = plain.clone()
-        form = tensors.geometry_of(plain)
+        form = tensors.geometry_of(plain, _device(plain.device))
         viewed = self.viewed(plain)
         if viewed is not None:
             return make_view(viewed, form.shape, form.strides, int(plain.storage_offset()), form.dtype)
-        if plain.is_meta:
-            return tensors.stand_in(plain)
-        return tensors.shared(plain) if form.device.type == "cpu" else from_dlpack(plain)
+        if form.device.type == "cuda":
+            return from_dlpack(plain)
+        return tensor_over(None if plain.is_meta else tensors.array_over(plain, form), form)
 
     def is_argument(self, value: torch.Tensor) -> bool:
         """Whether a torch tensor is one that stands for an argument."""
@@ -143,6 +144,11 @@ class Crossing:
         for each in outputs:
             dtype = tensors.TORCH_DTYPES[each.dtype]
             self.pair(each, torch.empty(0, dtype=dtype, device=str(each.device)))
+
+
+@cache
+def _device(theirs: torch.device) -> Device:
+    return Device(str(theirs))
 
 
 def flattened(value: Any) -> Iterator[Any]:

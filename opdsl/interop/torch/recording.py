@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -17,12 +18,16 @@ from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe,
 from opdsl.autograd.kernel import check_written
 from opdsl.autograd.views import set_history, view_node
 from opdsl.dispatch import Operator, is_grad_enabled
+from opdsl.dispatch.guards import below_autograd
 from opdsl.interop.torch.crossing import Crossing, flattened
 from opdsl.interop.torch.refusals import refused
-from opdsl.runtime import Tensor, bump_version, storage_root, version_of
+from opdsl.runtime import Tensor, storage_root, version_of
 from opdsl.runtime.geometry import is_non_overlapping_and_dense
 
-__all__ = ["record"]
+__all__ = ["record", "recording_of"]
+
+# Calls torch: ``call(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+Call = Callable[[Crossing, tuple[Any, ...]], tuple[Any, Any]]
 
 
 class Watched(NamedTuple):
@@ -109,34 +114,77 @@ def _recording() -> Iterator[None]:
         yield
 
 
-def record(
-    operator: Operator, run: Callable[[Crossing, tuple[Any, ...]], tuple[Any, Any]], arguments: tuple[Any, ...]
-) -> object:
-    """Run a torch operator, and attach nodes to its results.
+class Recording:
+    """One call that is being recorded, from the Autograd keys down to the kernel that calls torch.
+
+    Between them a mode may stand, which calls the operator again, or answers itself: nothing is recorded then.
 
     Args:
-        operator: the operator of opdsl that stands for it.
-        run: ``run(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+        operator: the operator of opdsl that stands for torch's.
+        arguments: of the call, in the order of the schema; some tensor among them requires grad.
+    """
+
+    def __init__(self, operator: Operator, arguments: tuple[Any, ...]) -> None:
+        self.operator = operator
+        self.written = [
+            each
+            for argument, value in zip(operator.schema.arguments, arguments, strict=True)
+            if argument.alias is not None and argument.alias.write
+            for each in flattened(value)
+            if isinstance(each, Tensor)
+        ]
+        self.crossing = RecordedCrossing(self.written)
+        self.answer: tuple[Any, Any] | None = None
+
+    def run(self, call: Call, arguments: tuple[Any, ...]) -> Any:
+        """Call torch while it records.
+
+        Args:
+            call: ``call(crossing, arguments)`` gives what torch returns, and what that is in opdsl.
+            arguments: of the call.
+        """
+        with _recording():
+            self.answer = call(self.crossing, arguments)
+        return self.answer[1]
+
+    def attach(self) -> None:
+        """Attach nodes to the results."""
+        if self.answer is None:
+            return
+        theirs, ours = (list(flattened(each)) for each in self.answer)
+        # What is written need not be returned.
+        returned = {id(each) for each in ours}
+        rest = [each for each in self.written if id(each) not in returned]
+        theirs += map(self.crossing.tensor, rest)
+        _Attachment(self.operator, self.crossing, [*ours, *rest], theirs).attach()
+
+
+_current: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+def recording_of(name: str) -> Recording | None:
+    """The recording that a kernel's call of an operator of that name belongs to, if it has not been made yet."""
+    found = _current.get()
+    return found if found is not None and found.operator.name == name and found.answer is None else None
+
+
+def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[Any, ...]) -> object:
+    """Run the kernel of a torch operator while torch records, and attach nodes to its results.
+
+    Args:
+        operator: the operator of opdsl that stands for torch's.
+        beneath: its kernel below autograd.
         arguments: of the call, in the order of the schema; some tensor among them requires grad.
     """
     check_written(operator, arguments)
-    written = [
-        each
-        for argument, value in zip(operator.schema.arguments, arguments, strict=True)
-        if argument.alias is not None and argument.alias.write
-        for each in flattened(value)
-        if isinstance(each, Tensor)
-    ]
-    crossing = RecordedCrossing(written)
-    with _recording():
-        returned, results = run(crossing, arguments)
-    for each in written:
-        bump_version(each)
-    ours, theirs = list(flattened(results)), list(flattened(returned))
-    # What is written need not be returned.
-    returned_too = {id(each) for each in ours}
-    rest = [each for each in written if id(each) not in returned_too]
-    _Attachment(operator, crossing, [*ours, *rest], [*theirs, *map(crossing.tensor, rest)]).attach()
+    recording = Recording(operator, arguments)
+    token = _current.set(recording)
+    try:
+        with below_autograd():
+            results = beneath(*arguments)
+    finally:
+        _current.reset(token)
+    recording.attach()
     return results
 
 

@@ -23,9 +23,10 @@ from opdsl.dispatch.differentiation import OperatorAutograd, requires_grad
 from opdsl.dispatch.keys import AUTOGRAD_KEYS
 from opdsl.errors import DeclarationError, SchemaError, TorchError, UnknownOperatorError
 from opdsl.interop.torch.crossing import Crossing, flattened, require_writable
-from opdsl.interop.torch.recording import record
+from opdsl.interop.torch.recording import record, recording_of
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Tensor
+from opdsl.runtime.tensor import prepare
 from opdsl.schema import FunctionSchema, parse_operator_name, parse_schema
 
 __all__ = ["wrap"]
@@ -39,6 +40,7 @@ _KEY = "CompositeExplicitAutograd"
 
 def wrap(target: Target) -> Function:
     """See ``opdsl.interop.torch.wrap``."""
+    prepare()
     namespace, base, overload = _parts(target)
     packet = _packet(namespace, base)
     names = _overloads(namespace, base, packet)
@@ -152,7 +154,7 @@ def _operator(target: torch._ops.OpOverload) -> Operator:
         accepts_numbers=torch._C._should_allow_numbers_as_tensors(schema.name.base),
     )
     operator = registry.operators[schema.name.qualified]
-    _library.register(operator, DispatchKey("Autograd"), TorchAutograd(call))
+    _library.register(operator, DispatchKey("Autograd"), TorchAutograd())
     return operator
 
 
@@ -228,10 +230,10 @@ class TorchCall:
         self.python_names = [each.python_name for each in schema.arguments[self.places :]]
 
     def run(self, *given: Any, **named: Any) -> Any:
-        """The body of the operator: run torch, without recording anything."""
-        crossing = Crossing()
+        """The body of the operator: run torch, which records what autograd has asked to be recorded."""
         arguments = (*given, *[named[each] for each in self.python_names])
-        return self.call(crossing, arguments)[1]
+        recording = recording_of(self.name)
+        return self.call(Crossing(), arguments)[1] if recording is None else recording.run(self.call, arguments)
 
     def call(self, crossing: Crossing, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
         """What torch returns, and what that is in opdsl.
@@ -270,28 +272,22 @@ def _tensors(value: Any) -> list[Tensor]:
 class TorchAutograd(PerCallKernel):
     """What the Autograd keys run for a wrapped operator: torch records the call, or nothing does."""
 
-    __slots__ = ("call",)
-
-    def __init__(self, call: TorchCall) -> None:
-        self.call = call
+    __slots__ = ()
 
     def for_call(self, operator: Operator, keys: KeySet) -> OperatorAutograd:
         """See ``PerCallKernel``."""
-        return _Autograd(operator, keys - AUTOGRAD_KEYS, self.call)
+        return _Autograd(operator, keys - AUTOGRAD_KEYS)
 
     def __str__(self) -> str:
         return "autograd of torch"
 
 
 class _Autograd(OperatorAutograd):
-    __slots__ = ("call",)
-
-    def __init__(self, operator: Operator, keys: KeySet, call: TorchCall) -> None:
-        super().__init__(operator, keys)
-        self.call = call
+    __slots__ = ()
 
     def beneath(self, arguments: tuple[object, ...]) -> Callable[..., object]:
         """See ``OperatorAutograd``."""
+        kernel = self.operator.find_in(self.keys)
         if is_grad_enabled() and requires_grad(arguments):
-            return lambda *given: record(self.operator, self.call.call, given)
-        return self.operator.find_in(self.keys)
+            return lambda *given: record(self.operator, kernel, given)
+        return kernel
