@@ -19,6 +19,7 @@ from opdsl.runtime import (
     MemoryFormat,
     Tensor,
     become,
+    forget_history,
     from_numpy,
     infer_size,
     make_view,
@@ -57,6 +58,22 @@ def detach_view(self):
 
 
 detach.non_differentiable("self")
+
+
+@op("aten::detach_", variants="function, method", tags="inplace_view")
+def detach_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)]:
+    """Has autograd no longer follow the tensor: it becomes a leaf."""
+    ...
+
+
+@detach_.kernel("CompositeExplicitAutograd")
+def detach_inplace_kernel(self):
+    return self
+
+
+@detach_.kernel("Autograd")
+def detach_inplace_autograd_kernel(self):
+    return forget_history(self)
 
 
 @op("aten::lift_fresh")

@@ -192,7 +192,7 @@ def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
 
 
 def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Sequence[Hook]]) -> list[Gradient]:
-    """The gradients of results after the users' hooks."""
+    """The gradients of results after the users' hooks of these, and those before the node."""
     found = list(gradients)
     for place, attached in hooks.items():
         for hook in tuple(attached) if place >= 0 else ():
@@ -202,6 +202,10 @@ def _hooked(node: Node, gradients: Sequence[Gradient], hooks: Mapping[int, Seque
             replaced = hook(given)
             if replaced is not None:
                 found[place] = _required(node, replaced, given)
+    for hook in tuple(hooks.get(-2, ())):
+        replaced = hook(tuple(found))
+        if replaced is not None:
+            found = list(replaced) if isinstance(replaced, tuple) else [replaced]
     return found
 
 

@@ -7,14 +7,17 @@ the graph refers to the tensors that its nodes made, so it lives and dies with t
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
-from opdsl.runtime import Geometry, Tensor, version_of
+from opdsl.kernels import copy_, new_tensor
+from opdsl.runtime import Geometry, Tensor, contiguous_strides, version_of
 
 __all__ = [
     "DETACHED",
@@ -97,6 +100,13 @@ class Node:
         """
         return add_hook(self, -1, hook)
 
+    def register_prehook(self, hook: Callable[..., Any]) -> Removable:
+        """Have ``hook(gradients of the results)`` called before this node runs, after the hooks of the results.
+
+        What it returns, if not None, replaces these gradients.
+        """
+        return add_hook(self, -2, hook)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
@@ -141,14 +151,38 @@ class Leaf(Node):
 
 _accumulating = threading.Lock()
 
+# References to a gradient that nobody but the engine has: what hands it on, and the names in ``own``.
+_UNSHARED = 3
+
 
 def _accumulate(leaf: Leaf, gradients: Sequence[Gradient]) -> tuple[()]:
-    """Add to a leaf's gradient."""
-    (gradient,) = gradients
-    if gradient is not None:
-        with _accumulating:
-            leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+    """Add to a leaf's gradient, as PyTorch's ``AccumulateGrad``: in place, unless gradients are differentiated."""
+    if gradients[0] is None:
+        return ()
+    with _accumulating:
+        if is_grad_enabled():
+            leaf.grad = gradients[0] if leaf.grad is None else leaf.grad + gradients[0]
+        elif leaf.grad is None:
+            leaf.grad = own(gradients, leaf.recipe.results[0])
+        else:
+            leaf.grad.add_(gradients[0])
     return ()
+
+
+def own(gradients: Sequence[Any], form: Geometry) -> Tensor:
+    """A gradient as a leaf keeps it: with the leaf's strides, in memory that nobody else has.
+
+    Args:
+        gradients: the gradient alone, so that the references to it can be counted.
+        form: of the leaf.
+    """
+    gradient: Tensor = gradients[0]
+    strides = form.strides if form.is_non_overlapping_and_dense() else contiguous_strides(form.shape)
+    base = gradient._base
+    is_unshared = sys.getrefcount(gradient) <= _UNSHARED and (base is None or sys.getrefcount(base) <= _UNSHARED)
+    if is_unshared and gradient.strides == strides and not gradient.requires_grad:
+        return gradient
+    return copy_(new_tensor(form.replace(strides=strides, requires_grad=False, is_view=False)), gradient)
 
 
 Edge: TypeAlias = Node | Output
@@ -190,7 +224,8 @@ def is_leaf(tensor: Tensor) -> bool:
 # --------------------------------------------------------------------------------------------------------------- hooks
 
 
-# What users attached, by place of a result; -1 is the node itself. Few nodes have any, so nodes have no slot for them.
+# What users attached, by place of a result; -1 is after the node itself, -2 before it. Few nodes have any, and so none
+# has a slot for them.
 hooks_of: WeakKeyDictionary[Node, dict[int, list[Callable[..., Any]]]] = WeakKeyDictionary()
 
 
@@ -215,7 +250,7 @@ class Removable:
 
 
 def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
-    """Attach a hook to a result of a node, or, at -1, to the node."""
+    """Attach a hook to a result of a node, or, at -1 and -2, to the node."""
     hooks = hooks_of.setdefault(node, {}).setdefault(place, [])
     hooks.append(hook)
     return Removable(hooks, hook)

@@ -7,7 +7,8 @@ from typing import Any
 
 from opdsl.autograd.constants import filled
 from opdsl.autograd.engine import execute
-from opdsl.autograd.graph import Edge, edge_of
+from opdsl.autograd.graph import Edge, Leaf, edge_of
+from opdsl.dispatch import enable_grad, no_grad
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.runtime import Tensor
 
@@ -54,9 +55,13 @@ def backward(
     found = execute(
         roots, keep_graph=keep, create_graph=create_graph, wanted=[_edge(each) for each in leaves], accumulates=False
     )
-    for tensor, gradient in zip(leaves, found, strict=True):
-        if gradient is not None:
-            tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+    with enable_grad() if create_graph else no_grad():
+        for tensor, gradient in zip(leaves, found, strict=True):
+            edge = _edge(tensor)
+            if isinstance(edge, Leaf):
+                edge.recipe.run(edge, (gradient,))
+            elif gradient is not None:
+                tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
 
 
 def grad(

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
-from opdsl.autograd.graph import Leaf, Node, Output, Removable, add_hook, edge_of, is_leaf, leaf_of, refuse_integers
+from opdsl.autograd.graph import (
+    DETACHED,
+    Leaf,
+    Node,
+    Output,
+    Removable,
+    add_hook,
+    edge_of,
+    is_leaf,
+    leaf_of,
+    refuse_integers,
+)
 from opdsl.autograd.kernel import record
 from opdsl.autograd.passes import backward as backward_of
 from opdsl.dispatch.differentiation import record_with
@@ -108,6 +119,35 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Re
     """Attach a hook to a tensor's gradient."""
     edge = _followed(tensor, "register_hook()")
     return add_hook(edge.node, edge.place, hook)
+
+
+def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], None]) -> Removable:
+    """Have a hook called when a leaf's gradient has grown."""
+    edge = _followed(tensor, "register a hook")
+    if not isinstance(edge, Leaf):
+        raise RequiresGradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    found = ref(tensor)
+
+    def after(*_: object) -> None:
+        present = found()
+        if present is not None:
+            hook(present)
+
+    return add_hook(edge, -1, after)
+
+
+def forget_history(tensor: Tensor) -> Tensor:
+    """Make a tensor a leaf that does not require grad.
+
+    Raises:
+        RequiresGradError: it is a view, whose memory has the history of what it is a view of.
+    """
+    if tensor.geometry.is_view and getattr(tensor, "autograd", None) is not DETACHED:
+        raise RequiresGradError("Can't detach views in-place. Use detach() instead.")
+    if tensor.geometry.requires_grad:
+        tensor.geometry = tensor.geometry.replace(requires_grad=False)
+        tensor.autograd = None
+    return tensor
 
 
 def backward(

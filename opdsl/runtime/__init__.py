@@ -18,7 +18,7 @@ from opdsl.runtime.device import (
     preserve_format,
     strided,
 )
-from opdsl.runtime.differentiable import autograd_comes_from
+from opdsl.runtime.differentiable import autograd_comes_from, forget_history
 from opdsl.runtime.dtype import (
     ALIASES,
     ALL_DTYPES,
@@ -129,6 +129,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "forget_history",
     "from_dlpack",
     "from_numpy",
     "geometry_of",

@@ -16,6 +16,16 @@ def autograd_comes_from(load: Callable[[], Any]) -> None:
     _load[:] = [load]
 
 
+def forget_history(tensor: Tensor) -> Tensor:
+    """Make a tensor a leaf that does not require grad.
+
+    Raises:
+        RequiresGradError: it is a view.
+    """
+    made: Tensor = _load[0]().forget_history(tensor)
+    return made
+
+
 class Differentiable:
     """The gradients of a tensor."""
 
@@ -105,6 +115,17 @@ class Differentiable:
             RequiresGradError: it does not require grad.
         """
         return _load[0]().register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
+        """Have ``hook(tensor)`` called each time that a backward pass has added to its ``grad``.
+
+        Returns:
+            A handle; ``handle.remove()`` takes the hook back.
+
+        Raises:
+            RequiresGradError: it does not require grad, or is no leaf.
+        """
+        return _load[0]().register_post_accumulate_grad_hook(self, hook)
 
     def backward(
         self,

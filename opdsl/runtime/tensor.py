@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterable
 from types import EllipsisType
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overl
 
 import numpy
 
-from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError
+from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError, RequiresGradError
 from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.differentiable import Differentiable
@@ -382,8 +383,14 @@ class Tensor(Differentiable):
         return made
 
     def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
-        copied = _rebuild(*_parts(self))
-        memo[id(self)] = copied
+        if not self.is_leaf:
+            raise RequiresGradError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. Copy the elements: x.detach().clone()."
+            )
+        memo[id(self)] = copied = _rebuild(*_parts(self))
+        if self.requires_grad and self.grad is not None:
+            copied.grad = copy.deepcopy(self.grad, memo)
         return copied
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, _Parts]:

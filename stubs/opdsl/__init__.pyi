@@ -152,6 +152,7 @@ from opdsl._operators import (
     deg2rad as deg2rad,
     deg2rad_ as deg2rad_,
     detach as detach,
+    detach_ as detach_,
     detach_copy as detach_copy,
     diag as diag,
     diag_embed as diag_embed,

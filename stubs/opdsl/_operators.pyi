@@ -3363,6 +3363,14 @@ class _packet_detach(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """A view of everything that autograd does not follow."""
 
+class _packet_detach_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """Has autograd no longer follow the tensor: it becomes a leaf."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Has autograd no longer follow the tensor: it becomes a leaf."""
+
 class _packet_detach_copy(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     @_operator
@@ -11438,6 +11446,7 @@ cumsum: _packet_cumsum
 deg2rad: _packet_deg2rad
 deg2rad_: _packet_deg2rad_
 detach: _packet_detach
+detach_: _packet_detach_
 detach_copy: _packet_detach_copy
 diag: _packet_diag
 diag_embed: _packet_diag_embed
@@ -12007,6 +12016,7 @@ class _namespace_aten:
     deg2rad: _packet_deg2rad
     deg2rad_: _packet_deg2rad_
     detach: _packet_detach
+    detach_: _packet_detach_
     detach_copy: _packet_detach_copy
     diag: _packet_diag
     diag_embed: _packet_diag_embed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 import weakref
@@ -145,10 +146,88 @@ def leaf_flags(library, x, y):
     return [x.is_leaf, z.is_leaf, z.requires_grad, x.output_nr, x.grad_fn is None, z.detach().requires_grad]
 
 
+def detached_in_place(library, x, y):
+    z = x * y
+    same = z.detach_() is z
+    (z.requires_grad_() * x).sum().backward()
+    return [same, z.is_leaf, z.grad_fn is None, z.grad, x.grad, y.grad is None]
+
+
+def turned_in_place(library, x, y):
+    z = x * y
+    z.t_()
+    z.unsqueeze_(0).squeeze_(0).transpose_(0, 1)
+    (z * y).sum().backward()
+
+
+def view_turned_in_place(library, x, y):
+    z = x * y
+    first = z[0:1]
+    first.t_()
+    first.mul_(3.0)
+    (z * z).sum().backward()
+
+
+def gradients_of_two_leaves(library, x, y):
+    (x + y).sum().backward()
+    x.grad.add_(1.0)
+    return [x.grad, y.grad]
+
+
+def gradient_that_the_caller_gave(library, x, y):
+    given = library.ones(2, 2, dtype=library.float64)
+    x.backward(given)
+    x.backward(given)
+    return [x.grad, given]
+
+
+def gradient_that_grows_in_place(library, x, y):
+    (x * y).sum().backward()
+    before = x.grad
+    (x * y).sum().backward()
+    return [before is x.grad, before]
+
+
+def strides_of_gradients(library, x, y):
+    (x.t() * y).sum().backward()
+    return [list(x.grad.stride()), list(y.grad.stride())]
+
+
+def node_hooked(library, x, y):
+    z = x * y
+    z.grad_fn.register_prehook(lambda gradients: (gradients[0] * 3.0,))
+    z.grad_fn.register_hook(lambda sent, gradients: (sent[0] * 2.0, sent[1] + gradients[0]))
+    z.sum().backward()
+
+
+def hooked_after_accumulation(library, x, y):
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    (x * y).sum().backward()
+    (x * y).sum().backward()
+    return seen
+
+
+def composites_in_place(library, x, y):
+    z = x * 1.0
+    z.square_()
+    z.arctan2_(y)
+    z.addmm_(x, y)
+    z.sum().backward()
+
+
+def deep_copied(library, x, y):
+    (x * y).sum().backward()
+    other = copy.deepcopy(x)
+    return [other.requires_grad, other.is_leaf, other.grad, other.grad is x.grad]
+
+
 PROGRAMS = (
     chain, used_twice, two_passes, retained, with_gradient, twice, thrice, detached, without_grad, in_place,
     in_place_needs_old_value, inputs_alone, of_what_is_no_leaf, unused, materialized, several_outputs, retaining_grad,
-    hooked, hook_removed, assigned, leaf_flags,
+    hooked, hook_removed, assigned, leaf_flags, detached_in_place, turned_in_place, view_turned_in_place,
+    gradients_of_two_leaves, gradient_that_the_caller_gave, gradient_that_grows_in_place, strides_of_gradients,
+    node_hooked, hooked_after_accumulation, composites_in_place, deep_copied,
 )  # fmt: skip
 
 
@@ -239,10 +318,47 @@ def to_numpy(library, x, y):
     x.numpy()
 
 
+def view_detached_in_place(library, x, y):
+    (x * y)[0].detach_()
+
+
+def computed_deep_copied(library, x, y):
+    copy.deepcopy(x * y)
+
+
+def hook_of_an_accumulation_that_is_none(library, x, y):
+    (x * y).register_post_accumulate_grad_hook(lambda leaf: None)
+
+
+def leaf_turned_in_place(library, x, y):
+    x.t_()
+
+
+def out_of_a_composite_that_requires_grad(library, x, y):
+    library.square(x, out=library.empty(2, 2, dtype=library.float64))
+
+
+def leaf_as_output(library, x, y):
+    library.exp(y.detach(), out=x)
+
+
+def one_of_several_views_in_place(library, x, y):
+    first, _ = (x * y).unbind(0)
+    first.add_(1.0)
+
+
+def hook_that_returns_another_shape(library, x, y):
+    x.register_hook(lambda gradient: gradient[0])
+    (x * y).sum().backward()
+
+
 REFUSED = (
     second_backward, of_a_matrix, of_what_needs_none, gradient_of_another_shape, changed_in_place, leaf_in_place,
     view_of_a_leaf_in_place, out_that_requires_grad, integers, flag_of_what_was_computed, unused_input,
-    input_without_grad, hook_of_what_needs_none, grad_of_another_shape_assigned, to_numpy,
+    input_without_grad, hook_of_what_needs_none, grad_of_another_shape_assigned, to_numpy, view_detached_in_place,
+    computed_deep_copied, hook_of_an_accumulation_that_is_none, leaf_turned_in_place,
+    out_of_a_composite_that_requires_grad, leaf_as_output, one_of_several_views_in_place,
+    hook_that_returns_another_shape,
 )  # fmt: skip
 
 

@@ -730,6 +730,8 @@ class Tensor(Differentiable):
         """Degrees as radians."""
     def detach(self) -> Tensor:
         """A view of everything that autograd does not follow."""
+    def detach_(self) -> Tensor:
+        """Has autograd no longer follow the tensor: it becomes a leaf."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
