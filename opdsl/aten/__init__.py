@@ -37,6 +37,7 @@ TOPICS = (
     "combined",
     "bounds",
     "powers",
+    "special_functions",
     "logical",
     "bitwise",
     "comparison",

@@ -200,6 +200,7 @@ from opdsl._operators import (
     flip as flip,
     fliplr as fliplr,
     flipud as flipud,
+    float_power as float_power,
     floor as floor,
     floor_ as floor_,
     floor_divide as floor_divide,

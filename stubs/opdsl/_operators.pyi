@@ -4229,6 +4229,57 @@ class _packet_flipud(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The rows of a matrix from the last to the first."""
 
+class _packet_float_power(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent`` in double precision."""
+    @overload
+    def __call__(cls, self: _Scalar, exponent: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent`` in double precision, for a number as base."""
+    @overload
+    def __call__(cls, self: Tensor, exponent: _Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``self ** exponent`` in double precision, for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+        """``self ** exponent`` in double precision."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(self: Tensor, exponent: Tensor, *, out: Tensor) -> Tensor:
+        """``float_power`` into a given tensor."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(self: Tensor, exponent: _Scalar) -> Tensor:
+        """``self ** exponent`` in double precision, for a number."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(self: Tensor, exponent: _Scalar, *, out: Tensor) -> Tensor:
+        """``float_power`` of a number into a given tensor."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Scalar, exponent: Tensor) -> Tensor:
+        """``self ** exponent`` in double precision, for a number as base."""
+    @_operator
+    @staticmethod
+    def Scalar_out(self: _Scalar, exponent: Tensor, *, out: Tensor) -> Tensor:
+        """``float_power`` with a number as base into a given tensor."""
+
+class _packet_float_power_(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: _Tensor, exponent: _Tensor) -> _Tensor:
+        """``float_power`` in place, of a double tensor."""
+    @overload
+    def __call__(cls, self: _Tensor, exponent: _Scalar) -> _Tensor:
+        """``float_power`` of a number in place, of a double tensor."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, exponent: _Tensor) -> _Tensor:
+        """``float_power`` in place, of a double tensor."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Tensor, exponent: _Scalar) -> _Tensor:
+        """``float_power`` of a number in place, of a double tensor."""
+
 class _packet_floor(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The largest integer that is not above each element."""
@@ -9768,6 +9819,18 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
     ) -> _results_sort:
         """``sort`` into given tensors."""
 
+class _packet_special_entr(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``-self * log(self)``; 0 at 0, minus infinity below."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``-self * log(self)``; 0 at 0, minus infinity below."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``-self * log(self)``; 0 at 0, minus infinity below."""
+
 class _packet_special_erf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``erf``: The error function of every element."""
@@ -9878,6 +9941,18 @@ class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
         """``logsumexp`` into a given tensor."""
 
+class _packet_special_ndtr(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The area below the standard normal curve, up to every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The area below the standard normal curve, up to every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``special_ndtr`` into a given tensor."""
+
 class _packet_special_round(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
         """Every element rounded to a number of decimals."""
@@ -9901,6 +9976,76 @@ class _packet_special_sinc(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_special_xlog1py(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
+    @overload
+    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``self * log(1 + other)`` for a number as factor."""
+    @overload
+    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``self * log(1 + other)`` for a number."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``self * log(1 + other)``; 0 where ``self`` is 0."""
+    @_operator
+    @staticmethod
+    def self_scalar(self: Scalar, other: Tensor) -> Tensor:
+        """``self * log(1 + other)`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
+        """``self * log(1 + other)`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def other_scalar(self: Tensor, other: Scalar) -> Tensor:
+        """``self * log(1 + other)`` for a number."""
+    @_operator
+    @staticmethod
+    def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
+        """``self * log(1 + other)`` for a number."""
+
+class _packet_special_xlogy(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``xlogy``."""
+    @overload
+    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``xlogy`` for a number as factor."""
+    @overload
+    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``xlogy`` for a number."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``xlogy``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``xlogy``."""
+    @_operator
+    @staticmethod
+    def self_scalar(self: Scalar, other: Tensor) -> Tensor:
+        """``xlogy`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
+        """``xlogy`` for a number as factor."""
+    @_operator
+    @staticmethod
+    def other_scalar(self: Tensor, other: Scalar) -> Tensor:
+        """``xlogy`` for a number."""
+    @_operator
+    @staticmethod
+    def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
+        """``xlogy`` for a number."""
 
 class _packet_split(Operator[..., list[Tensor]], Protocol):
     @overload
@@ -11493,6 +11638,7 @@ flatten: _packet_flatten
 flip: _packet_flip
 fliplr: _packet_fliplr
 flipud: _packet_flipud
+float_power: _packet_float_power
 floor: _packet_floor
 floor_: _packet_floor_
 floor_divide: _packet_floor_divide
@@ -11802,6 +11948,7 @@ class _module_sparse: ...
 sparse: _module_sparse
 
 class _module_special:
+    entr: _packet_special_entr
     erf: _packet_special_erf
     erfc: _packet_special_erfc
     erfinv: _packet_special_erfinv
@@ -11811,8 +11958,10 @@ class _module_special:
     log1p: _packet_special_log1p
     logit: _packet_special_logit
     logsumexp: _packet_special_logsumexp
+    ndtr: _packet_special_ndtr
     round: _packet_special_round
     sinc: _packet_special_sinc
+    special_entr: _packet_special_entr
     special_erf: _packet_special_erf
     special_erfc: _packet_special_erfc
     special_erfinv: _packet_special_erfinv
@@ -11822,8 +11971,13 @@ class _module_special:
     special_log1p: _packet_special_log1p
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
+    special_ndtr: _packet_special_ndtr
     special_round: _packet_special_round
     special_sinc: _packet_special_sinc
+    special_xlog1py: _packet_special_xlog1py
+    special_xlogy: _packet_special_xlogy
+    xlog1py: _packet_special_xlog1py
+    xlogy: _packet_special_xlogy
 
 special: _module_special
 
@@ -12074,6 +12228,8 @@ class _namespace_aten:
     flip: _packet_flip
     fliplr: _packet_fliplr
     flipud: _packet_flipud
+    float_power: _packet_float_power
+    float_power_: _packet_float_power_
     floor: _packet_floor
     floor_: _packet_floor_
     floor_divide: _packet_floor_divide
@@ -12360,6 +12516,7 @@ class _namespace_aten:
     softplus: _packet_softplus
     softshrink: _packet_softshrink
     sort: _packet_sort
+    special_entr: _packet_special_entr
     special_erf: _packet_special_erf
     special_erfc: _packet_special_erfc
     special_erfinv: _packet_special_erfinv
@@ -12369,8 +12526,11 @@ class _namespace_aten:
     special_log1p: _packet_special_log1p
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
+    special_ndtr: _packet_special_ndtr
     special_round: _packet_special_round
     special_sinc: _packet_special_sinc
+    special_xlog1py: _packet_special_xlog1py
+    special_xlogy: _packet_special_xlogy
     split: _packet_split
     split_copy: _packet_split_copy
     split_with_sizes: _packet_split_with_sizes

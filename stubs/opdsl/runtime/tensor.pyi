@@ -848,6 +848,18 @@ class Tensor(Differentiable):
         """The rows of a matrix from the last to the first."""
     def float(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.float32; itself if it has that dtype."""
+    @overload
+    def float_power(self, exponent: Tensor) -> Tensor:
+        """``self ** exponent`` in double precision."""
+    @overload
+    def float_power(self, exponent: Scalar) -> Tensor:
+        """``self ** exponent`` in double precision, for a number."""
+    @overload
+    def float_power_(self, exponent: Tensor) -> Tensor:
+        """``float_power`` in place, of a double tensor."""
+    @overload
+    def float_power_(self, exponent: Scalar) -> Tensor:
+        """``float_power`` of a number in place, of a double tensor."""
     def floor(self) -> Tensor:
         """The largest integer that is not above each element."""
     def floor_(self) -> Tensor:
