@@ -57,12 +57,16 @@ class Stubs:
         # By namespace and name: a library's own aten operators stand in front of ours.
         self.classes = {("aten", name): class_name(each) for name, each in self.own.items()}
         self.packets = dict(self.own)
-        for packet in () if library is None else library.packets:
+        if library is not None:
+            self._take(library)
+        self.functions = self._functions()
+
+    def _take(self, library: Library) -> None:
+        for packet in library.packets:
             namespace, _, base = packet.name.partition("::")
-            self.classes[namespace, base] = library.reference(packet) if library is not None else ""
+            self.classes[namespace, base] = library.reference(packet)
             if namespace == "aten":
                 self.packets[base] = packet
-        self.functions = self._functions()
 
     def files(self) -> dict[PurePosixPath, str]:
         """The text of each file."""
