@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import sys
 import typing
 import weakref
 
@@ -337,7 +338,17 @@ def test_installed_method_can_be_replaced(method, ours):
     assert ours(torch.zeros(1)).doubled() == "other"
 
 
-def test_equality_can_be_installed_and_hash_stays(ours):
+@pytest.fixture
+def methods(monkeypatch):
+    """Takes back what a test makes of methods that operators have installed before it, or have not."""
+    for name in ("__eq__", "__radd__"):
+        present = vars(Tensor).get(name)
+        monkeypatch.setattr(Tensor, name, present, raising=False)
+    module = sys.modules[Tensor.__module__]
+    monkeypatch.setattr(module, "_INSTALLED", dict(vars(module)["_INSTALLED"]))
+
+
+def test_equality_can_be_installed_and_hash_stays(methods, ours):
     mine = ours(torch.zeros(1))
     install_method("__eq__", lambda self, other: "compared", replace=True)
     try:
@@ -346,7 +357,7 @@ def test_equality_can_be_installed_and_hash_stays(ours):
         remove_method("__eq__")
 
 
-def test_numpy_arrays_leave_arithmetic_to_the_tensor(ours):
+def test_numpy_arrays_leave_arithmetic_to_the_tensor(methods, ours):
     install_method("__radd__", lambda self, other: "ours", replace=True)
     try:
         assert numpy.ones(2) + ours(torch.zeros(2)) == "ours"
