@@ -3,9 +3,9 @@
 What it adds, one feature a module: ``Tensor[Alias("a", write=True)]`` is a Tensor wherever an annotation may stand,
 ``Ints[2]`` and its kin are one element or a list of them (``annotations``); a declaration whose body is ``...`` may
 promise a return, and takes what operators take (``declarations``); what its alias sets, types and defaults break is
-reported (``declared``); a packet also takes what its overloads take, and ``out=`` (``calls``); kernels, shape
-functions, scalar functions and derivatives get their types from the declaration above them (``implementations`` finds them,
-``resolution`` knows the types), and are held against it (``faults``).
+reported (``declared``); a packet also takes what its overloads take, and ``out=`` (``calls``); implementations, which
+``implementations`` finds, get their types from the declaration above them (``resolution``), and what does not fit it is
+reported (``faults``).
 """
 
 from __future__ import annotations
