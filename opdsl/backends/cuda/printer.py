@@ -21,6 +21,11 @@ from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
 __all__ = ["constant_text", "function_source"]
 
 
+# Operations of a function that is copied to where it is called. Kernels call one several times over, and a longer one
+# costs more in compiling than a call does in running.
+_MOST_INLINED = 250
+
+
 def function_source(graph: TypedGraph, name: str) -> str:
     """A graph as CUDA C++.
 
@@ -70,9 +75,10 @@ def _results(graph: TypedGraph) -> list[str]:
 def _function(lowered: TypedGraph, graph: TypedGraph, name: str) -> str:
     """A lowered graph as a function with the boundary of the one that it comes from."""
     lines, names = _body(lowered, graph)
+    inlined = "inline" if len(lines) <= _MOST_INLINED else "__noinline__"
     found = iter(lowered.results)
     stores = [f"    result{at} = {_outward(kind, found, names)};" for at, kind in enumerate(graph.result_types)]
-    head = f"__device__ inline void {name}({', '.join([*_parameters(graph), *_results(graph)])}) {{"
+    head = f"__device__ {inlined} void {name}({', '.join([*_parameters(graph), *_results(graph)])}) {{"
     return "\n".join([head, *lines, *stores, "}"])
 
 

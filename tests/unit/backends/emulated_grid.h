@@ -16,7 +16,7 @@
 
 #define __device__
 #define __global__
-#define __forceinline__ inline
+#define __noinline__ static
 #define __restrict__
 #define __launch_bounds__(...)
 #define __shared__ static
