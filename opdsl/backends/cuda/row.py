@@ -1,7 +1,7 @@
 """Row programs: a team of threads computes each row of a row function, stage by stage.
 
 Elements of rows that are short enough are held in registers, so that memory is read once and what costs much is
-computed once. Longer rows are read again for every stage.
+computed once. Longer rows are read again for every stage, tile by tile.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ WARP = 32
 _ITEMS = (4, 16, 32)
 _REGISTERS = 96
 
+# Blocks that a multiprocessor runs at once, where rows are taken in tiles.
+_BLOCKS_OF_TILES = 3
+
 _LARGEST_VECTOR = 16
 _MOST_ELEMENTS = 8
 
@@ -42,14 +45,16 @@ class Cut(NamedTuple):
 
     along: whether the lanes of a team take elements that follow each other; otherwise teams do.
     log: lanes of a team, as a power of two.
-    items: elements that a lane holds; 0 where it reads them anew for each stage.
+    items: elements that a lane holds.
     vector: elements that are loaded at once.
+    tiled: whether a row is several times as long as what a team holds, and so is read for each stage.
     """
 
     along: bool
     log: int
     items: int
     vector: int
+    tiled: bool
 
 
 def row(graph: TypedGraph, call: RowCall) -> Program:
@@ -66,7 +71,7 @@ def row(graph: TypedGraph, call: RowCall) -> Program:
     form = cut(graph, call)
     kept = layout(call.kept, [each[:-1] for each in strides])
     stored = " ".join(f"{spec.dtype.name if spec.strides else 'number'}:{kind}" for spec, kind in operands)
-    fingerprint = f"row {graph.fingerprint} {stored} {kept.c_type} {form.along} {form.items} {form.vector}"
+    fingerprint = f"row {graph.fingerprint} {stored} {kept.c_type} {form.along} {form.items} {form.vector} {form.tiled}"
     body = functools.partial(_print, graph, operands, len(inputs), kept.c_type, form)
     source = Source(fingerprint, ("prelude", "neighbours", "team", "row"), body)
     rows = math.prod(call.kept)
@@ -92,9 +97,8 @@ def cut(graph: TypedGraph, call: RowCall) -> Cut:
         # A few elements for each lane of a warp, or many for each lane of a block.
         enough = lanes <= (WARP if items == _ITEMS[0] else widest)
         if enough and lanes <= widest and held * _words(graph, call) <= _REGISTERS:
-            return Cut(along, lanes.bit_length() - 1, held, vector)
-    lanes = min(widest, 1 << max(0, call.length.bit_length() - 1))
-    return Cut(along, lanes.bit_length() - 1, 0, 1)
+            return Cut(along, lanes.bit_length() - 1, held, vector, False)
+    return Cut(along, widest.bit_length() - 1, max(_ITEMS[0], vector), vector, True)
 
 
 def runs_along(call: RowCall) -> bool:
@@ -140,7 +144,7 @@ class _Kernel:
     ) -> None:
         self.operands, self.inputs, self.form = operands, inputs, form
         self.arrays = [k for k, (spec, _) in enumerate(operands) if spec.strides is not None]
-        self.program = _program(graph, sum(k < inputs for k in self.arrays), keep=form.items > 0)
+        self.program = _program(graph, sum(k < inputs for k in self.arrays), keep=not form.tiled)
         self.loaded: set[int] = set()
         self.folds: list[str] = []
         self.kept: list[str] = []
@@ -159,7 +163,9 @@ class _Kernel:
             self._stage(place, stage)
         self._elements()
         self._rows()
-        head = f"""extern "C" __global__ void __launch_bounds__({THREADS}) rows(
+        # Tiles leave registers for the threads of several blocks, whose loads hide each other's latency.
+        bounds = f"{THREADS}, {_BLOCKS_OF_TILES}" if self.form.tiled else f"{THREADS}"
+        head = f"""extern "C" __global__ void __launch_bounds__({bounds}) rows(
     {parameters(self.operands, self.inputs)}, const {kept} kept, const Steps<{len(self.arrays)}> steps,
     const Rows cut) {{
     const Team<{str(self.form.along).lower()}> team(static_cast<int>(cut.log));
@@ -175,19 +181,19 @@ class _Kernel:
 
     def _stage(self, place: int, stage: Stage) -> None:
         """A loop over the row, and what it folds."""
-        self._load(stage.graph)
         kept = stage.graph.result_types[len(stage.folds) :]
         names = [f"kept{len(self.kept) + at}" for at in range(len(kept))]
         self.lines += [
             f"    {VALUE_TYPES[kind]} {name}[{self.form.items}];" for kind, name in zip(kept, names, strict=True)
         ]
         made = [*(f"value.a{at}" for at in range(len(stage.folds))), *(f"{name}[item]" for name in names)]
-        self._loop(
+        self.lines.append(f"    Stage{place}::Accumulators found{place} = Stage{place}::none();")
+        statements = [
             f"Stage{place}::Accumulators value;",
             f"stage{place}_function({', '.join([*self._arguments(stage.graph), *made])});",
             f"found{place} = Stage{place}::combine(found{place}, value);",
-            before=f"Stage{place}::Accumulators found{place} = Stage{place}::none();",
-        )
+        ]
+        self._loop(stage.graph, statements)
         self.lines.append(f"    found{place} = from_first_lane(team, combined<Stage{place}>(team, found{place}));")
         self.folds += [f"found{place}.a{at}" for at in range(len(stage.folds))]
         self.kept += [f"{name}[item]" for name in names]
@@ -198,17 +204,13 @@ class _Kernel:
         outputs = self._outputs(of_elements=True)
         if not outputs:
             return
-        self._load(graph)
         results = [f"result{at}" for at in range(len(outputs))]
-        declared = [f"{VALUE_TYPES[kind]} {name};" for kind, name in zip(graph.result_types, results, strict=True)]
-        call = f"elements_function({', '.join([*self._arguments(graph), *results])});"
-        places = {k: f"made{k}[item]" if self.form.items else self._element(k) for k in outputs}
-        stores = [self._store(k, places[k], name) for k, name in zip(outputs, results, strict=True)]
-        if self.form.items:
-            self.lines += [f"    {self._stored(k)} made{k}[{self.form.items}] = {{}};" for k in outputs]
-        self._loop(*declared, call, *stores)
-        if self.form.items:
-            self.lines += [f"    store_row<{self._shape}>(team, made{k}, {self._row(k)}, count);" for k in outputs]
+        statements = [
+            *(f"{VALUE_TYPES[kind]} {name};" for kind, name in zip(graph.result_types, results, strict=True)),
+            f"elements_function({', '.join([*self._arguments(graph), *results])});",
+            *(self._store(k, f"made{k}[item]", name) for k, name in zip(outputs, results, strict=True)),
+        ]
+        self._loop(graph, statements, outputs)
 
     def _rows(self) -> None:
         """The results of the row as a whole."""
@@ -227,43 +229,40 @@ class _Kernel:
 
     # ------------------------------------------------------------------------------------------------------- parts
 
-    def _loop(self, *statements: str, before: str = "") -> None:
-        """What is done for each element."""
+    def _loop(self, graph: TypedGraph, statements: Sequence[str], outputs: Sequence[int] = ()) -> None:
+        """What is done for each element: loads of what a graph uses, statements, stores of outputs."""
         form = self.form
-        self.lines += [f"    {before}"] if before else []
-        if form.items:
-            self.lines += [
-                "#pragma unroll",
-                f"    for (int item = 0; item < {form.items}; ++item) {{",
-                f"        if (place<{form.vector}>(team, item) < count) {{",
-                *(f"            {each}" for each in statements),
-                "        }",
-                "    }",
+        left = "left" if form.tiled else "count"
+        given = [k for k in sorted(_used(graph)) if k < self.inputs and k in self.arrays and k not in self.loaded]
+        if not form.tiled:
+            self.loaded.update(given)
+        lines = []
+        for k in given:
+            lines.append(f"{self._stored(k)} loaded{k}[{form.items}] = {{}};")
+            lines.append(f"load_row<{form.items}, {form.vector}>(team, loaded{k}, {self._row(k)}, {left});")
+        lines += [f"{self._stored(k)} made{k}[{form.items}] = {{}};" for k in outputs]
+        lines += [
+            "#pragma unroll",
+            f"for (int item = 0; item < {form.items}; ++item) {{",
+            f"    if (place<{form.vector}>(team, item) < {left}) {{",
+            *(f"        {each}" for each in statements),
+            "    }",
+            "}",
+            *(f"store_row<{form.items}, {form.vector}>(team, made{k}, {self._row(k)}, {left});" for k in outputs),
+        ]
+        if form.tiled:
+            lines = [
+                f"for (long long tile = 0; tile < count; tile += {form.items}LL * team.lanes) {{",
+                "    const long long left = count - tile;",
+                *(f"    {each}" for each in lines),
+                "}",
             ]
-        else:
-            self.lines += [
-                "#pragma unroll 4",
-                "    for (long long index = team.lane; index < count; index += team.lanes) {",
-                *(f"        {each}" for each in statements),
-                "    }",
-            ]
-
-    def _load(self, graph: TypedGraph) -> None:
-        """Bring what a phase is the first to use into registers."""
-        if not self.form.items:
-            return
-        for k in sorted(_used(graph)):
-            if k < self.inputs and k in self.arrays and k not in self.loaded:
-                self.loaded.add(k)
-                self.lines += [
-                    f"    {self._stored(k)} loaded{k}[{self.form.items}] = {{}};",
-                    f"    load_row<{self._shape}>(team, loaded{k}, {self._row(k)}, count);",
-                ]
+        self.lines += [f"    {each}" for each in lines]
 
     def _arguments(self, graph: TypedGraph) -> list[str]:
         """The arguments of a printed function; zeros stand for what it does not use."""
         used = _used(graph)
-        given = [self._value(k) if k in self.arrays else f"operand{k}" for k in range(self.inputs)]
+        given = [f"load(loaded{k}[item])" if k in self.arrays else f"operand{k}" for k in range(self.inputs)]
         given = [
             f"convert<{VALUE_TYPES[kind]}>({value})" if k in used else f"nothing<{VALUE_TYPES[kind]}>()"
             for k, (value, (_, kind)) in enumerate(zip(given, self.operands, strict=False))
@@ -276,18 +275,11 @@ class _Kernel:
         ]
         return [*given, *taken]
 
-    def _value(self, k: int) -> str:
-        return f"load(loaded{k}[item])" if self.form.items else f"load({self._element(k)})"
-
-    def _element(self, k: int) -> str:
-        """An element in memory, where it is read anew."""
-        at = self.arrays.index(k)
-        return f"element<{self._stored(k)}>(operand{k}, offsets[{at}] + index * steps.step[{at}])"
-
     def _row(self, k: int) -> str:
-        """Where a row begins, and how far apart its elements lie."""
+        """Where a row, or a tile of it, begins, and how far apart its elements lie."""
         at = self.arrays.index(k)
-        return f"&element<{self._stored(k)}>(operand{k}, offsets[{at}]), steps.step[{at}]"
+        tile = f" + tile * steps.step[{at}]" if self.form.tiled else ""
+        return f"&element<{self._stored(k)}>(operand{k}, offsets[{at}]{tile}), steps.step[{at}]"
 
     def _store(self, k: int, place: str, value: str) -> str:
         return f"store({place}, convert<{loaded_type(self.operands[k][0].dtype)}>({value}));"
@@ -297,10 +289,6 @@ class _Kernel:
 
     def _outputs(self, *, of_elements: bool) -> list[int]:
         return [self.inputs + at for at, is_element in enumerate(self.program.is_element) if is_element is of_elements]
-
-    @property
-    def _shape(self) -> str:
-        return f"{self.form.items}, {self.form.vector}"
 
 
 def _used(graph: TypedGraph) -> set[int]:

@@ -91,6 +91,7 @@ HOT: dict[str, tuple[str, Callable[[], Any]]] = {
     "var float32": ("reduction", lambda: some(512, 1024).var([1])),
     "softmax float32 of 1024": ("row", lambda: opdsl.softmax(some(512, 1024), 1)),
     "softmax bfloat16 of 100000": ("row", lambda: opdsl.softmax(some(2, 100_000, dtype=opdsl.bfloat16), 1)),
+    "softmax float32 of 100000": ("row", lambda: opdsl.softmax(some(2, 100_000), 1)),
     "layer_norm bfloat16 of 4096": (
         "row",
         lambda: opdsl.layer_norm(some(8, 4096, dtype=opdsl.bfloat16), [4096], *[some(4096, dtype=opdsl.bfloat16)] * 2),
