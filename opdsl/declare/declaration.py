@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByO
 from opdsl.kernels.cuda_source import cuda_source
 from opdsl.kernels.plain import PlainKernel
 from opdsl.kernels.view_kernel import ViewKernel
+from opdsl.scalar import ScalarFunction
 from opdsl.schema import BaseType
 
 if TYPE_CHECKING:
@@ -324,6 +326,7 @@ class Declaration:
         definition = present if isinstance(present, PointwiseDefinition) else PointwiseDefinition(schema, self.name)
         definition.add(scalar, promote=promote, when=when, dtypes=dtypes, cast=cast, **names)
         self._claim(what, scalar)
+        self._tell_underived(definition.formulas[-1].function)
         if definition is present:
             return
         if "meta" in self.attached:
@@ -333,6 +336,12 @@ class Declaration:
         for key in COMPILED_KEYS:
             self._register_structured(key)
         self._register_common()
+
+    def _tell_underived(self, function: ScalarFunction) -> None:
+        """Warn of a scalar function that gives no derivative, unless a formula has been declared before."""
+        error = None if self.main.derivative is not None else function.underived()
+        if error is not None:
+            warnings.warn(f"{self.name}: no gradient can be derived. {error}", UserWarning, stacklevel=5)
 
     def _infer_tag(self, tag: str) -> None:
         """Tag the operators for which the declaration names no tags."""

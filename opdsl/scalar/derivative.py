@@ -193,11 +193,9 @@ class _Builder:
         if rule is None:
             if node.op in _WITHOUT_GRADIENT:
                 return
-            raise self.place.source.error(
-                self.place.node,
-                f"`{OPERATIONS[node.op].symbol}` has no derivative in the language",
-                'Declare one for the operator: @f.derivative("self").',
-            )
+            error = self.function.underived()
+            assert error is not None, "everything else has a rule"
+            raise error
         for guards, gradient in gradients.items():
             sent = rule(self, gradient, node.arguments, position)
             for argument, each in zip(node.arguments, sent, strict=True):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.graph import TypedGraph
+from opdsl.scalar.operations import OPERATIONS, WITHOUT_DERIVATIVE
 from opdsl.scalar.source import FunctionSource
 from opdsl.scalar.specialise import specialise
 from opdsl.scalar.types import ScalarType
@@ -66,6 +68,17 @@ class ScalarFunction:
             given = {name: ScalarType(kind) for name, kind in types.items()}
             found = self._graphs[key] = specialise(self, given, results, ScalarType(default_float), storage)
         return found
+
+    def underived(self) -> ScalarFunctionError | None:
+        """What is written there that has no derivative in the language, underlined; None for nothing."""
+        for node, place in zip(self.nodes, self.places, strict=True):
+            if node.op in WITHOUT_DERIVATIVE:
+                return place.source.error(
+                    place.node,
+                    f"`{OPERATIONS[node.op].symbol}` has no derivative in the language",
+                    'Declare one for the operator: @f.derivative("self").',
+                )
+        return None
 
     def __repr__(self) -> str:
         return f"<ScalarFunction {self.name}({', '.join(self.parameters)}): {len(self.nodes)} nodes>"

@@ -106,6 +106,9 @@ OPERATIONS: Final[dict[str, Operation]] = _table(
     ("quotient", 2, "lowered", "quotient"),
 )  # fmt: skip
 
+# Whose derivative the language does not hold.
+WITHOUT_DERIVATIVE: Final[frozenset[str]] = frozenset({"gamma", "lgamma"})
+
 # What folds a row.
 ROW_FOLDS: Final[frozenset[str]] = frozenset({"row_sum", "row_mean", "row_max", "row_min"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,11 @@ import mpmath
 import numpy as np
 import pytest
 
+from opdsl import Library, Tensor
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar import evaluate, read
-from opdsl.scalar.derivative import differentiate
+from opdsl.scalar.derivative import _RULES, _WITHOUT_GRADIENT, differentiate
+from opdsl.scalar.operations import OPERATIONS, WITHOUT_DERIVATIVE
 
 POINTS = (-30.0, -2.5, -1.0, -0.75, -1e-8, 1e-8, 0.25, 0.75, 1.0, 2.5, 30.0, 700.0)
 
@@ -144,6 +147,40 @@ def gamma(x):
 def test_an_operation_without_derivative_is_underlined() -> None:
     with pytest.raises(ScalarFunctionError, match=r"`gamma` has no derivative.*\n.*math\.gamma\(x\)\n.*~+\^"):
         differentiate(read(gamma), ["x"])
+
+
+def test_what_cannot_be_derived_is_known_without_deriving() -> None:
+    ordinary = {name for name, each in OPERATIONS.items() if each.rule not in ("lowered", "row", "row_mean")}
+    assert ordinary - _RULES.keys() - _WITHOUT_GRADIENT == WITHOUT_DERIVATIVE
+
+
+def test_what_cannot_be_derived_says_so_when_declared() -> None:
+    with Library("underived_functions") as library:
+
+        @library.op
+        def stirling(self: Tensor) -> Tensor: ...
+
+        with pytest.warns(UserWarning, match=r"underived_functions::stirling: no gradient.*\n.*lgamma\(self\)\n.*~+\^"):
+
+            @stirling.pointwise
+            def stirling_scalar_function(self):
+                return math.lgamma(self)
+
+
+def test_a_formula_that_is_declared_before_needs_no_derivation() -> None:
+    with Library("underived_functions") as library, warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+        @library.op
+        def stirling(self: Tensor) -> Tensor: ...
+
+        @stirling.derivative("self")
+        def stirling_derivative(grad, self):
+            return grad
+
+        @stirling.pointwise
+        def stirling_scalar_function(self):
+            return math.lgamma(self)
 
 
 def two_results(x, y):
