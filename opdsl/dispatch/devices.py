@@ -75,6 +75,12 @@ def entering(device: Device | None) -> Enter | None:
     return None if guard is None else partial(guard, device)
 
 
+def _is_current(device: Device | None) -> bool:
+    """Whether a device is current wherever a plan that is made now may run: plans are kept by the state."""
+    asked = None if device is None else getattr(backends.memory(device), "is_current", None)
+    return asked is not None and device is not None and bool(asked(device))
+
+
 class OnDevice:
     """A backend's kernel with the checks and the guard that its operator's entry asks for."""
 
@@ -101,8 +107,9 @@ class OnDevice:
         """The kernel's plan within the guard; the devices are a part of what a plan is kept for."""
         make = getattr(self.kernel, "plan", None)
         plan = None if make is None else make(arguments)
-        enter = entering(guarded_device(self.operator, arguments))
-        if plan is None or enter is None:
+        device = guarded_device(self.operator, arguments)
+        enter = entering(device)
+        if plan is None or enter is None or _is_current(device):
             return plan
 
         def guarded(*given: object) -> object:

@@ -50,7 +50,7 @@ class ViewKernel(Described):
     def plan(self, arguments: tuple[object, ...]) -> Callable[[Tensor], Tensor] | None:
         """Makes the same view of every tensor of one geometry."""
         viewed, *rest = arguments
-        if not isinstance(viewed, Tensor) or not viewed.is_cpu:
+        if not isinstance(viewed, Tensor) or viewed.is_meta:
             return None
         return view_plan(viewed, self._place(viewed, rest))
 

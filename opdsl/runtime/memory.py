@@ -35,7 +35,7 @@ class Memory(Protocol):
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
 
     def viewer(self, source: Geometry, view: Geometry, offset: int) -> Callable[[Any], Any]:
-        """Makes one view of every tensor of a geometry, which holds it; asked of the CPU's memory only."""
+        """Makes one view of every tensor of a geometry, which holds it; a backend may have none."""
 
     def address(self, array: Any) -> int:
         """The address of the first element, 0 where there is none."""
@@ -70,6 +70,9 @@ class Memory(Protocol):
 
     def guard(self, device: Device) -> AbstractContextManager[object]:
         """Makes ``device`` the current one while it is entered; a backend of one device has no such function."""
+
+    def is_current(self, device: Device) -> bool:
+        """Whether a device is the current one as far as the dispatcher's state says; plans need no guard then."""
 
     def synchronize(self, device: Device) -> None:
         """Waits until everything queued on ``device`` is done."""

@@ -161,15 +161,15 @@ class _Interface:
 
 
 def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
-    """Makes the view of every CPU tensor that has the same geometry.
+    """Makes the view of every tensor that has the same geometry.
 
     Args:
         tensor: one such tensor.
         view: of it; for others the offset is counted from where they begin in their storage.
 
     Returns:
-        A function from a tensor to the view of it; None for a view that leaves the tensor, since how far the storage
-        goes is not part of a geometry.
+        A function from a tensor to the view of it; None where the backend makes none, and for a view that leaves the
+        tensor, since how far the storage goes is not part of a geometry.
     """
     seen = tensor.geometry
     offset = view.offset - tensor.storage_offset()
@@ -177,4 +177,5 @@ def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
     if offset < 0 or reach > required_storage(seen.shape, seen.strides):
         return None
     form = view_geometry(seen, view.shape, view.strides)
-    return backends.memory(seen.device).viewer(seen, form, offset)
+    viewer = getattr(backends.memory(seen.device), "viewer", None)
+    return None if viewer is None else viewer(seen, form, offset)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import threading
 import weakref
+from contextlib import suppress
 from typing import NamedTuple
 
 from opdsl.backends.cuda.driver import driver
-from opdsl.backends.cuda.streams import Stream, default_stream, is_ending
+from opdsl.backends.cuda.streams import ENDED, Stream, default_stream
 from opdsl.errors import OutOfMemoryError
 
 __all__ = ["NOTHING", "Block", "MemoryStatistics", "cache_of", "order", "rounded"]
@@ -62,7 +63,7 @@ class Block:
         self.keep = keep
 
     def __del__(self) -> None:
-        if is_ending():
+        if ENDED:
             return
         if self.uses is not None:
             for stream in (self.uses.writer, *self.uses.readers):
@@ -146,7 +147,7 @@ class Cache:
 
     def __init__(self, index: int) -> None:
         self.index = index
-        # A block may die while another one is taken, when the garbage collector runs: the same thread enters again.
+        # A block may die wherever the garbage collector runs: the same thread enters again.
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._in_use = 0
@@ -160,23 +161,26 @@ class Cache:
         Raises:
             OutOfMemoryError: the device has not so much.
         """
-        with self._lock:
-            waiting = stream.free.get(size)
-            if waiting:
-                address = waiting.pop()
-                self._hits += 1
-            else:
-                address = self._new(size, stream)
-            self._allocations += 1
-            self._in_use += size
-            self._peak = max(self._peak, self._in_use)
+        # No lock: what is done to a list, or to a dict, is done at once. Counters may miss one where threads meet.
+        try:
+            address = stream.free[size].pop()
+            self._hits += 1
+        except (KeyError, IndexError):
+            address = self._new(size, stream)
+        self._allocations += 1
+        in_use = self._in_use = self._in_use + size
+        if in_use > self._peak:
+            self._peak = in_use
         return Block(address, size, stream, self)
 
     def put_back(self, block: Block) -> None:
         """Keep the memory of a block that dies."""
-        with self._lock:
-            block.owner.free.setdefault(block.size, []).append(block.address)
-            self._in_use -= block.size
+        free, size = block.owner.free, block.size
+        waiting = free.get(size)
+        if waiting is None:
+            waiting = free.setdefault(size, [])
+        waiting.append(block.address)
+        self._in_use -= size
 
     def empty(self) -> None:
         """Give everything that waits back to the driver."""
@@ -185,9 +189,10 @@ class Cache:
             api.activate(self.index)
             for stream in tuple(self._streams):
                 if stream.held is None:
-                    waiting, stream.free = stream.free, {}
-                    for address in (each for addresses in waiting.values() for each in addresses):
-                        api.free(address, stream.handle)
+                    for waiting in tuple(stream.free.values()):
+                        for _ in range(len(waiting)):
+                            with suppress(IndexError):  # another thread takes from the same list
+                                api.free(waiting.pop(), stream.handle)
 
     def statistics(self) -> MemoryStatistics:
         """What the memory is used for."""

@@ -312,7 +312,7 @@ def _has_library() -> bool:
 
 _lock = threading.Lock()
 _driver: Driver | None = None
-_process = 0
+_is_forked = False
 
 
 def driver() -> Driver:
@@ -324,7 +324,7 @@ def driver() -> Driver:
     """
     if _driver is None:
         return _load()
-    if _process != os.getpid():
+    if _is_forked:
         raise DeviceError(
             "device 'cuda' cannot be used in a process that was forked after CUDA was started. Start such processes "
             "with multiprocessing's 'spawn' method."
@@ -333,11 +333,21 @@ def driver() -> Driver:
 
 
 def _load() -> Driver:
-    global _driver, _process
+    global _driver
     with _lock:
         if _driver is None:
-            _driver, _process = Driver(), os.getpid()
+            _driver = Driver()
         return _driver
+
+
+def _after_fork() -> None:
+    """The child has no driver that works."""
+    global _is_forked
+    _is_forked = _driver is not None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def installed() -> Driver | None:
@@ -347,5 +357,5 @@ def installed() -> Driver | None:
 
 def use(other: Driver | None) -> None:
     """Put another driver in the place of this one, for tests; None begins anew. What has been made is not moved."""
-    global _driver, _process
-    _driver, _process = other, os.getpid()
+    global _driver
+    _driver = other

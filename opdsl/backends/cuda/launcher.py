@@ -21,7 +21,7 @@ from opdsl.backends.cuda.driver import Driver, driver
 from opdsl.backends.cuda.nvrtc import compile_cubin
 from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Program, Scratch, Source, Variant
 from opdsl.backends.cuda.storage import number_type
-from opdsl.backends.cuda.streams import current_device, stream_of
+from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
 from opdsl.kernels.calls import NewArray
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, ScalarType
@@ -279,6 +279,7 @@ def _factory(shape: _Shape) -> Callable[..., Callable[..., Any]]:
         "order": order,
         "rounded": rounded,
         "stream_of": stream_of,
+        "streams": current_streams,
     }
     exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -295,7 +296,7 @@ def _text(shape: _Shape) -> str:
     made = [name for name in outputs if name not in given]
     handed = [*(f"operand{k}" for k in range(count)), *given]
     where = next((f"{each}.index" for each in (*given, *arrays)), "current_device()")
-    lines = [f"index = {where}", "stream = stream_of(index)"]
+    lines = [f"index = {where}", "stream = streams().get(index) or stream_of(index)"]
     lines += [line for k, kind in enumerate(shape.inputs) if kind for line in _checked(f"operand{k}", kind)]
     lines += [f"{name} = makers[{k}](index, stream)" for k, name in enumerate(made)]
     if shape.runs:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from opdsl.backends.cuda import arrays, copies, host
-from opdsl.backends.cuda.allocator import order
-from opdsl.backends.cuda.arrays import DeviceArray
+from opdsl.backends.cuda.allocator import NOTHING, order
+from opdsl.backends.cuda.arrays import DeviceArray, over
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
 from opdsl.backends.cuda.streams import Stream, current_device, device, index_of, stream_of, synchronize
 from opdsl.runtime.dtype import DType
+from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
+    from opdsl.runtime.geometry import Geometry
 
 __all__ = [
     "address",
@@ -29,6 +31,7 @@ __all__ = [
     "export_dlpack",
     "from_host",
     "guard",
+    "is_current",
     "is_pinned",
     "maker",
     "record_use",
@@ -38,6 +41,7 @@ __all__ = [
     "to_host",
     "transfer",
     "view",
+    "viewer",
 ]
 
 NDArray = numpy.ndarray[Any, Any]
@@ -66,6 +70,39 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
     index = index_of(device)
     make = arrays.maker(shape, strides, dtype)
     return lambda: make(index, stream_of(index))
+
+
+def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], Tensor]:
+    """A function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
+
+    Args:
+        source: the geometry of the tensors.
+        view: that of their views.
+        offset: elements from the first one of the tensor to that of the view.
+    """
+    size = view.dtype.itemsize
+    begin, shape = offset * size, view.shape
+    steps = tuple(stride * size for stride in view.strides)
+    dtype, has_elements = view.dtype, view.numel > 0
+
+    def make(tensor: Tensor) -> Tensor:
+        array: DeviceArray = tensor.array
+        base = tensor._base
+        made = Tensor()
+        made.array = over(
+            array.block if has_elements else NOTHING,
+            array.address + begin if has_elements else 0,
+            array.index,
+            shape,
+            steps,
+            dtype,
+        )
+        made.geometry = view
+        made._version = 0
+        made._base = tensor if base is None else base
+        return made
+
+    return make
 
 
 def address(array: DeviceArray) -> int:
@@ -102,6 +139,11 @@ def current_stream(device: Device) -> int:
 
 _NOTHING: AbstractContextManager[object] = nullcontext()
 _same = device
+
+
+def is_current(device: Device) -> bool:
+    """Whether a device is the current one; the dispatcher's state alone decides that."""
+    return device.index == current_device()
 
 
 def guard(device: Device) -> AbstractContextManager[object]:

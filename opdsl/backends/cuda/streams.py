@@ -267,22 +267,26 @@ _streams: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", de
 # What was current before each of the streams that are entered. Kept here, because threads may enter the same one.
 _entered: ContextVar[tuple[tuple[device, Mapping[int, Stream]], ...]] = ContextVar("opdsl_cuda_entered", default=())
 
+current_streams = _streams.get
+"""The streams that are current in this thread or task, by device; default streams may have no entry."""
+
 _defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
 
-_ended: list[bool] = []
-atexit.register(_ended.append, True)
+ENDED: list[bool] = []
+"""Not empty when the interpreter ends: what is left then is left to the driver."""
+
+atexit.register(ENDED.append, True)
 
 
 def is_ending() -> bool:
-    """Whether the interpreter ends: what is left then is left to the driver."""
-    return bool(_ended)
+    """Whether the interpreter ends."""
+    return bool(ENDED)
 
 
 def stream_of(index: int) -> Stream:
     """The current stream of the device of an index, which is there."""
-    found = _streams.get().get(index)
-    return found if found is not None else default_stream(index)
+    return _streams.get().get(index) or _defaults.get(index) or default_stream(index)
 
 
 def current_stream(device: Device | str | int | None = None) -> Stream:

@@ -5,6 +5,7 @@ Work that is queued there runs only when something waits for it, so that a missi
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -521,3 +522,62 @@ def test_an_unfinished_capsule_lets_the_memory_go(cuda: FakeDriver) -> None:
 def test_blocks_waste_an_eighth_at_most(size: int) -> None:
     whole = allocator.rounded(size)
     assert size <= whole <= max(512, size + size // 8 + 512) and whole % 512 == 0
+
+
+# -------------------------------------------------------------------------------------------------------------- plans
+
+
+def test_no_elements_launch_nothing(cuda: FakeDriver) -> None:
+    x = opdsl.empty((0, 3), device="cuda")
+    assert [(1 - x).shape for _ in range(3)] == [(0, 3)] * 3
+    assert "launch" not in names(cuda)
+
+
+def test_views_of_repeated_calls(cuda: FakeDriver) -> None:
+    x = opdsl.arange(24.0).cuda().view(4, 6)
+    for _ in range(3):
+        y = x[1:].t()[2]
+    assert values(y) == [8, 14, 20]
+    assert y._base is not None and y._base.data_ptr() == x.data_ptr()
+    assert y.data_ptr() - x.data_ptr() == 4 * 8
+
+
+def test_a_view_of_no_elements(cuda: FakeDriver) -> None:
+    x = opdsl.ones((3, 0), device="cuda")
+    assert [x.view(0, 3).shape for _ in range(3)] == [(0, 3)] * 3
+
+
+def test_plans_on_another_device_enter_it(cuda: FakeDriver) -> None:
+    found = []
+    with Library("testcudaplans") as lib:
+
+        @lib.op
+        def where_am_i(self: Tensor) -> Tensor:
+            """A copy."""
+            ...
+
+        @where_am_i.kernel("CUDA")
+        def where_am_i_cuda(self):
+            found.append(opdsl.cuda.current_device())
+            return self.clone()
+
+        x, y = opdsl.ones(2).cuda(1), opdsl.ones(2).cuda(0)
+        for _ in range(3):
+            where_am_i(x)
+        with opdsl.cuda.device(1):
+            for _ in range(3):
+                where_am_i(x)
+                where_am_i(y)
+    assert found == [1, 1, 1, 1, 0, 1, 0, 1, 0]
+
+
+def test_a_forked_process_is_told(cuda: FakeDriver) -> None:
+    opdsl.ones(2).cuda()
+    child = os.fork()
+    if child == 0:
+        try:
+            opdsl.ones(2).cuda()
+        except DeviceError as error:
+            os._exit(0 if "forked after CUDA was started" in str(error) else 2)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
