@@ -151,6 +151,92 @@ def test_a_library_is_known_to_mypy(run: Run, library: Path, folder: Path) -> No
     assert [int(line.split(":")[1]) for line in report.splitlines() if ": error:" in line] == wrong, report
 
 
+OTHER_MODULE = """
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+import opdsl
+from opdsl import *
+
+K = TypeVar("K")
+Callback = Callable[[int], str]
+
+
+class Mode(enum.Enum):
+    FAST = 1
+
+
+class Box(Generic[K]):
+    def __init__(self, *items: K, **named):
+        self.items = list(items)
+        self.first, self.last = items[0], items[-1]
+
+    @property
+    def size(self) -> int:
+        return len(self.items)
+
+    @size.setter
+    def size(self, value: int) -> None: ...
+
+    @functools.cached_property
+    def kept(self) -> int:
+        return 1
+
+    @staticmethod
+    def make(text: str = 'a"b', sizes: tuple[int, ...] = ()) -> Box[int]: ...
+
+
+@contextmanager
+def scope(n: int) -> Iterator[int]:
+    yield n
+
+
+def untyped(a, b=None, *c, d, **e):
+    return a
+
+
+@opdsl.op
+def only(self: opdsl.Tensor, int: int = 1, lambda_: float = 2.0) -> opdsl.Tensor: ...
+
+
+@only.kernel("CPU")
+def only_kernel(self, int, lambda_):
+    return self
+"""
+
+OTHER_USER = """
+from typing import assert_type
+
+import opdsl
+from other import Box, Mode, only, scope, untyped
+
+box = Box.make()
+assert_type(box.size + box.kept, int)
+box.size = 2
+with scope(2) as n:
+    assert_type(n, int)
+untyped(1, d=2).anything
+assert_type(only(opdsl.ones(2), int=2), opdsl.Tensor)
+print(Mode.FAST.name, box.items, box.last)
+"""
+
+
+def test_what_stands_beside_operators_keeps_its_types(run: Run, folder: Path) -> None:
+    (folder / "other.py").write_text(OTHER_MODULE, encoding="utf-8")
+    (folder / "user.py").write_text(OTHER_USER, encoding="utf-8")
+    assert run("stubs", "other.py").exit_code == 0
+    (folder / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n")
+    cache = ROOT / ".mypy_cache" / "tests-library"
+    options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
+    report, errors, _ = api.run([*options, "user.py", "typings/other.pyi"])
+    assert (report, errors) == ("", "")
+
+
 def test_stubs_run_nothing(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py", "-o", "made")
     tree = ast.parse((folder / "made" / "mine.pyi").read_text(encoding="utf-8"))

@@ -92,5 +92,5 @@ def overloaded(
 
 def _overload(name: str, form: Form, names: Names, shadowed: Collection[str]) -> Statement:
     parameters = [names.use_parameter(each, shadowed) for each in form.written()]
-    decorators = ("_operator", names.use("staticmethod", shadowed))
+    decorators = (names.use("_operator"), names.use("staticmethod", shadowed))
     return function(name, parameters, names.use(form.result, shadowed), form.doc, decorators=decorators, indent=1)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 
+from opdsl.declare import Library
+from opdsl.declare.source.expressions import quoted
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, module, variable
 
 # Calls whose value a type checker has to see.
@@ -118,13 +120,19 @@ class Source:
         return function(
             node.name,
             self.parameters(node.args, is_method=bool(indent)),
-            "object" if result is None else result,
+            "Any" if result is None else result,
             ast.get_docstring(node),
-            decorators=[text for text in map(self._segment, node.decorator_list) if _is_kept(text)],
+            decorators=[self._segment(each) for each in node.decorator_list if not self._attaches(each)],
             indent=indent,
             is_async=isinstance(node, ast.AsyncFunctionDef),
             comment=self._comment(node),
         )
+
+    def _attaches(self, decorator: ast.expr) -> bool:
+        """Whether a decorator belongs to an operator or to a library, and leaves the function as it is."""
+        names = (each for each in ast.walk(decorator) if isinstance(each, ast.Name))
+        value = self.values.get(next(names, ast.Name("")).id)
+        return hasattr(value, "operator") or isinstance(value, Library)
 
     def parameters(self, arguments: ast.arguments, *, is_method: bool = False) -> list[str]:
         """The parameters of a function, as they are written."""
@@ -170,15 +178,16 @@ class Source:
         seen: set[str] = set()
         for each in ast.walk(made):
             target: ast.expr | None = each.target if isinstance(each, ast.AnnAssign) else None
-            if isinstance(each, ast.Assign) and len(each.targets) == 1:
+            if isinstance(each, ast.Assign):
                 target = each.targets[0]
-            if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self" or target.attr in seen:
-                continue
-            seen.add(target.attr)
-            value = getattr(each, "value", None)
-            typed = getattr(each, "annotation", None)
-            typed = given.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
-            yield target.attr, "Any" if typed is None else self.annotation(typed)
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if not isinstance(part, ast.Attribute) or ast.unparse(part.value) != "self" or part.attr in seen:
+                    continue
+                seen.add(part.attr)
+                value = getattr(each, "value", None)
+                typed = getattr(each, "annotation", None)
+                typed = given.get(value.id) if typed is None and isinstance(value, ast.Name) else typed
+                yield part.attr, "Any" if typed is None else self.annotation(typed)
 
     def annotation(self, node: ast.expr) -> str:
         """An annotation, without the quotes that stubs do not need."""
@@ -193,6 +202,8 @@ class Source:
         return written if default is None else f"{written} = {self._default(default)}"
 
     def _default(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return quoted(node.value)
         is_simple = isinstance(node, (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp))
         is_empty = isinstance(node, ast.Tuple) and not node.elts
         return self._segment(node) if is_simple or is_empty else "..."
@@ -209,7 +220,7 @@ class Source:
         """Whether a value is another name of a type: ``Shape = tuple[int, ...]``."""
         if isinstance(value, (ast.Subscript, ast.BinOp)):
             return all(
-                isinstance(each, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.Constant))
+                isinstance(each, (ast.Name, ast.Attribute, ast.Subscript, ast.BinOp, ast.Tuple, ast.List, ast.Constant))
                 for each in ast.walk(value)
                 if isinstance(each, ast.expr)
             ) and not isinstance(_evaluated(value, self.values), (int, float, str, bytes, list, tuple, dict, set))
@@ -303,8 +314,11 @@ def merged(imports: Sequence[Statement], used: Collection[str]) -> list[Statemen
                 plain_imports.add(f"import {written}")
             else:
                 by_module.setdefault("." * node.level + (node.module or ""), set()).add(written)
-    first = [Statement("import", (each,)) for each in sorted(plain_imports)]
-    return first + [import_from(each, by_module[each]) for each in sorted(by_module)]
+    made = [Statement("import", (each,)) for each in sorted(plain_imports)]
+    for home in sorted(by_module):
+        everything, names = by_module[home] & {"*"}, by_module[home] - {"*"}
+        made += [import_from(home, some) for some in (everything, names) if some]
+    return made
 
 
 HEADER = """\
