@@ -23,6 +23,7 @@ TOPICS = (
     "slicing",
     "splitting",
     "complex_views",
+    "complex_parts",
     "factories",
     "likes",
     "filling",

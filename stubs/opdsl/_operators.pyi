@@ -2732,6 +2732,18 @@ class _packet_column_stack(Operator[..., Tensor], Protocol):
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
         """``column_stack`` into a given tensor."""
 
+class _packet_complex(Operator[..., Tensor], Protocol):
+    def __call__(cls, real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``real + 1j * imag``, float32 or float64 both."""
+    @_operator
+    @staticmethod
+    def default(real: Tensor, imag: Tensor) -> Tensor:
+        """``real + 1j * imag``, float32 or float64 both."""
+    @_operator
+    @staticmethod
+    def out(real: Tensor, imag: Tensor, *, out: Tensor) -> Tensor:
+        """``complex`` into a given tensor."""
+
 class _packet_concat(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """``cat``, by another name."""
@@ -7897,6 +7909,18 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
     def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
 
+class _packet_polar(Operator[..., Tensor], Protocol):
+    def __call__(cls, abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``abs * exp(1j * angle)``, float32 or float64 both."""
+    @_operator
+    @staticmethod
+    def default(abs: Tensor, angle: Tensor) -> Tensor:
+        """``abs * exp(1j * angle)``, float32 or float64 both."""
+    @_operator
+    @staticmethod
+    def out(abs: Tensor, angle: Tensor, *, out: Tensor) -> Tensor:
+        """``polar`` into a given tensor."""
+
 class _packet_positive(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """``self`` itself."""
@@ -11567,6 +11591,7 @@ clip: _packet_clip
 clip_: _packet_clip_
 clone: _packet_clone
 column_stack: _packet_column_stack
+complex: _packet_complex
 concat: _packet_concat
 concatenate: _packet_concatenate
 conj: _packet_conj
@@ -11758,6 +11783,7 @@ ones_like: _packet_ones_like
 outer: _packet_outer
 permute: _packet_permute
 permute_copy: _packet_permute_copy
+polar: _packet_polar
 positive: _packet_positive
 pow: _packet_pow
 prod: _packet_prod
@@ -12139,6 +12165,7 @@ class _namespace_aten:
     clone: _packet_clone
     col2im: _packet_col2im
     column_stack: _packet_column_stack
+    complex: _packet_complex
     concat: _packet_concat
     concatenate: _packet_concatenate
     conj: _packet_conj
@@ -12423,6 +12450,7 @@ class _namespace_aten:
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory
+    polar: _packet_polar
     positive: _packet_positive
     pow: _packet_pow
     pow_: _packet_pow_
