@@ -130,6 +130,10 @@ def declare_python(lib: Library) -> None:
         return out if bias is None else opdsl.add(out, bias, alpha=2)
 
     @lib.op
+    def dropped(self: Tensor, p: float) -> Tensor:
+        return self if p == 0 else self.t() if p == 1 else self * (1 - p)
+
+    @lib.op
     def first_half(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]: ...
 
     @first_half.kernel("CPU")
@@ -225,6 +229,7 @@ SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
     "affine": lambda: [sample(make(3, 4), make(5, 4)), sample(make(3, 4), make(5, 4), make(5))],
     "affine_": lambda: [sample(make(3, 3), make(3, 3, seed=1))],
     "affine.out": lambda: [sample(make(3, 4), make(5, 4), out=torch.empty(3, 5, dtype=torch.float64))],
+    "dropped": lambda: [sample(make(2, 3), 0.0), sample(make(2, 3), 0.5), sample(make(2, 3), 1.0)],
     "first_half": lambda: [sample(make(4, 3)), sample(make(3, 4).t())],
     "turned": lambda: [sample(make(4, 3)), sample(make(8, 3)[2:])],
     "sorted_copy": lambda: [sample(make(2, 5))],
@@ -245,6 +250,7 @@ DIFFERENTIABLE = (
     "weighted",
     "halves",
     "affine",
+    "dropped",
     "first_half",
     "turned",
 )

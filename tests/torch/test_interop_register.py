@@ -156,6 +156,30 @@ def test_operators_without_tensors(ops):
     assert ops.ramp(3, 0.5, dtype=torch.float64).tolist() == [0.0, 0.5, 1.0]
 
 
+def test_a_result_that_is_an_argument_is_copied(ops):
+    x = make(2, 3)
+    y = ops.dropped(x, 0.0)
+    assert torch.equal(x, y) and x.data_ptr() != y.data_ptr()
+
+
+def has_cuda_kernel(lib):
+    declare_halved(lib)
+    register(lib)
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    found = [has("interop_own::halved", "CUDA"), has("interop_own::_write_halved_", "CUDA")]
+    deregister(lib)
+    return found
+
+
+def test_there_are_no_cuda_kernels_without_cuda(lib):
+    assert torch.cuda.is_available() or has_cuda_kernel(lib) == [False, False]
+
+
+def test_there_are_cuda_kernels_with_cuda(lib, monkeypatch):
+    monkeypatch.setattr("opdsl.interop.torch.kernels.has_cuda", lambda: True)
+    assert has_cuda_kernel(lib) == [True, True]
+
+
 def test_an_operator_that_only_writes_is_registered(ops):
     x = torch.ones(3)
     assert ops.double_(x) is x

@@ -129,6 +129,8 @@ class Bridge:
             torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
             return
         self.implement(self.plans.function(self.on_cpu, NOTHING), "CPU")
+        if kernels.has_cuda():
+            self.implement(self.on_cuda, "CUDA")
         self.implement(self.with_autograd, "Autograd")
         self.implement(self.plans.function(self.with_autograd, RECORDED), "AutogradCPU")
         self.implement(self.without_elements, "Meta")
@@ -139,21 +141,28 @@ class Bridge:
         values = self.complete(given, named)
         return self.run_beneath(*values) if named else kernels.run(self.operator, values, self.plans, given)
 
+    def on_cuda(self, *given: Any, **named: Any) -> Any:
+        """What the CUDA key runs."""
+        return kernels.run(self.operator, self.complete(given, named))
+
     def without_elements(self, *given: Any, **named: Any) -> Any:
         """What fake and meta tensors run."""
         values = self.complete(given, named)
-        if self.is_composite:
-            return decompose(self.operator, values, self.define)
-        return fake(self.operator, values)
+        return self.decomposed(values) if self.is_composite else fake(self.operator, values)
 
     def with_autograd(self, *given: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
         values = self.complete(given, named)
         if not (needs_recording(values) and self.returns_tensors):
             return self.run_beneath(*(values if named else given))
-        if self.is_composite:
-            return decompose(self.operator, values, self.define)
-        return self.gradients.apply(*values)
+        return self.decomposed(values) if self.is_composite else self.gradients.apply(*values)
+
+    def decomposed(self, values: Sequence[Any]) -> Any:
+        """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
+        results = decompose(self.operator, values, self.define)
+        if isinstance(results, torch.Tensor):
+            return own(results, values)
+        return type(results)(own(each, values) for each in results) if isinstance(results, list | tuple) else results
 
     def beneath(self, *given: Any, **named: Any) -> Any:
         """Run it below autograd."""
@@ -183,6 +192,28 @@ class Bridge:
         """Whether it is computed by scalar functions alone."""
         kernel = self.operator.entry(next(iter(_CPU.reachable()))).kernel
         return getattr(kernel, "kind", "") == "pointwise"
+
+
+def own(result: Any, values: Sequence[Any]) -> Any:
+    """A result that shares no memory with the arguments, as far as torch can tell."""
+    if not isinstance(result, torch.Tensor):
+        return result
+    tensors = [each for each in values if isinstance(each, torch.Tensor)]
+    storage = _storage(result)
+    if storage is not None and any(_storage(each) == storage for each in tensors):
+        return result.clone()
+    root = result._base if result._is_view() else result
+    roots = [each._base if each._is_view() else each for each in tensors]
+    return result.clone() if any(root is each for each in roots) else result
+
+
+def _storage(tensor: torch.Tensor) -> int | None:
+    """The identity of a tensor's storage; None of one that stands for others, as those of transforms do."""
+    try:
+        storage: int = tensor.untyped_storage()._cdata
+    except (RuntimeError, NotImplementedError):
+        return None
+    return storage
 
 
 def needs_recording(values: Sequence[Any]) -> bool:

@@ -1,29 +1,50 @@
-"""What torch's CPU key runs: the operator's own kernel, on the memory of the torch tensors."""
+"""What torch's CPU and CUDA keys run: the operator's own kernel, on the memory of the torch tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
 
 from opdsl.dispatch import Kernel, KeySet, Operator, current
 from opdsl.dispatch.state import Guard
-from opdsl.errors import KernelError
 from opdsl.interop.torch.plans import Plans
 from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch
 from opdsl.runtime import Tensor
 from opdsl.runtime.tensor import storage_root
 
-__all__ = ["run", "run_writing", "with_default_dtype"]
+__all__ = ["has_cuda", "run", "run_writing", "with_default_dtype"]
 
-_CPU = KeySet("CPU")
+_CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
 
 
 def with_default_dtype() -> Guard:
     """Calls within it have torch's default dtype."""
     default = DTYPES[torch.get_default_dtype()]
     return Guard(lambda state: state.change(default_dtype=default))
+
+
+@cache
+def has_cuda() -> bool:
+    """Whether opdsl and torch both see a CUDA device."""
+    if not torch.cuda.is_available():
+        return False
+    from opdsl.cuda import is_available
+
+    return is_available()
+
+
+def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object]]:
+    """The keys of a call, and what it has to be within: on CUDA, torch's current stream is opdsl's."""
+    device = next((each.device for each in _spread(values) if isinstance(each, torch.Tensor)), None)
+    if device is None or device.type != "cuda":
+        return _CPU, nullcontext()
+    from opdsl.cuda import Stream
+
+    return _CUDA, Stream.of(torch.cuda.current_stream(device), device.index)
 
 
 def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, given: Sequence[Any] = ()) -> Any:
@@ -41,10 +62,12 @@ def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, g
     Raises:
         OpdslError: the values do not fit.
     """
-    arguments = tuple(to_opdsl(each, shared) for each in values)
-    kernel = operator.find_in(_CPU)
-    result = _call(kernel, arguments)
-    results = _results(operator, result, list(_tensors(arguments)))
+    keys, place = _where(values)
+    with place:
+        arguments = tuple(to_opdsl(each, shared) for each in values)
+        kernel = operator.find_in(keys)
+        result = _call(kernel, arguments)
+        results = _results(result, list(_tensors(arguments)))
     if plans is not None:
         plans.make(kernel, given, arguments)
     return results
@@ -56,15 +79,16 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
     Args:
         operator, values, plans: see ``run``.
     """
-    given = tuple(to_opdsl(each, shared) for each in values)
-    before = [each.geometry for each in _tensors(given)]
-    kernel = operator.find_in(_CPU)
-    _call(kernel, given)
-    sources = [each for value in values for each in (value if isinstance(value, list) else (value,))]
-    theirs = [each for each in sources if isinstance(each, torch.Tensor)]
-    for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
-        if ours.geometry is not form:
-            source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
+    keys, place = _where(values)
+    with place:
+        given = tuple(to_opdsl(each, shared) for each in values)
+        before = [each.geometry for each in _tensors(given)]
+        kernel = operator.find_in(keys)
+        _call(kernel, given)
+        theirs = [each for each in _spread(values) if isinstance(each, torch.Tensor)]
+        for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
+            if ours.geometry is not form:
+                source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
     if plans is not None:
         plans.make(kernel, values, given)
 
@@ -76,24 +100,24 @@ def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
         return kernel(*given)
 
 
-def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
+def _spread(values: Sequence[Any]) -> Iterator[Any]:
+    """Values, and those in lists among them."""
     for value in values:
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Tensor):
-                yield each
+        yield from value if isinstance(value, list | tuple) else (value,)
 
 
-def _results(operator: Operator, result: Any, given: Sequence[Tensor]) -> Any:
+def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
+    return (each for each in _spread(values) if isinstance(each, Tensor))
+
+
+def _results(result: Any, given: Sequence[Tensor]) -> Any:
+    """Results as torch's; one that is an argument, as a composite may return it, is copied: no schema says so here."""
     if isinstance(result, Tensor):
         root = storage_root(result)
-        if any(root is each for each in given):
-            raise KernelError(
-                f"{operator.name}: the result is an argument, or a view of one, but {operator.schema} says that it is "
-                'not. Return a clone, or declare it: Tensor[Alias("a")].'
-            )
-        return to_torch(result)
+        made = to_torch(result)
+        return made.clone() if any(root is each for each in given) else made
     if isinstance(result, tuple):
-        return tuple(_results(operator, each, given) for each in result)
+        return tuple(_results(each, given) for each in result)
     if isinstance(result, list):
-        return [_results(operator, each, given) for each in result]
+        return [_results(each, given) for each in result]
     return to_torch(result)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy
 import torch
+import torch.utils.dlpack
 
 from opdsl.errors import InterchangeError
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpack
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.geometry import Geometry, geometry
 from opdsl.runtime.tensor import prepare
@@ -55,15 +56,15 @@ def geometry_of(source: torch.Tensor, device: Device | None = None) -> Geometry:
 
 
 def shared(source: torch.Tensor) -> Tensor:
-    """A tensor over the memory of a torch tensor on the CPU.
+    """A tensor over the memory of a torch tensor on the CPU or on CUDA.
 
     Raises:
         InterchangeError: its memory cannot be shared.
     """
     form = geometry_of(source)
-    if form.device.type != "cpu":
-        raise InterchangeError(f"opdsl kernels share memory of the CPU (got a tensor on {source.device}).")
-    return _over(array_over(source, form), form)
+    if form.device.type == "cpu":
+        return _over(array_over(source, form), form)
+    return from_dlpack(source.detach())
 
 
 def stand_in(source: torch.Tensor) -> Tensor:
@@ -122,9 +123,10 @@ def torch_tensor(source: Tensor) -> torch.Tensor:
     if isinstance(array, torch.Tensor):
         return array
     form = source.geometry
-    if form.device.type != "cpu" or form.read_only:
-        what = "is read-only" if form.read_only else f"is on {form.device}"
-        raise InterchangeError(f"torch shares writable memory of the CPU (got a tensor that {what}). Clone it first.")
+    if form.read_only:
+        raise InterchangeError("torch shares writable memory (got a tensor that is read-only). Clone it first.")
+    if form.device.type != "cpu":
+        return torch.utils.dlpack.from_dlpack(source)
     made = torch.from_numpy(array)
     if made.dtype is not TORCH_DTYPES[form.dtype]:
         made = made.view(TORCH_DTYPES[form.dtype])

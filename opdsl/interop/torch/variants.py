@@ -50,12 +50,14 @@ class Writer(Bridge):
 
     def register(self) -> None:
         """Register what runs it."""
-        self.implement(self.on_cpu, "CPU")
+        self.implement(self.on_memory, "CPU")
+        if kernels.has_cuda():
+            self.implement(self.on_memory, "CUDA")
         self.implement(self.with_versions, "ADInplaceOrView")
         self.implement(self.without_elements, "Meta")
 
-    def on_cpu(self, *given: Any, **named: Any) -> None:
-        """What the CPU key runs."""
+    def on_memory(self, *given: Any, **named: Any) -> None:
+        """What the CPU and CUDA keys run."""
         kernels.run_writing(self.operator, self.complete(given, named))
 
     def with_versions(self, *given: Any, **named: Any) -> None:
