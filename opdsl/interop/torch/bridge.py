@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd import forward_ad
@@ -12,18 +12,22 @@ from torch.autograd import forward_ad
 from opdsl.dispatch import KeySet, Operator
 from opdsl.errors import DuplicateOperatorError
 from opdsl.interop.torch import batching, kernels
-from opdsl.interop.torch.calls import Completion
+from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.fakes import fake
-from opdsl.interop.torch.gradients import Gradients
-from opdsl.interop.torch.native import MEMORY, NOTHING, RECORDED
-from opdsl.interop.torch.plans import Plans
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import is_differentiable
+
+if TYPE_CHECKING:
+    from opdsl.interop.torch.gradients import Gradients
+    from opdsl.interop.torch.plans import Plans
 
 __all__ = ["Bridge", "is_plain", "needs_recording"]
 
 _CPU = KeySet("CPU")
+
+# Kinds of kernels whose calls plans can answer.
+_PLANNED = frozenset(("pointwise", "reduction", "row", "scan"))
 
 make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
 
@@ -73,11 +77,25 @@ class Bridge:
         return Completion(self.operator)
 
     @cached_property
-    def plans(self) -> Plans:
-        """See ``Plans``; they are dropped when a kernel of the operator changes."""
+    def kind(self) -> str:
+        """What its CPU kernel is made of, in a word; empty for a function of torch's or opdsl's tensors."""
+        kernel = self.operator.entry(next(iter(_CPU.reachable()))).kernel
+        return getattr(kernel, "kind", "")
+
+    @cached_property
+    def plans(self) -> Plans | None:
+        """See ``Plans``, if its kernel may have some; they are dropped when a kernel of the operator changes."""
+        if self.kind not in _PLANNED:
+            return None
+        from opdsl.interop.torch.plans import Plans  # with what runs machine code
+
         plans = Plans(self.schema.name.qualified)
         self.operator.watchers.append(plans.clear)
         return plans
+
+    def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
+        """A function that answers calls from plans, and hands the others to one that is given."""
+        return function if self.plans is None else self.plans.function(function, tests)
 
     @cached_property
     def overload(self) -> Callable[..., Any]:
@@ -90,17 +108,19 @@ class Bridge:
     @cached_property
     def gradients(self) -> Gradients:
         """Its derivative."""
+        from opdsl.interop.torch.gradients import Gradients  # with all of autograd
+
         return Gradients(self.operator, self.run_beneath, self.define)
 
     @cached_property
     def run_beneath(self) -> Callable[..., Any]:
         """Runs it below autograd."""
-        return self.plans.function(self.beneath, MEMORY)
+        return self.planned(self.beneath, MEMORY)
 
     def close(self) -> None:
         """Take the operator out of torch."""
-        if "plans" in self.__dict__:
-            self.operator.watchers.remove(self.plans.clear)
+        if self.__dict__.get("plans") is not None:
+            self.operator.watchers.remove(self.__dict__["plans"].clear)
         self.library._destroy()
 
     def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -128,11 +148,11 @@ class Bridge:
             self.implement(self.on_cpu, "CompositeExplicitAutograd")
             torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
             return
-        self.implement(self.plans.function(self.on_cpu, NOTHING), "CPU")
+        self.implement(self.planned(self.on_cpu, NOTHING), "CPU")
         if kernels.has_cuda():
             self.implement(self.on_cuda, "CUDA")
         self.implement(self.with_autograd, "Autograd")
-        self.implement(self.plans.function(self.with_autograd, RECORDED), "AutogradCPU")
+        self.implement(self.planned(self.with_autograd, RECORDED), "AutogradCPU")
         self.implement(self.without_elements, "Meta")
         self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
 
@@ -184,14 +204,8 @@ class Bridge:
         """The operator for tensors with a batch dimension."""
         values = self.complete(given, named)
         dims = (*dims, *(None,) * (len(values) - len(dims)))
-        rule = batching.broadcast if self.is_pointwise else batching.batched
+        rule = batching.broadcast if self.kind == "pointwise" else batching.batched
         return rule(self.call, info.batch_size, dims, values)
-
-    @property
-    def is_pointwise(self) -> bool:
-        """Whether it is computed by scalar functions alone."""
-        kernel = self.operator.entry(next(iter(_CPU.reachable()))).kernel
-        return getattr(kernel, "kind", "") == "pointwise"
 
 
 def own(result: Any, values: Sequence[Any]) -> Any:

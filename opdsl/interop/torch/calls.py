@@ -10,7 +10,10 @@ from opdsl.dispatch.arguments import MISSING
 from opdsl.dispatch.signature import own_signature
 from opdsl.interop.torch.tensors import to_torch
 
-__all__ = ["Completion"]
+__all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion"]
+
+NOTHING, MEMORY, RECORDED = range(3)
+"""What a planned call tests: nothing; that tensors are no more than memory; and that autograd does not follow them."""
 
 
 class Completion:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from opdsl.dispatch import Kernel, KeySet, Operator, current
 from opdsl.dispatch.state import Guard
-from opdsl.interop.torch.plans import Plans
 from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch
 from opdsl.runtime import Tensor
 from opdsl.runtime.tensor import storage_root
+
+if TYPE_CHECKING:
+    from opdsl.interop.torch.plans import Plans
 
 __all__ = ["has_cuda", "run", "run_writing", "with_default_dtype"]
 

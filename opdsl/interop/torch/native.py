@@ -20,11 +20,9 @@ import torch
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu import native as shared
 from opdsl.backends.cpu.builtin import function_of, plan_of
+from opdsl.interop.torch.calls import NOTHING, RECORDED
 
-__all__ = ["MEMORY", "NOTHING", "RECORDED", "Places", "code", "entry"]
-
-NOTHING, MEMORY, RECORDED = range(3)
-"""What a call tests: nothing; that tensors are no more than memory; and that autograd does not follow them."""
+__all__ = ["Places", "code", "entry"]
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef",

@@ -16,8 +16,8 @@ import torch
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
 from opdsl.interop.torch.bridge import Bridge, is_plain, needs_recording
+from opdsl.interop.torch.calls import RECORDED
 from opdsl.interop.torch.decomposition import decompose
-from opdsl.interop.torch.native import RECORDED
 from opdsl.schema import FunctionSchema, SchemaKind
 
 __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
@@ -94,7 +94,7 @@ class WritingBridge(Bridge):
         self.functional = functional
         self.writer = Writer(self.operator, writer_schema(self.schema), self.define)
         self.writer.register()
-        self.run = self.plans.function(self.on_tensors, RECORDED)
+        self.run = self.planned(self.on_tensors, RECORDED)
         self.implement_composite(self.run)
 
     def close(self) -> None:
