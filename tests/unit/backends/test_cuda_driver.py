@@ -1,0 +1,166 @@
+"""How the driver is called, held against the signatures of the functions of cuda-python that are installed."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opdsl.backends.cuda import driver
+from opdsl.backends.cuda.driver import Driver
+from opdsl.errors import DeviceError, DriverError, MissingDependencyError, OutOfMemoryError
+
+real = pytest.importorskip("cuda.bindings.driver")
+
+# What functions give beside their status; others give nothing.
+RESULTS: dict[str, tuple[Any, ...]] = {
+    "cuDeviceGetCount": (2,),
+    "cuDeviceGetName": (b"A card\0\0",),
+    "cuMemGetInfo": (1, 2),
+    "cuEventElapsedTime": (1.5,),
+    **dict.fromkeys(
+        [
+            "cuCtxGetCurrent",
+            "cuDeviceGet",
+            "cuDeviceGetAttribute",
+            "cuDevicePrimaryCtxRetain",
+            "cuDeviceTotalMem",
+            "cuEventCreate",
+            "cuGraphInstantiate",
+            "cuMemAllocAsync",
+            "cuMemHostAlloc",
+            "cuModuleGetFunction",
+            "cuModuleLoadData",
+            "cuPointerGetAttribute",
+            "cuStreamCreateWithPriority",
+            "cuStreamEndCapture",
+        ],
+        (7,),
+    ),
+}
+
+
+class Api:
+    """cuda-python's functions without a driver: they hold their arguments against the real ones' parameters."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.status: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        there = getattr(real, name)
+        if not name.startswith("cu"):
+            return there
+
+        def call(*given: Any) -> tuple[Any, ...]:
+            first = (there.__doc__ or "").splitlines()[0]
+            parameters = [each for each in re.sub(r"^\w+\(|\)$", "", first).split(", ") if each]
+            assert len(given) == len(parameters), f"{first} got {given}"
+            self.calls.append((name, given))
+            if name.startswith("cuGetError"):
+                return 0, given[0].name.encode()
+            return self.status.get(name, real.CUresult.CUDA_SUCCESS), *RESULTS.get(name, ())
+
+        return call
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    made = Api()
+    monkeypatch.setattr(driver, "_bindings", lambda: made)
+    return made
+
+
+USES: dict[str, Callable[[Driver], object]] = {
+    "activate": lambda it: it.activate(1),
+    "properties": lambda it: it.properties(0),
+    "memory_info": lambda it: it.memory_info(),
+    "allocate": lambda it: it.allocate(512, 0),
+    "free": lambda it: it.free(4096, 0),
+    "allocate_host": lambda it: it.allocate_host(512),
+    "free_host": lambda it: it.free_host(4096),
+    "copy": lambda it: it.copy(1, 2, 3, 0),
+    "copy_peer": lambda it: (it.activate(0), it.activate(1), it.copy_peer(1, 0, 2, 1, 3, 0)),
+    "device_of": lambda it: it.device_of(4096),
+    "create_stream": lambda it: it.create_stream(-1),
+    "destroy_stream": lambda it: it.destroy_stream(7),
+    "synchronize_stream": lambda it: it.synchronize_stream(7),
+    "is_stream_done": lambda it: it.is_stream_done(7),
+    "synchronize": lambda it: it.synchronize(),
+    "create_event": lambda it: (it.create_event(timing=True), it.create_event(timing=False)),
+    "destroy_event": lambda it: it.destroy_event(7),
+    "record_event": lambda it: it.record_event(7, 0),
+    "wait_event": lambda it: it.wait_event(0, 7),
+    "synchronize_event": lambda it: it.synchronize_event(7),
+    "is_event_done": lambda it: it.is_event_done(7),
+    "elapsed": lambda it: it.elapsed(7, 8),
+    "load": lambda it: it.load(b"\x7fELF"),
+    "function": lambda it: (it.function(7, "kernel", 0), it.function(7, "kernel", 100 << 10)),
+    "launch": lambda it: it.launch(7, (1, 2, 3), (4, 5, 6), 0, 0, 4096),
+    "begin_capture": lambda it: it.begin_capture(7),
+    "end_capture": lambda it: it.end_capture(7),
+    "launch_graph": lambda it: it.launch_graph(7, 0),
+    "destroy_graph": lambda it: it.destroy_graph(7),
+}
+
+
+@pytest.mark.parametrize("method", USES)
+def test_functions_get_as_many_arguments_as_they_take(api: Api, method: str) -> None:
+    USES[method](Driver())
+    assert len(api.calls) > 1
+
+
+def test_every_method_is_tried() -> None:
+    public = [name for name, each in inspect.getmembers(Driver, inspect.isfunction) if not name.startswith("_")]
+    assert set(public) == set(USES)
+
+
+def test_properties_are_read(api: Api) -> None:
+    found = Driver().properties(0)
+    assert (found.name, found.capability, found.architecture) == ("A card", (7, 7), "sm_77")
+
+
+def test_much_shared_memory_is_asked_for(api: Api) -> None:
+    Driver().function(7, "kernel", 100 << 10)
+    assert [given[2] for name, given in api.calls if name == "cuFuncSetAttribute"] == [100 << 10]
+
+
+def test_a_stream_that_is_not_done(api: Api) -> None:
+    api.status["cuStreamQuery"] = real.CUresult.CUDA_ERROR_NOT_READY
+    assert Driver().is_stream_done(7) is False
+
+
+def test_a_failed_capture_has_no_graph(api: Api) -> None:
+    api.status["cuStreamEndCapture"] = real.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+    assert Driver().end_capture(7) == 0
+
+
+def test_out_of_memory_is_an_error_of_its_own(api: Api) -> None:
+    api.status["cuMemAllocAsync"] = real.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+    with pytest.raises(OutOfMemoryError, match=r"cuMemAllocAsync: .*CUDA_ERROR_OUT_OF_MEMORY"):
+        Driver().allocate(1 << 40, 0)
+
+
+def test_other_failures_name_the_call_and_the_error(api: Api) -> None:
+    api.status["cuLaunchKernel"] = real.CUresult.CUDA_ERROR_INVALID_VALUE
+    with pytest.raises(DriverError, match=r"cuLaunchKernel failed: .*CUDA_ERROR_INVALID_VALUE.*CUDA_LAUNCH_BLOCKING"):
+        USES["launch"](Driver())
+
+
+def test_a_driver_without_a_gpu(api: Api) -> None:
+    api.status["cuInit"] = real.CUresult.CUDA_ERROR_NO_DEVICE
+    with pytest.raises(DeviceError, match=r"the driver found no GPU .*CUDA_ERROR_NO_DEVICE.*nvidia-smi"):
+        Driver()
+
+
+def test_a_driver_without_cuda_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(driver, "_has_library", lambda: True)
+    monkeypatch.setattr(driver.importlib, "import_module", missing)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'opdsl\[cuda\]'"):
+        Driver()
