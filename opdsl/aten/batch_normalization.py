@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from opdsl.aten.factories import empty, zeros
 from opdsl.aten.normalization import (
     require_floating,
+    second_gradients,
     statistics_dtype,
 )
 from opdsl.aten.statistics import var_mean_correction
@@ -293,6 +294,19 @@ def native_batch_norm_backward_kernel(
     if found is not None:
         found = found.contiguous(memory_format=input.geometry.suggested_memory_format())
     return found, to_weight, to_bias
+
+
+@native_batch_norm_backward.derivative("grad_out", "input", "weight")
+def native_batch_norm_backward_derivative(
+    grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps
+):
+    mean, rstd = used_statistics(input, (running_mean, running_var), (save_mean, save_invstd), train, eps)
+    scale = None if weight is None else by_channel(weight, input.ndim)
+    given = (grads[0], *(None if each is None else by_channel(each, input.ndim) for each in grads[1:]))
+    of_grad_out, of_input, of_scale = second_gradients(
+        given, grad_out, input, scale, mean, rstd, others(input), training=train
+    )
+    return of_grad_out, of_input, None if of_scale is None else of_scale.sum(others(input))
 
 
 @op("aten::_native_batch_norm_legit", tags="core", autogen="_native_batch_norm_legit_functional")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from opdsl.aten.likes import zeros_like
 from opdsl.declare import Library, Out, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
@@ -350,26 +351,52 @@ def native_layer_norm_backward_kernel(grad_out, input, normalized_shape, mean, r
 
 @native_layer_norm_backward.derivative("grad_out", "input", "weight", "bias")
 def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_shape, mean, rstd, weight):
-    """The saved mean and deviation count as functions of the input; the outputs are linear in ``grad_out``."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     if is_grad_enabled():  # the saved ones have no history
         mean = input.mean(dims, True)
         variance = ((input - mean) * (input - mean)).mean(dims, True)
         rstd = (variance + ((rstd * rstd).reciprocal() - variance).detach()).rsqrt()
-    normalized = (input - mean) * rstd
+    return *second_gradients(grads, grad_out, input, weight, mean, rstd, dims), None
 
-    def centred(tensor: Tensor) -> Tensor:
+
+def second_gradients(
+    grads: tuple[Tensor | None, ...],
+    grad_out: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    dims: list[int],
+    *,
+    training: bool = True,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The gradients of a normalisation's gradients, by its incoming gradient, input and weight, all of input's shape.
+
+    Args:
+        grads: of the gradients of input, weight and bias; None for undefined ones.
+        weight, mean, rstd: of shapes that broadcast to the input's.
+        dims: those that are normalised together.
+        training: whether mean and deviation are functions of the input.
+    """
+    of_input, of_weight, of_bias = (zeros_like(input) if each is None else each for each in grads)
+    normalized = (input - mean) * rstd
+    scaled = grad_out if weight is None else grad_out * weight
+
+    def back(tensor: Tensor) -> Tensor:
+        if not training:
+            return rstd * tensor
         return rstd * (tensor - tensor.mean(dims, True) - normalized * (tensor * normalized).mean(dims, True))
 
-    of_input, of_weight, of_bias = grads
-    of_grad_out = centred(of_input)
-    scaled = grad_out if weight is None else grad_out * weight
-    crossed = of_input * (scaled * normalized).mean(dims, True) + scaled * (of_input * normalized).mean(dims, True)
-    found = centred(grad_out * of_weight - rstd * crossed)
-    found = found - rstd * normalized * (of_input * centred(scaled)).mean(dims, True)
-    of_scale = None if weight is None else grad_out * of_grad_out
-    of_grad_out = of_grad_out if weight is None else of_grad_out * weight
-    return of_grad_out + of_weight * normalized + of_bias, found, of_scale, None
+    through = back(of_input)
+    found = grad_out * of_weight
+    if training:
+        crossed = of_input * (scaled * normalized).mean(dims, True) + scaled * (of_input * normalized).mean(dims, True)
+        found = back(found - rstd * crossed) - rstd * normalized * (of_input * back(scaled)).mean(dims, True)
+    else:
+        found = back(found)
+    of_scale = None if weight is None else grad_out * through
+    through = through if weight is None else through * weight
+    return through + of_weight * normalized + of_bias, found, of_scale
 
 
 def sum_of_rows(tensor: Tensor, dims: list[int]) -> Tensor:

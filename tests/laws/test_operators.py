@@ -30,7 +30,8 @@ OF_GRADIENTS = 5
 
 # Operators whose gradients are not held against finite differences, with the reason.
 WITHOUT_DIFFERENCES = {
-    "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does"
+    "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
+    "aten::native_batch_norm_backward": "the same of save_mean and save_invstd (see tests/unit/test_gradcheck.py)",
 }
 
 # How PyTorch, and so its operators here, say that they do not take a dtype; an output of the wrong one is no reason.

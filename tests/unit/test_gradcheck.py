@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import pytest
 
 import opdsl
@@ -88,6 +89,41 @@ def test_complex_gradients() -> None:
 def test_a_real_result_of_complex_numbers() -> None:
     z = opdsl.tensor([1 + 2j, -0.5 + 0.25j], dtype=opdsl.complex128, requires_grad=True)
     assert gradcheck(lambda z: opdsl.view_as_real(z * z), z)
+
+
+def random(*shape: int) -> opdsl.Tensor:
+    generator = numpy.random.default_rng(0)
+    return opdsl.from_numpy(generator.standard_normal(shape)).requires_grad_()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_gradients_of_the_gradients_of_batch_norm(training: bool) -> None:
+    """The saved statistics are functions of the input there."""
+    running = (None, None) if training else (opdsl.tensor([0.5, -1.0]), opdsl.tensor([2.0, 0.7]))
+    running = tuple(None if each is None else each.double() for each in running)
+
+    def gradients(grad_out: opdsl.Tensor, x: opdsl.Tensor, weight: opdsl.Tensor) -> Any:
+        with opdsl.no_grad():
+            saved = opdsl.ops.aten.native_batch_norm(x, weight, None, *running, training, 0.1, 1e-5)[1:]
+        return opdsl.ops.aten.native_batch_norm_backward(
+            grad_out, x, weight, *running, *saved, training, 1e-5, (True, True, True)
+        )
+
+    inputs = [random(3, 2, 4), random(3, 2, 4) * 2, random(2)]
+    leaves = [each.detach().requires_grad_() for each in inputs]
+    assert gradcheck(gradients, leaves) and gradgradcheck(gradients, leaves)
+
+
+def test_gradients_of_the_gradients_of_layer_norm() -> None:
+    def gradients(grad_out: opdsl.Tensor, x: opdsl.Tensor, weight: opdsl.Tensor) -> Any:
+        with opdsl.no_grad():
+            saved = opdsl.ops.aten.native_layer_norm(x, (2, 4), weight, None, 1e-5)[1:]
+        return opdsl.ops.aten.native_layer_norm_backward(
+            grad_out, x, (2, 4), *saved, weight, None, (True, True, False)
+        )[:2]
+
+    leaves = [random(3, 2, 4), (random(3, 2, 4) * 2).detach().requires_grad_(), random(2, 4)]
+    assert gradcheck(gradients, leaves) and gradgradcheck(gradients, leaves)
 
 
 def test_single_precision_is_refused() -> None:
