@@ -87,7 +87,7 @@ def complex_out(real: Tensor, imag: Tensor, *, out: Tensor[Alias("a", write=True
     ...
 
 
-@complex_out.kernel("CPU", "Meta")
+@complex_out.kernel("CPU", "CUDA", "Meta")
 def complex_out_kernel(real, imag, out):
     return into("complex", out, complex_of(real, imag))
 
@@ -120,6 +120,6 @@ def polar_out(abs: Tensor, angle: Tensor, *, out: Tensor[Alias("a", write=True)]
     ...
 
 
-@polar_out.kernel("CPU", "Meta")
+@polar_out.kernel("CPU", "CUDA", "Meta")
 def polar_out_kernel(abs, angle, out):
     return into("polar", out, polar(abs, angle))
