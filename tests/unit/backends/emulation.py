@@ -23,7 +23,7 @@ from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Num
 # others have under the same name (no "unique" symbols).
 OPTIONS = (
     "-std=c++17",
-    "-O1",
+    "-O0",
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fno-gnu-unique",
