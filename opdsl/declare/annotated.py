@@ -118,7 +118,7 @@ def _atoms(kind: Type) -> Iterator[object]:
 def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
     if annotation in (Any, object):
         return True
-    if annotation is None:
+    if annotation in (None, type(None)):
         return atom is None
     origin = get_origin(annotation)
     if origin is Annotated:

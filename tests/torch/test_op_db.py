@@ -125,7 +125,45 @@ def _instance_norm(self: Any, running_mean: Any = None, running_var: Any = None,
     return opdsl.instance_norm(self, **running, **given, cudnn_enabled=False)
 
 
+# What losses are told as a word in Python, and as a number in the operator.
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2, "batchmean": 2}
+
+
+def _of_loss(name: str, **defaults: Any) -> Callable[..., Any]:
+    """A loss by its Python function's parameters."""
+
+    def loss(*given: Any, reduction: str = "mean", **named: Any) -> Any:
+        if reduction not in REDUCTIONS:
+            raise opdsl.errors.OptionError(f"{reduction} is not a valid value for reduction")
+        number = REDUCTIONS[reduction]
+        if named.get("margin", 1) <= 0 and name == "triplet_margin_loss":
+            raise opdsl.errors.OptionError(f"margin must be greater than 0, got {named['margin']}")
+        made = getattr(opdsl.ops.aten, name)(*given, reduction=number, **defaults | named)
+        return made / given[0].shape[0] if reduction == "batchmean" and given[0].ndim else made
+
+    return loss
+
+
 ADAPTED |= {
+    **{
+        name: _of_loss(name)
+        for name in (
+            "l1_loss",
+            "kl_div",
+            "hinge_embedding_loss",
+            "margin_ranking_loss",
+            "cosine_embedding_loss",
+            "triplet_margin_loss",
+            "binary_cross_entropy_with_logits",
+            "mse_loss",
+            "smooth_l1_loss",
+            "huber_loss",
+            "binary_cross_entropy",
+        )
+    },
+    "nll_loss": _of_loss("nll_loss_nd"),
+    "cross_entropy": _of_loss("cross_entropy_loss"),
+    "poisson_nll_loss": _of_loss("poisson_nll_loss", log_input=True, full=False, eps=1e-8),
     "batch_norm": _batch_norm,
     "group_norm": _group_norm,
     "instance_norm": _instance_norm,
@@ -181,6 +219,9 @@ REORDERED = {
     *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
     *("nn.functional.group_norm", "nn.functional.instance_norm"),
     *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
+    *(f"nn.functional.{name}" for name in ("cosine_similarity", "triplet_margin_loss", "poisson_nll_loss", "nll_loss")),
+    *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss", "huber_loss", "smooth_l1_loss")),
+    *(f"nn.functional.{name}" for name in ("binary_cross_entropy",)),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
 }
 
@@ -222,7 +263,7 @@ def _ours(info: Any) -> Callable[..., Any] | None:
     if info.variant_test_name == "in_place":  # of `normal`, which is another operator than the functional one
         return getattr(opdsl.Tensor, info.inplace_variant.__name__, None) if f"{name}_" in METHODS else None
     if name in ADAPTED:
-        return ADAPTED[name] if f"aten::{name}" in opdsl.registry.packets else None
+        return ADAPTED[name] if f"aten::{name}" in opdsl.registry.packets or name == "cross_entropy" else None
     if name.startswith("__"):
         return getattr(opdsl.Tensor, name) if name in METHODS else None
     return getattr(opdsl.ops.aten, name) if f"aten::{name}" in opdsl.registry.packets else None

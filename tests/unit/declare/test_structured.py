@@ -232,3 +232,21 @@ def test_the_kernel_without_the_dispatcher(library: Library) -> None:
     assert same.direct("CPU")(opdsl.ones(2, 2)).tolist() == [[1.0, 1.0]] * 2
     assert same.direct("CPU")(opdsl.ones(2, 2), out=out) is out
     assert opdsl.ops.aten.clone.direct("CPU")(opdsl.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_an_annotation_of_an_optional_tensor_takes_none():
+    lib = Library("optional_annotation")
+
+    @lib.op(out=True)
+    def scaled(self: Tensor, weight: Tensor | None = None) -> Tensor: ...
+
+    @scaled.meta
+    def scaled_meta(ctx, self, weight):
+        ctx.set_output(0, self.shape, like=self)
+
+    @scaled.out_kernel("CPU", compiled=False)
+    def scaled_cpu(self: Tensor, weight: Tensor | None, out: Tensor) -> None:
+        out.copy_(self if weight is None else self * weight)
+
+    assert scaled(opdsl.ones(2), opdsl.full((2,), 3.0)).tolist() == [3.0, 3.0]
+    lib.close()
