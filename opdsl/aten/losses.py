@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 
 from opdsl.aten.activations import log_sigmoid
-from opdsl.aten.closeness import pairwise_distance
 from opdsl.aten.likes import zeros_like
 from opdsl.declare import op
-from opdsl.errors import DTypeError, ShapeError
+from opdsl.errors import DTypeError
 from opdsl.kernels import check
+from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
 
@@ -25,6 +25,21 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     if reduction == Reduction.Mean:
         return loss.mean()
     return loss.sum() if reduction == Reduction.Sum else loss
+
+
+def summed_like(gradient: Tensor, tensor: Tensor) -> Tensor:
+    """A gradient summed over the dimensions along which a tensor was broadcast."""
+    gradient = gradient.expand(broadcast_all((gradient.shape, tensor.shape)))
+    fresh = gradient.ndim - tensor.ndim
+    dims = [
+        dim for dim, size in enumerate(gradient.shape) if dim < fresh or (size != 1 and tensor.shape[dim - fresh] == 1)
+    ]
+    return gradient.sum(dims, True).reshape(tensor.shape) if dims else gradient
+
+
+def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """The gradient of the elements' losses, of that of what they are reduced to."""
+    return grad / max(math.prod(broadcast_all((self.shape, target.shape))), 1) if reduction == Reduction.Mean else grad
 
 
 @op("aten::l1_loss", python_module="nn")
@@ -81,40 +96,6 @@ def cosine_embedding_loss(
     return reduced(near + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-@op("aten::poisson_nll_loss")
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
-    """``exp(input) - target * input``, or ``input - target * log(input)``; with Stirling's formula if ``full``."""
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return reduced(loss, reduction)
-
-
-@op("aten::triplet_margin_loss")
-def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-06,
-    swap: bool = False,
-    reduction: int = Reduction.Mean,
-) -> Tensor:
-    """How far the positives are from the anchors, beyond the negatives less a margin."""
-    dimensions = [each.ndim for each in (anchor, positive, negative)]
-    if len(set(dimensions)) > 1:
-        raise ShapeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            "anchor {}D, positive {}D, and negative {}D inputs".format(*dimensions)
-        )
-    near, far = (pairwise_distance(anchor, each, p, eps) for each in (positive, negative))
-    if swap:
-        far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((near - far + margin).clamp_min(0), reduction)
-
-
 @op("aten::binary_cross_entropy_with_logits", device_check="NoCheck", autogen="binary_cross_entropy_with_logits.out")
 def binary_cross_entropy_with_logits(
     self: Tensor,
@@ -136,23 +117,18 @@ def binary_cross_entropy_with_logits_kernel(self, target, weight, pos_weight, re
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def loss_gradient(grad: Tensor, self: Tensor, reduction: int) -> Tensor:
-    """The gradient of the elements' losses, of that of what they are reduced to."""
-    return grad / self.numel() if reduction == Reduction.Mean else grad
-
-
 @binary_cross_entropy_with_logits.derivative("self")
 def binary_cross_entropy_with_logits_derivative(grad, self, target, weight, pos_weight, reduction):
     scaled = target if pos_weight is None else pos_weight * target
     slope = (scaled + 1 - target) * self.sigmoid() - scaled
     slope = slope if weight is None else slope * weight
-    return slope * loss_gradient(grad, self, reduction)
+    return summed_like(slope * share(grad, self, target, reduction), self)
 
 
 @binary_cross_entropy_with_logits.derivative("target")
-def binary_cross_entropy_with_logits_target_derivative(grad, self, weight, pos_weight, reduction):
+def binary_cross_entropy_with_logits_target_derivative(grad, self, target, weight, pos_weight, reduction):
     slope = -self
     if pos_weight is not None:
         slope = log_sigmoid(-self) - pos_weight * log_sigmoid(self)
     slope = slope if weight is None else slope * weight
-    return slope * loss_gradient(grad, self, reduction)
+    return summed_like(slope * share(grad, self, target, reduction), target)

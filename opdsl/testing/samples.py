@@ -26,6 +26,7 @@ from opdsl.testing import (
     aten_samples,
     factory_samples,
     index_samples,
+    loss_samples,
     network_samples,
     placing_samples,
     row_samples,
@@ -34,7 +35,16 @@ from opdsl.testing import (
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
-_TOPICS = (aten_samples, view_samples, index_samples, placing_samples, factory_samples, row_samples, network_samples)
+_TOPICS = (
+    aten_samples,
+    view_samples,
+    index_samples,
+    placing_samples,
+    factory_samples,
+    row_samples,
+    network_samples,
+    loss_samples,
+)
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()
 }

@@ -136,8 +136,6 @@ def _of_loss(name: str, **defaults: Any) -> Callable[..., Any]:
         if reduction not in REDUCTIONS:
             raise opdsl.errors.OptionError(f"{reduction} is not a valid value for reduction")
         number = REDUCTIONS[reduction]
-        if named.get("margin", 1) <= 0 and name == "triplet_margin_loss":
-            raise opdsl.errors.OptionError(f"margin must be greater than 0, got {named['margin']}")
         made = getattr(opdsl.ops.aten, name)(*given, reduction=number, **defaults | named)
         return made / given[0].shape[0] if reduction == "batchmean" and given[0].ndim else made
 
@@ -153,17 +151,13 @@ ADAPTED |= {
             "hinge_embedding_loss",
             "margin_ranking_loss",
             "cosine_embedding_loss",
-            "triplet_margin_loss",
             "binary_cross_entropy_with_logits",
             "mse_loss",
-            "smooth_l1_loss",
-            "huber_loss",
             "binary_cross_entropy",
         )
     },
     "nll_loss": _of_loss("nll_loss_nd"),
     "cross_entropy": _of_loss("cross_entropy_loss"),
-    "poisson_nll_loss": _of_loss("poisson_nll_loss", log_input=True, full=False, eps=1e-8),
     "batch_norm": _batch_norm,
     "group_norm": _group_norm,
     "instance_norm": _instance_norm,
@@ -219,8 +213,8 @@ REORDERED = {
     *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
     *("nn.functional.group_norm", "nn.functional.instance_norm"),
     *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
-    *(f"nn.functional.{name}" for name in ("cosine_similarity", "triplet_margin_loss", "poisson_nll_loss", "nll_loss")),
-    *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss", "huber_loss", "smooth_l1_loss")),
+    *(f"nn.functional.{name}" for name in ("cosine_similarity", "nll_loss")),
+    *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss")),
     *(f"nn.functional.{name}" for name in ("binary_cross_entropy",)),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
 }

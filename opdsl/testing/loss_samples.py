@@ -1,0 +1,90 @@
+"""Samples of aten's losses: probabilities between 0 and 1, classes that there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy
+
+from opdsl.runtime import Tensor, from_numpy
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+
+Samples = Callable[[Maker], Iterator[Sample]]
+
+_CLASSES = 3
+_NO_CLASS = -100
+
+
+def _classes(*shape: int) -> Tensor:
+    made = numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.int64).reshape(shape) % _CLASSES
+    return from_numpy(made)
+
+
+def _probabilities(make: Maker, *shape: int) -> Tensor:
+    return make(*shape).sigmoid() if make.dtype.is_floating_point else make(*shape)
+
+
+def _weights(make: Maker, *shape: int) -> Tensor:
+    return make(*shape).abs() + 1 if make.dtype.is_floating_point else make(*shape)
+
+
+def _losses(*shape: int) -> Samples:
+    """Losses of logarithms of probabilities: (N, C) and what stands behind."""
+
+    def samples(make: Maker) -> Iterator[Sample]:
+        places = (shape[0], *shape[2:])
+        yield Sample(make(*shape), _classes(*places), None, 1, _NO_CLASS)
+        yield Sample(make(*shape), _classes(*places), _weights(make, _CLASSES), 0, 1)
+        yield Sample(make.transposed(*shape), _classes(*places), None, 2, _NO_CLASS)
+
+    return samples
+
+
+def _gradients(*shape: int) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        places = (shape[0], *shape[2:])
+        total = make().new_full((), math.prod(places))  # the gradient's gradient takes it for the sum of the weights
+        yield Sample(make(), make(*shape), _classes(*places), None, 1, _NO_CLASS, total)
+        yield Sample(make(*places), make(*shape), _classes(*places), _weights(make, _CLASSES), 0, 1, total)
+
+    return samples
+
+
+def _cross_entropy(make: Maker) -> Iterator[Sample]:
+    for sample in _losses(4, _CLASSES)(make):
+        yield sample
+        yield Sample(*sample.given, 0.1)
+    yield Sample(make(4, _CLASSES), _probabilities(make, 4, _CLASSES), _weights(make, _CLASSES))
+
+
+def _of_probabilities(make: Maker) -> Iterator[Sample]:
+    for reduction in range(3):
+        yield Sample(_probabilities(make, 3, 4), _probabilities(make, 3, 4), None, reduction)
+    yield Sample(_probabilities(make, 3, 4), _probabilities(make, 3, 4), _weights(make, 4))
+
+
+def _of_probabilities_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(), _probabilities(make, 3, 4), _probabilities(make, 3, 4))
+    yield Sample(make(3, 4), _probabilities(make, 3, 4), _probabilities(make, 3, 4), _weights(make, 4), 0)
+
+
+def _vectors(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4))
+    yield Sample(make(3, 1, 4), make(2, 1), 0)
+
+
+TABLE: dict[str, Samples] = {
+    "aten::cosine_similarity": _vectors,
+    "aten::nll_loss": _losses(4, _CLASSES),
+    "aten::nll_loss_forward": _losses(4, _CLASSES),
+    "aten::nll_loss_backward": _gradients(4, _CLASSES),
+    "aten::nll_loss2d": _losses(2, _CLASSES, 2, 2),
+    "aten::nll_loss2d_forward": _losses(2, _CLASSES, 2, 2),
+    "aten::nll_loss2d_backward": _gradients(2, _CLASSES, 2, 2),
+    "aten::nll_loss_nd": _losses(2, _CLASSES, 2),
+    "aten::cross_entropy_loss": _cross_entropy,
+    "aten::binary_cross_entropy": _of_probabilities,
+    "aten::binary_cross_entropy_backward": _of_probabilities_gradients,
+}
