@@ -11,7 +11,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.dtype import DType, int64
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.tensor import Tensor, Tensor as _Tensor
-from opdsl.schema.vocabulary import Scalar, Scalar as _Scalar, Stream
+from opdsl.schema.vocabulary import Reduction, Scalar, Scalar as _Scalar, Stream
 from typing import NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 _P = ParamSpec("_P")
@@ -46,6 +46,14 @@ class _results_max(NamedTuple):
 class _results_min(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _results_nll_loss2d_forward(NamedTuple):
+    output: Tensor
+    total_weight: Tensor
+
+class _results_nll_loss_forward(NamedTuple):
+    output: Tensor
+    total_weight: Tensor
 
 class _results_sort(NamedTuple):
     values: Tensor
@@ -1153,6 +1161,16 @@ class _packet_all(Operator[..., Tensor], Protocol):
     def all_out(self: Tensor, *, out: Tensor) -> Tensor:
         """Whether all elements are not zero."""
 
+class _packet_allclose(Operator[..., bool], Protocol):
+    def __call__(
+        cls, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> bool:
+        """Whether all elements are close (``isclose``)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+        """Whether all elements are close (``isclose``)."""
+
 class _packet_alpha_dropout(Operator[..., Tensor], Protocol):
     def __call__(cls, input: Tensor, p: float, train: bool) -> Tensor:
         """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
@@ -2099,6 +2117,91 @@ class _packet_bernoulli_(Operator[..., Tensor], Protocol):
     @staticmethod
     def float(self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
         """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
+
+class _packet_binary_cross_entropy(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean) -> Tensor:
+        """``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean, *, out: Tensor
+    ) -> Tensor:
+        """``-(target * log(self) + (1 - target) * log(1 - self))``, no logarithm below -100."""
+
+class _packet_binary_cross_entropy_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``binary_cross_entropy``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = Reduction.Mean
+    ) -> Tensor:
+        """The gradient of ``binary_cross_entropy``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of ``binary_cross_entropy``."""
+
+class _packet_binary_cross_entropy_with_logits(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        pos_weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        pos_weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """``-(target * log(sigmoid(self)) + (1 - target) * log(1 - sigmoid(self)))``, exact for large ``abs(self)``."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        pos_weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
 
 class _packet_bitwise_and(Operator[..., Tensor], Protocol):
     @overload
@@ -3255,6 +3358,26 @@ class _packet_cosh_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The hyperbolic cosine of every element."""
 
+class _packet_cosine_embedding_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = Reduction.Mean
+    ) -> Tensor:
+        """``1 - cos`` of the angle where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
+    @_operator
+    @staticmethod
+    def default(
+        input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = Reduction.Mean
+    ) -> Tensor:
+        """``1 - cos`` of the angle where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
+
+class _packet_cosine_similarity(Operator[..., Tensor], Protocol):
+    def __call__(cls, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+        """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
+    @_operator
+    @staticmethod
+    def default(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+        """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
+
 class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, dim: int | None = None) -> Tensor:
@@ -3278,6 +3401,29 @@ class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
+
+class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+        label_smoothing: float = 0.0,
+    ) -> Tensor:
+        """``nll_loss`` of ``log_softmax(self)``; of a target of the same shape, the sum over its probabilities."""
 
 class _packet_cummax(Operator[..., _results_cummax], Protocol):
     def __call__(
@@ -4849,6 +4995,14 @@ class _packet_heaviside_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, values: Tensor) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
 
+class _packet_hinge_embedding_loss(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = Reduction.Mean) -> Tensor:
+        """``self`` where ``target`` is 1, ``max(0, margin - self)`` where it is -1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = Reduction.Mean) -> Tensor:
+        """``self`` where ``target`` is 1, ``max(0, margin - self)`` where it is -1."""
+
 class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
     @overload
     def __call__(cls, self: Tensor, sections: _int) -> list[Tensor]:
@@ -5150,6 +5304,18 @@ class _packet_is_same_size(Operator[..., bool], Protocol):
     def default(self: Tensor, other: Tensor) -> bool:
         """Whether two tensors have one shape."""
 
+class _packet_isclose(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor:
+        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor:
+        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
+
 class _packet_isfinite(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
@@ -5214,6 +5380,16 @@ class _packet_isreal(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """Where the imaginary part of an element is 0."""
 
+class _packet_kl_div(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, log_target: bool = False
+    ) -> Tensor:
+        """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, log_target: bool = False) -> Tensor:
+        """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is."""
+
 class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
     def __call__(
         cls,
@@ -5235,6 +5411,14 @@ class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
         self: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor
     ) -> _results_kthvalue:
         """``kthvalue`` into given tensors."""
+
+class _packet_l1_loss(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+        """``abs(self - target)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+        """``abs(self - target)``"""
 
 class _packet_layer_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6152,6 +6336,18 @@ class _packet_mT(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``x.mT``: every matrix of a batch transposed."""
 
+class _packet_margin_ranking_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = Reduction.Mean
+    ) -> Tensor:
+        """``max(0, margin - target * (input1 - input2))``"""
+    @_operator
+    @staticmethod
+    def default(
+        input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = Reduction.Mean
+    ) -> Tensor:
+        """``max(0, margin - target * (input1 - input2))``"""
+
 class _packet_masked_fill(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, mask: _Tensor, value: _Tensor) -> _Tensor:
@@ -6722,6 +6918,34 @@ class _packet_movedim(Operator[..., Tensor], Protocol):
     @staticmethod
     def int(self: Tensor, source: _int, destination: _int) -> Tensor:
         """One dimension at another place."""
+
+class _packet_mse_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``(self - target) ** 2``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+        """``(self - target) ** 2``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor) -> Tensor:
+        """``(self - target) ** 2``"""
+
+class _packet_mse_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``mse_loss``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        """The gradient of ``mse_loss``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``mse_loss``."""
 
 class _packet_msort(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7537,6 +7761,225 @@ class _packet_nextafter_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, other: Tensor) -> Tensor:
         """The number after every element of ``self`` in the direction of ``other``."""
 
+class _packet_nll_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """The negative of what ``self``, logarithms of probabilities, has for each row's class."""
+
+class _packet_nll_loss2d(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """``nll_loss`` of every place of images."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """``nll_loss`` of every place of images."""
+
+class _packet_nll_loss2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``nll_loss2d_forward``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+    ) -> Tensor:
+        """The gradient of ``nll_loss2d_forward``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of ``nll_loss2d_forward``."""
+
+class _packet_nll_loss2d_forward(Operator[..., _results_nll_loss2d_forward | tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> _results_nll_loss2d_forward:
+        """``nll_loss_forward`` of every place of images."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor],
+    ) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> _results_nll_loss2d_forward:
+        """``nll_loss_forward`` of every place of images."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        *,
+        output: Tensor,
+        total_weight: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """``nll_loss_forward`` of every place of images."""
+
+class _packet_nll_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``nll_loss_forward``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+    ) -> Tensor:
+        """The gradient of ``nll_loss_forward``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of ``nll_loss_forward``."""
+
+class _packet_nll_loss_forward(Operator[..., _results_nll_loss_forward | tuple[Tensor, Tensor]], Protocol):
+    @overload
+    def __call__(
+        cls, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> _results_nll_loss_forward:
+        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor],
+    ) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> _results_nll_loss_forward:
+        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None,
+        reduction: int,
+        ignore_index: int,
+        *,
+        output: Tensor,
+        total_weight: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """The negative of what ``self`` has for each row's class, weighted; of the mean also the sum of the weights."""
+
+class _packet_nll_loss_nd(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """``nll_loss`` with any number of dimensions behind the classes."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        ignore_index: int = -100,
+    ) -> Tensor:
+        """``nll_loss`` with any number of dimensions behind the classes."""
+
 class _packet_nonzero(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The indices of the elements that are not zero, one row for each."""
@@ -7883,6 +8326,14 @@ class _packet_pad(Operator[..., Tensor], Protocol):
         >>> opdsl.nn.pad(opdsl.tensor([[1, 2, 3]]), [2, 1], mode="reflect")
         tensor([[3, 2, 1, 2, 3, 2]])
         """
+
+class _packet_pairwise_distance(Operator[..., Tensor], Protocol):
+    def __call__(cls, x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+        """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
+    @_operator
+    @staticmethod
+    def default(x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+        """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
 
 class _packet_permute(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
@@ -11519,6 +11970,7 @@ addmv_: _packet_addmv_
 adjoint: _packet_adjoint
 alias_copy: _packet_alias_copy
 all: _packet_all
+allclose: _packet_allclose
 alpha_dropout: _packet_alpha_dropout
 alpha_dropout_: _packet_alpha_dropout_
 amax: _packet_amax
@@ -11565,6 +12017,7 @@ baddbmm: _packet_baddbmm
 batch_norm: _packet_batch_norm
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
+binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
 bitwise_and: _packet_bitwise_and
 bitwise_left_shift: _packet_bitwise_left_shift
 bitwise_not: _packet_bitwise_not
@@ -11608,6 +12061,8 @@ cos: _packet_cos
 cos_: _packet_cos_
 cosh: _packet_cosh
 cosh_: _packet_cosh_
+cosine_embedding_loss: _packet_cosine_embedding_loss
+cosine_similarity: _packet_cosine_similarity
 count_nonzero: _packet_count_nonzero
 cummax: _packet_cummax
 cummin: _packet_cummin
@@ -11685,6 +12140,7 @@ group_norm: _packet_group_norm
 gt: _packet_gt
 hardshrink: _packet_hardshrink
 heaviside: _packet_heaviside
+hinge_embedding_loss: _packet_hinge_embedding_loss
 hsplit: _packet_hsplit
 hstack: _packet_hstack
 hypot: _packet_hypot
@@ -11701,12 +12157,14 @@ is_conj: _packet_is_conj
 is_neg: _packet_is_neg
 is_nonzero: _packet_is_nonzero
 is_same_size: _packet_is_same_size
+isclose: _packet_isclose
 isfinite: _packet_isfinite
 isinf: _packet_isinf
 isnan: _packet_isnan
 isneginf: _packet_isneginf
 isposinf: _packet_isposinf
 isreal: _packet_isreal
+kl_div: _packet_kl_div
 kthvalue: _packet_kthvalue
 layer_norm: _packet_layer_norm
 lcm: _packet_lcm
@@ -11737,6 +12195,7 @@ logit_: _packet_logit_
 logspace: _packet_logspace
 logsumexp: _packet_logsumexp
 lt: _packet_lt
+margin_ranking_loss: _packet_margin_ranking_loss
 masked_fill: _packet_masked_fill
 masked_scatter: _packet_masked_scatter
 masked_select: _packet_masked_select
@@ -11781,6 +12240,7 @@ not_equal: _packet_not_equal
 ones: _packet_ones
 ones_like: _packet_ones_like
 outer: _packet_outer
+pairwise_distance: _packet_pairwise_distance
 permute: _packet_permute
 permute_copy: _packet_permute_copy
 polar: _packet_polar
@@ -11932,7 +12392,9 @@ class _module_nn:
     adaptive_max_pool3d: _packet_adaptive_max_pool3d
     avg_pool2d: _packet_avg_pool2d
     avg_pool3d: _packet_avg_pool3d
+    binary_cross_entropy: _packet_binary_cross_entropy
     col2im: _packet_col2im
+    cross_entropy_loss: _packet_cross_entropy_loss
     elu: _packet_elu
     elu_: _packet_elu_
     gelu: _packet_gelu
@@ -11944,6 +12406,7 @@ class _module_nn:
     hardtanh: _packet_hardtanh
     hardtanh_: _packet_hardtanh_
     im2col: _packet_im2col
+    l1_loss: _packet_l1_loss
     leaky_relu: _packet_leaky_relu
     leaky_relu_: _packet_leaky_relu_
     linear: _packet_linear
@@ -11952,6 +12415,10 @@ class _module_nn:
     max_pool3d_with_indices: _packet_max_pool3d_with_indices
     mish: _packet_mish
     mish_: _packet_mish_
+    mse_loss: _packet_mse_loss
+    nll_loss: _packet_nll_loss
+    nll_loss2d: _packet_nll_loss2d
+    nll_loss_nd: _packet_nll_loss_nd
     pad: _packet_pad
     reflection_pad1d: _packet_reflection_pad1d
     reflection_pad2d: _packet_reflection_pad2d
@@ -12076,6 +12543,7 @@ class _namespace_aten:
     alias: _packet_alias
     alias_copy: _packet_alias_copy
     all: _packet_all
+    allclose: _packet_allclose
     alpha_dropout: _packet_alpha_dropout
     alpha_dropout_: _packet_alpha_dropout_
     amax: _packet_amax
@@ -12130,6 +12598,9 @@ class _namespace_aten:
     batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
     bernoulli_: _packet_bernoulli_
+    binary_cross_entropy: _packet_binary_cross_entropy
+    binary_cross_entropy_backward: _packet_binary_cross_entropy_backward
+    binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
     bitwise_and: _packet_bitwise_and
     bitwise_and_: _packet_bitwise_and_
     bitwise_left_shift: _packet_bitwise_left_shift
@@ -12187,7 +12658,10 @@ class _namespace_aten:
     cos_: _packet_cos_
     cosh: _packet_cosh
     cosh_: _packet_cosh_
+    cosine_embedding_loss: _packet_cosine_embedding_loss
+    cosine_similarity: _packet_cosine_similarity
     count_nonzero: _packet_count_nonzero
+    cross_entropy_loss: _packet_cross_entropy_loss
     cummax: _packet_cummax
     cummin: _packet_cummin
     cumprod: _packet_cumprod
@@ -12295,6 +12769,7 @@ class _namespace_aten:
     hardtanh_: _packet_hardtanh_
     heaviside: _packet_heaviside
     heaviside_: _packet_heaviside_
+    hinge_embedding_loss: _packet_hinge_embedding_loss
     hsplit: _packet_hsplit
     hstack: _packet_hstack
     hypot: _packet_hypot
@@ -12318,13 +12793,16 @@ class _namespace_aten:
     is_nonzero: _packet_is_nonzero
     is_pinned: _packet_is_pinned
     is_same_size: _packet_is_same_size
+    isclose: _packet_isclose
     isfinite: _packet_isfinite
     isinf: _packet_isinf
     isnan: _packet_isnan
     isneginf: _packet_isneginf
     isposinf: _packet_isposinf
     isreal: _packet_isreal
+    kl_div: _packet_kl_div
     kthvalue: _packet_kthvalue
+    l1_loss: _packet_l1_loss
     layer_norm: _packet_layer_norm
     lcm: _packet_lcm
     lcm_: _packet_lcm_
@@ -12375,6 +12853,7 @@ class _namespace_aten:
     lt_: _packet_lt_
     mH: _packet_mH
     mT: _packet_mT
+    margin_ranking_loss: _packet_margin_ranking_loss
     masked_fill: _packet_masked_fill
     masked_fill_: _packet_masked_fill_
     masked_scatter: _packet_masked_scatter
@@ -12400,6 +12879,8 @@ class _namespace_aten:
     mm: _packet_mm
     moveaxis: _packet_moveaxis
     movedim: _packet_movedim
+    mse_loss: _packet_mse_loss
+    mse_loss_backward: _packet_mse_loss_backward
     msort: _packet_msort
     mul: _packet_mul
     mul_: _packet_mul_
@@ -12434,6 +12915,13 @@ class _namespace_aten:
     new_zeros: _packet_new_zeros
     nextafter: _packet_nextafter
     nextafter_: _packet_nextafter_
+    nll_loss: _packet_nll_loss
+    nll_loss2d: _packet_nll_loss2d
+    nll_loss2d_backward: _packet_nll_loss2d_backward
+    nll_loss2d_forward: _packet_nll_loss2d_forward
+    nll_loss_backward: _packet_nll_loss_backward
+    nll_loss_forward: _packet_nll_loss_forward
+    nll_loss_nd: _packet_nll_loss_nd
     nonzero: _packet_nonzero
     nonzero_numpy: _packet_nonzero_numpy
     norm: _packet_norm
@@ -12447,6 +12935,7 @@ class _namespace_aten:
     ones_like: _packet_ones_like
     outer: _packet_outer
     pad: _packet_pad
+    pairwise_distance: _packet_pairwise_distance
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory

@@ -429,6 +429,8 @@ class Tensor(Differentiable):
     @overload
     def all(self, dim: _int, keepdim: _bool = False) -> Tensor:
         """Whether all elements along a dimension are not zero; a bool, or uint8 for uint8."""
+    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+        """Whether all elements are close (``isclose``)."""
     def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
         """The largest element along dimensions, along all for none given; NaN where there is one."""
     def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
@@ -1011,6 +1013,8 @@ class Tensor(Differentiable):
         """Whether the tensor lies in page-locked memory of the host, which devices read and write on their own."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have one shape."""
+    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+        """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     def isfinite(self) -> Tensor:
         """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
     def isinf(self) -> Tensor:
