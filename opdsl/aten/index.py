@@ -470,7 +470,6 @@ PACKETS: dict[str, str] = {
     "permute_copy": "view_copies",
     "pin_memory": "pinning",
     "polar": "complex_parts",
-    "poisson_nll_loss": "losses",
     "positive": "rounding",
     "pow": "powers",
     "pow_": "powers",
