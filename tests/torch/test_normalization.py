@@ -72,3 +72,21 @@ def test_gradients_of_softmax(dtype, dim):
 ])  # fmt: skip
 def test_what_does_not_fit_is_refused(call):
     agree_or_fail(call, torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize("has_weight", [True, False])
+def test_the_gradient_of_batch_norm_has_gradients(train, has_weight):
+    own = {"dtype": opdsl.float64}
+    x, grad = (opdsl.randn((2, 3, 4), **own).requires_grad_() for _ in range(2))
+    weight = (opdsl.randn((3,), **own).requires_grad_(),) if has_weight else ()
+    running = opdsl.randn((3,), **own), opdsl.rand((3,), **own) + 1
+
+    def backward(grad, x, *weight):
+        saved = (None, None)
+        if train:  # finite differences see the statistics of the input
+            saved = opdsl.native_batch_norm(x.detach(), None, None, None, None, True, 0.1, 0.3)[1:]
+        given = (*(weight or (None,)), *running, *saved, train, 0.3, (True, True, True))
+        return opdsl.ops.aten.native_batch_norm_backward(grad, x, *given)
+
+    assert opdsl.testing.gradcheck(backward, (grad, x, *weight))
