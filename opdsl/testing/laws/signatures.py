@@ -26,7 +26,9 @@ def check(subject: Subject) -> Iterator[str]:
     schema = subject.operator.schema
     is_out = schema.kind is SchemaKind.out
     declared = Signature(None, subject.operator) if is_out else Signature(subject.operator)
-    names = [each.name for each in declared.parameters] + (["out"] if is_out else [])
+    # Outputs are given together, as `out`, or by their own names.
+    outputs = [*(each.python_name for each in schema.out if each.python_name != "out"), "out"] if is_out else []
+    names = [*(each.name for each in declared.parameters), *outputs]
     if list(found) != names:
         yield f"the function takes ({', '.join(found)}), the schema says ({', '.join(names)})"
         return
