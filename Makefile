@@ -14,7 +14,7 @@ JOBS ?= 2
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: venv demo test warm lint format bench gpu full clean
 .DEFAULT_GOAL := test

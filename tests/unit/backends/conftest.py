@@ -23,9 +23,11 @@ def cuda(fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[F
     monkeypatch.setattr(launcher, "compile_cubin", fake_driver.compile)
     driver.use(fake_driver)  # type: ignore[arg-type]
     fake_driver.calls.clear()
+    gc.freeze()  # only what the test makes is looked through afterwards, not all that the process holds
     yield fake_driver
     gc.collect()
     for forget in (streams.forget, allocator.forget, host.forget):
         forget()
     gc.collect()
+    gc.unfreeze()
     driver.use(None)
