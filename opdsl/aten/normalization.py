@@ -356,7 +356,8 @@ def native_layer_norm_backward_derivative(grads, grad_out, input, normalized_sha
         mean = input.mean(dims, True)
         variance = ((input - mean) * (input - mean)).mean(dims, True)
         rstd = (variance + ((rstd * rstd).reciprocal() - variance).detach()).rsqrt()
-    return *second_gradients(grads, grad_out, input, weight, mean, rstd, dims), None
+    of_grad, of_input, of_weight = second_gradients(grads, grad_out, input, weight, mean, rstd, dims)
+    return of_grad, of_input, of_weight, None
 
 
 def second_gradients(

@@ -167,7 +167,14 @@ def _moves(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4), Device("cpu"), make.dtype)
 
 
+def _polar(make: Maker) -> Iterator[Sample]:
+    """Lengths are not negative: PyTorch's gradient, and so ours, is for those."""
+    lengths = make(3, 4)
+    yield Sample(lengths.abs() if make.dtype.is_floating_point else lengths, make(3, 4))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::polar": _polar,
     "aten::mm": _products,
     "aten::bmm": _batches,
     "aten::matmul": _matmul,

@@ -35,10 +35,10 @@ WITHOUT_DIFFERENCES = {
 }
 
 # How PyTorch, and so its operators here, say that they do not take a dtype; an output of the wrong one is no reason.
-# Memory is pinned where there is a GPU.
+# Memory is pinned, and there are streams, where there is a GPU.
 REFUSED = re.compile(
     "(?<!Expected out tensor to have )dtype|handles only|complex|converted to type|not supported|not implemented|"
-    "does not support|Expected a floating point|no NVIDIA driver"
+    "does not support|Expected a floating point|no NVIDIA driver|must be Stream|Expected both inputs to be"
 )
 
 

@@ -100,6 +100,7 @@ OTHER_NAMES = {"input": ("x", "a", "x1"), "other": ("x2",), "dim": ("axis",), "k
 # Subscripts call index_put with None among the indices, which PyTorch's function refuses.
 BY_HAND = frozenset(
     (
+        "record_stream",  # there is nothing to call it with where there is no GPU
         "index_put",
         "index_put_",
         "nonzero",

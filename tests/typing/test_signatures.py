@@ -21,6 +21,7 @@ from opdsl.dispatch.arguments import MISSING, converter
 from opdsl.dispatch.bindings import module_of
 from opdsl.errors import UnknownOperatorError
 from opdsl.schema import Argument, FunctionSchema
+from opdsl.schema.vocabulary import Reduction
 
 STUBS = Path(__file__).resolve().parents[2] / "stubs" / "opdsl"
 
@@ -173,11 +174,15 @@ def differences(operator: Operator) -> list[str]:
     return found
 
 
+# What the expressions of defaults may name.
+NAMES = {**vars(runtime), "Reduction": Reduction}
+
+
 def same_default(argument: Argument, default: str | None) -> bool:
     """Whether a stub's expression means the default of the schema."""
     if argument.default is None or default is None:
         return argument.default is None and default is None
-    value = eval(default, vars(runtime))
+    value = eval(default, NAMES)
     text = argument.default.text
     if hasattr(value, "name"):
         return str(value.name).removeprefix("int64") in ("", text) and (value.name == text or text == "long")
@@ -212,7 +217,8 @@ def runtime_differences(operator: Operator) -> list[str]:
         if name not in spread and is_required != (default is None):
             found.append(f"{operator.schema}: {name}={parameter.default}, stub {default}")
         if not is_required and default is not None:
-            meant = converter(argument.type)(eval(default, vars(runtime)))
+            meant = converter(argument.type)(eval(default, NAMES))
+            meant = int(meant) if isinstance(meant, Reduction) else meant
             if parameter.default != meant or type(parameter.default) is not type(meant):
                 found.append(f"{operator.schema}: {name}={parameter.default}, stub {meant}")
     return found

@@ -51,6 +51,8 @@ def _arguments(subject: Subject, sample: Sample) -> dict[str, Any]:
 
 def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
     schema = subject.operator.schema
+    if "inplace_view" in subject.operator.tags:
+        return  # it may change history alone (detach_), which no memory shows
     given = [_arguments(subject, sample) for sample in subject.samples]
     for argument in schema.arguments:
         values = [each.get(argument.python_name) for each in given]
