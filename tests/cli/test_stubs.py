@@ -254,7 +254,7 @@ def test_docstrings_are_those_of_the_declarations(run: Run, library: Path, folde
 
 def test_check_tells_what_is_stale(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py")
-    library.write_text(LIBRARY.replace("beta: float = 1.0", "beta: float = 2.0"), encoding="utf-8")
+    library.write_text(LIBRARY.replace("beta: float = 1.0", "beta: float = 2.25"), encoding="utf-8")
     result = run("stubs", "mine.py", "--check")
     assert (result.exit_code, result.stdout.splitlines()) == (
         1,
