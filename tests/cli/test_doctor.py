@@ -89,8 +89,8 @@ def test_the_extras_are_those_of_the_project() -> None:
 
 def test_what_is_needed_is_what_the_project_depends_on() -> None:
     required = importlib.metadata.requires("opdsl") or []
-    always = {each.partition(">")[0] for each in required if "extra ==" not in each}
-    assert set(probes._NEEDED) == always | {"llvmlite"}
+    always = {each.partition(">")[0].lower() for each in required if "extra ==" not in each}
+    assert {each.lower() for each in probes._NEEDED} == always | {"llvmlite"}
 
 
 # ----------------------------------------------------------------------------------------------------------------- CPU
