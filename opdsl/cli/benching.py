@@ -1,4 +1,4 @@
-"""``opdsl bench``: what calls of operators cost, beside their kernels alone and beside torch."""
+"""``opdsl bench``: what calls of operators cost, alone and beside torch's."""
 
 from __future__ import annotations
 
@@ -44,7 +44,11 @@ def bench(pattern: str, size: int | None, dtype: str, beside: str | None, module
     header = ("operator", "arguments", "call", *(("torch", "ratio") if beside else ()))
     rows = [row for each in found for row in timed(each, size, dtype, beside is not None)]
     if not rows:
-        raise OptionError(f"none of {len(found)} operators is called so. Leave out --size, or give another --dtype.")
+        where = "" if beside is None else f" and is in {beside}"
+        raise OptionError(
+            f"none of {len(found)} operators that match {pattern!r} takes tensors of {dtype}"
+            f"{'' if size is None else f' and size {size}'}{where}. Leave out --size, or give another --dtype."
+        )
     print_rows(rows, header=header, styles=_STYLES[: len(header)])
 
 
