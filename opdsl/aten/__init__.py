@@ -12,7 +12,7 @@ from types import ModuleType
 
 from opdsl.aten.index import METHODS, PACKETS
 from opdsl.collecting import without_collecting
-from opdsl.dispatch.loading import deferred_sources
+from opdsl.dispatch.loading import library_loads
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import LOADING, held_across_fork
 from opdsl.runtime.tensor import prepare
@@ -108,7 +108,7 @@ def load() -> None:
 def load_topic(topic: str) -> ModuleType:
     """Import a topic. Its operators may make the first tensor, so tensors have their methods from here on."""
     prepare()
-    with _loading, deferred_sources(), without_collecting():
+    with _loading, library_loads, without_collecting():
         return importlib.import_module(f"opdsl.aten.{topic}")
 
 

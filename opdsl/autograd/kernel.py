@@ -12,9 +12,8 @@ from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
-from opdsl.native.generated import GENERATED
 from opdsl.runtime import Tensor
-from opdsl.schema import SchemaKind
+from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
 __all__ = ["check_written", "derivative_of", "record"]

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from opdsl.dispatch import Operator, Registry, declaring_into, registry
-from opdsl.dispatch.loading import deferred_sources
+from opdsl.dispatch.loading import library_loads
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")
@@ -67,7 +67,7 @@ def load_apart(given: Iterable[str]) -> Registry:
 
     They are forgotten afterwards, so that they can be loaded again.
     """
-    with declaring_into(Registry()) as own, deferred_sources():
+    with declaring_into(Registry()) as own, library_loads:
         load_modules(given, own)
     for operator in own:
         function = getattr(operator.declaration, "function", None)

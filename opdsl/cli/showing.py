@@ -144,7 +144,7 @@ def _graphs(operator: Operator) -> Iterator[Section]:
 
 def _source(packet: Packet) -> Section:
     """The generated function over all overloads that Python reaches."""
-    source = packet.main.build().__dict__["source"]
+    source = packet.main.source()
     return Section(f"generated source of {packet.base}", source.rstrip(), "python")
 
 

@@ -8,8 +8,7 @@ from opdsl.errors import DeclarationError
 from opdsl.kernels.iterator_context import TensorIteratorBase
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.precomputed import Precomputed as Names
-from opdsl.native import Precomputed
-from opdsl.schema import Argument, Type, parse_argument, type_of
+from opdsl.schema import Argument, Precomputed, Type, parse_argument, type_of
 
 # Contexts by the names of the C++ classes that they stand for.
 _BASES: dict[str, type[MetaContext]] = {"TensorIteratorBase": TensorIteratorBase}

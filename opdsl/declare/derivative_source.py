@@ -1,35 +1,19 @@
-"""What an operator's derivative reads like: derived when somebody looks."""
+"""What an operator's derivative reads like."""
 
 from __future__ import annotations
 
 import importlib
-from collections import UserString
 from typing import Any
 
 from opdsl.dispatch import DispatchKey, Operator
 
-__all__ = ["DerivativeSource"]
+__all__ = ["derivative_source"]
 
 _COMPOSITE = DispatchKey("CompositeImplicitAutograd")
 
 
-class DerivativeSource(UserString):
-    """The text of an operator's derivative, a string that is made when it is first looked at.
-
-    Args:
-        operator: whose.
-    """
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    @property
-    def data(self) -> str:  # type: ignore[override]
-        """The text."""
-        return _text(self._operator)
-
-
-def _text(operator: Operator) -> str:
+def derivative_source(operator: Operator) -> str:
+    """The text of an operator's derivative, declared or derived, or why there is none."""
     if operator.derivative is not None:
         inspect = importlib.import_module("inspect")
         functions = [each.function for each in operator.derivative.declared]

@@ -9,7 +9,6 @@ from opdsl.declare.declaration import Declaration
 from opdsl.declare.facets import Facets, dress_function
 from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.bindings import is_bound
-from opdsl.dispatch.loading import sources_are_deferred
 from opdsl.dispatch.packet import has_method
 from opdsl.runtime import install_method
 
@@ -36,22 +35,7 @@ def dress(declaration: Declaration) -> FunctionType:
         if "method" in str(operator.properties.get("variants", "")) and _is_method(declaration, packet):
             _install(declaration, packet)
     assert main is not None, "a declaration has at least one operator"
-    if not sources_are_deferred():
-        _build(declaration)
     return main
-
-
-def _build(declaration: Declaration) -> None:
-    """Generate the functions that a declaration hands out, so that ``source`` shows what they are.
-
-    Others are generated when they are looked at: generating is most of what a declaration costs.
-    """
-    for variant, operator in declaration.operators.items():
-        packet = declaration.library.registry.packets[operator.packet_name]
-        if declaration.functions[variant] is packet.function:
-            packet.main.build()
-        else:
-            packet.build(operator)
 
 
 def _describe(function: FunctionType, facets: Facets) -> None:

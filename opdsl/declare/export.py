@@ -24,9 +24,8 @@ from opdsl.native import (
     UfuncKey,
     Variant,
 )
-from opdsl.native.generated import GENERATED
 from opdsl.native.known import COMPOSITE_IMPLICIT, DISPATCH_KEYS, UFUNC_KEYS
-from opdsl.schema import OperatorName, parse_operator_name
+from opdsl.schema import GENERATED, OperatorName, parse_operator_name
 
 # Dispatched by torchgen itself for structured operators, so their entries do not name it (INV-50).
 _META = "Meta"

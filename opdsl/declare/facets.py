@@ -9,9 +9,10 @@ from types import FunctionType
 from typing import Any
 
 from opdsl.declare.declaration import Declaration
-from opdsl.declare.derivative_source import DerivativeSource
+from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, DispatchTable, KeySet, Operator, Signature, bind, current
+from opdsl.dispatch.late_text import LateText
 from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
 from opdsl.errors import ArgumentError, DispatchKeyError, KernelSignatureError, MissingKernelError
 from opdsl.kernels import new_tensor
@@ -383,7 +384,7 @@ def dress_function(function: FunctionType, facets: Facets) -> FunctionType:
     attributes["tags"] = operator.tags
     attributes["operator"] = operator
     attributes["variants"] = facets.declaration.functions
-    attributes["derivative_source"] = DerivativeSource(operator)
+    attributes["derivative_source"] = LateText(partial(derivative_source, operator))
     for name in _METHODS:
         attributes[name] = getattr(facets, name)
     return function

@@ -21,9 +21,9 @@ from opdsl.errors import DeclarationError, DTypeError
 from opdsl.kernels import clone, copy_, resize_output
 from opdsl.kernels.dtypes import c_name
 from opdsl.native.entry import NativeFunction
-from opdsl.native.generated import GENERATED, functional_schema, variants_made
+from opdsl.native.generated import functional_schema, variants_made
 from opdsl.runtime import Tensor
-from opdsl.schema import FunctionSchema, SchemaKind
+from opdsl.schema import GENERATED, FunctionSchema, SchemaKind
 
 _KEY = "CompositeExplicitAutograd"
 

@@ -18,6 +18,7 @@ from opdsl.dispatch import DispatchKey, Kernel, Operator, Registry, declared_int
 from opdsl.dispatch.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError, SchemaError
 from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name, parse_schema
+from opdsl.schema.invariants import check_relations
 
 if TYPE_CHECKING:
     from opdsl.declare.declaration import Declaration
@@ -463,13 +464,13 @@ def _require_variant_option(where: str, name: str, value: object, options: type)
 
 
 def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
-    """Hold derived schemas against the invariants, and each other.
+    """Hold derived schemas against the invariants, and each other; the first is the declared one, whose parts are good.
 
     Raises:
         DeclarationError: a name that was given makes no schema, or is that of another variant.
     """
-    for variant, schema in schemas.items():
-        violations = check(schema)
+    for place, (variant, schema) in enumerate(schemas.items()):
+        violations = check(schema) if place else check_relations(schema)
         if violations:
             raise DeclarationError(f"{where}: the {variant} variant {schema}: {violations[0].message}")
         if variant in ("inplace", "out") and schema.kind.value != variant:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overloa
 if TYPE_CHECKING:
     from opdsl.dispatch import DispatchKey, DispatchTable
     from opdsl.dispatch import KeySet as DispatchKeySet
+    from opdsl.dispatch.late_text import LateText
     from opdsl.dispatch.safe_kernel import SafeKernel
     from opdsl.schema import FunctionSchema
 
@@ -28,14 +29,14 @@ class Operator(Protocol, Generic[P, R_co]):
 
     schema: the functional operator's signature.
     tags: PyTorch's tags.
-    source: the generated source of the function.
+    source: the generated source of the function, as text.
     derivative_source: the derivative, derived or declared, as text.
     """
 
     schema: FunctionSchema
     tags: tuple[str, ...]
-    source: str
-    derivative_source: object
+    source: LateText
+    derivative_source: LateText
     __name__: str
 
     @property

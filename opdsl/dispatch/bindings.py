@@ -12,6 +12,7 @@ from typing import Any
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.packet import Packet
 from opdsl.errors import UnknownOperatorError
+from opdsl.schema import GENERATED
 
 PYTHON_MODULES = ("fft", "linalg", "nested", "nn", "sparse", "special")
 """What ``python_module`` of an entry may be."""
@@ -77,7 +78,7 @@ def module_of(packet: Packet) -> str | None:
 
 def _is_function(operator: Operator) -> bool:
     """Whether the overload is a function; of those that torchgen generates, only copies of views are."""
-    is_internal = "generated" in operator.tags and "view_copy" not in operator.tags
+    is_internal = GENERATED in operator.tags and "view_copy" not in operator.tags
     return "function" in str(operator.properties["variants"]) and not is_internal
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 
 from opdsl.dispatch.caller import Caller
+from opdsl.dispatch.late_text import LateText
 from opdsl.runtime.forking import registering
 
 # A thread that was interrupted within a call goes on with the names that it began with; so many changes of overloads
@@ -41,6 +42,7 @@ class Facade:
         self.function = FunctionType(_stub.__code__, self.namespace, name)
         self.function.__module__ = module
         self.function.__qualname__ = name
+        self.function.__dict__["source"] = LateText(self.source)
 
     def build(self) -> FunctionType:
         """Generate the function's source if that was not done since the last change, and return the function."""
@@ -55,9 +57,15 @@ class Facade:
                 self.function.__defaults__ = made.__defaults__
                 self.function.__kwdefaults__ = made.__kwdefaults__
                 self.function.__code__ = made.__code__
-                self.function.__dict__["source"] = caller.source
                 self.caller = caller
         return self.function
+
+    def source(self) -> str:
+        """The function's source, generated."""
+        with registering:
+            self.build()
+            assert self.caller is not None, "nothing changes while this thread holds the lock"
+            return self.caller.source
 
     def change(self) -> None:
         """What the function stands for has changed: its source is made again when it is next needed."""

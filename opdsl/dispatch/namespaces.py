@@ -24,8 +24,7 @@ class Namespace:
                 raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
             for overload, operator in tuple(packet.overloads.items()):
                 packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
-                packet.build(operator)  # so that its source can be looked at
-            return packet.main.build()
+            return packet.function
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"

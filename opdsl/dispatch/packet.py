@@ -12,7 +12,7 @@ from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.signature import Signature, own_signature, sort_signatures
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import remove_method
-from opdsl.schema import SchemaKind
+from opdsl.schema import GENERATED, SchemaKind
 
 Select = Callable[[Operator], bool]
 
@@ -34,7 +34,7 @@ def _has_function(operator: Operator) -> bool:
     """
     if not operator.is_bound or "view_copy" in operator.tags:
         return operator.is_bound
-    if "generated" in operator.tags:
+    if GENERATED in operator.tags:
         return False
     generates = getattr(operator.declaration, "generates", None)
     return generates is None or not (operator.name.startswith("aten::") and generates(operator))
@@ -219,6 +219,7 @@ class Packet:
         self.generation += 1
         for facade in tuple(self.facades):
             facade.forget()
-        dependents, self.dependents = self.dependents, WeakSet()
-        for packet in dependents:
-            packet.forget()
+        if self.dependents:
+            dependents, self.dependents = self.dependents, WeakSet()
+            for packet in dependents:
+                packet.forget()

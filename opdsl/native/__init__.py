@@ -17,7 +17,6 @@ from opdsl.native.entry import (
     Kernel,
     NativeFunction,
     Plain,
-    Precomputed,
     Structured,
     UfuncInnerLoop,
     UfuncKey,
@@ -31,6 +30,7 @@ from opdsl.native.rules import check, check_text
 from opdsl.native.selection import SelectedOperator, Selection, load_selection, select
 from opdsl.native.source import Fault, Location
 from opdsl.native.tags import load_tags
+from opdsl.schema import Precomputed
 
 __all__ = [
     "Change",

@@ -8,7 +8,7 @@ import attrs
 
 from opdsl.native.known import COMPOSITE_IMPLICIT, DTYPE_CLASSES, PT2_TAG, UFUNC_KEYS
 from opdsl.native.source import Location, Origin
-from opdsl.schema import Argument, FunctionSchema, OperatorName, SchemaKind
+from opdsl.schema import FunctionSchema, OperatorName, Precomputed, SchemaKind
 
 MOST_KERNEL_NAMESPACES = 3
 """How many levels of namespace a kernel's name may have (INV-26)."""
@@ -71,18 +71,6 @@ class DispatchEntry:
 
     def __str__(self) -> str:
         return f"{', '.join(self.keys)}: {self.kernel}"
-
-
-@attrs.frozen
-class Precomputed:
-    """What a meta function computes for the kernel.
-
-    replaced: for each replaced argument its name and the arguments that the kernel gets instead.
-    added: further arguments that the kernel gets.
-    """
-
-    replaced: tuple[tuple[str, tuple[Argument, ...]], ...]
-    added: tuple[Argument, ...] = ()
 
 
 @attrs.frozen

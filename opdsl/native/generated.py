@@ -12,7 +12,7 @@ import attrs
 
 from opdsl.native.entry import DeviceCheck, DispatchEntry, Kernel, NativeFunction
 from opdsl.native.known import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LONE_INPLACE
-from opdsl.schema import Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, SchemaKind, Type
+from opdsl.schema import GENERATED, Alias, Argument, BaseType, FunctionSchema, OperatorName, Return, SchemaKind, Type
 from opdsl.schema.model import FUNCTIONAL_SUFFIX
 
 Kinds = dict[SchemaKind, NativeFunction]
@@ -20,8 +20,6 @@ Kinds = dict[SchemaKind, NativeFunction]
 
 INHERITED_TAGS = ("nondeterministic_seeded", "view_copy")
 """The tags that a generated operator has from the entry it is made from."""
-
-GENERATED = "generated"
 
 BASES = (SchemaKind.mutable, SchemaKind.inplace, SchemaKind.out, SchemaKind.functional)
 """From which kind of entry the others are made, the first that there is."""

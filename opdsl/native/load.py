@@ -20,7 +20,6 @@ from opdsl.native.entry import (
     Kernel,
     NativeFunction,
     Plain,
-    Precomputed,
     Structured,
     UfuncInnerLoop,
     UfuncKey,
@@ -30,7 +29,7 @@ from opdsl.native.known import DISPATCH_KEYS, DTYPE_CLASSES, DTYPES, TAGS
 from opdsl.native.nodes import read_nodes
 from opdsl.native.retired import former_dispatch_key, former_key, former_type
 from opdsl.native.source import Fault, Location, Mapping, Node, Origin, Scalar, Sequence, Source, fault_at
-from opdsl.schema import Argument, OperatorName, examine_schema, parse_argument, parse_operator_name
+from opdsl.schema import Argument, OperatorName, Precomputed, examine_schema, parse_argument, parse_operator_name
 
 MOST_SHOWN = 50
 """How many faults an error's message shows; ``faults`` has all."""

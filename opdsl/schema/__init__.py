@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from opdsl.schema.alias import Alias
 from opdsl.schema.invariants import check
-from opdsl.schema.model import Argument, Default, FunctionSchema, OperatorName, Return, SchemaKind, Symbol
+from opdsl.schema.model import GENERATED, Argument, Default, FunctionSchema, OperatorName, Return, SchemaKind, Symbol
 from opdsl.schema.parser import examine_schema, parse_argument, parse_operator_name, parse_schema, parse_type
+from opdsl.schema.precomputed import Precomputed
 from opdsl.schema.signature import MISSING, Meaning, ParameterSpec, from_signature, type_of
 from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
 from opdsl.schema.violation import Violation, violation_error
 
 __all__ = [
+    "GENERATED",
     "MISSING",
     "Alias",
     "Argument",
@@ -27,6 +29,7 @@ __all__ = [
     "OperatorName",
     "OptionalType",
     "ParameterSpec",
+    "Precomputed",
     "Return",
     "SchemaKind",
     "Symbol",

@@ -22,6 +22,9 @@ SCRATCH_PREFIX = "_scratch_"
 FUNCTIONAL_SUFFIX = "_functional"
 """Ends the base name of the functional form of a mutable operator."""
 
+GENERATED = "generated"
+"""The tag of what an entry's ``autogen`` stands for: it has no entry of its own."""
+
 SIGNATURE_DEFAULTS = {("bernoulli", "p"): ("p", "0.5")}
 """Defaults that only the signature has, so that an entry pairs with the others of its name. Source: torchgen's
 note "bernoulli.p schema"."""

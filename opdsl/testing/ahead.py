@@ -21,8 +21,8 @@ from opdsl.backends import cache
 from opdsl.backends.cpu import engine
 from opdsl.dispatch import Operator, registry
 from opdsl.kernels.described import Described
-from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES, Device, DType, Generator, Tensor
+from opdsl.schema import GENERATED
 from opdsl.testing.sample import Sample
 from opdsl.testing.samples import samples_of
 

@@ -18,10 +18,9 @@ from opdsl.errors import (
     ShapeError,
     TorchError,
 )
-from opdsl.native.generated import GENERATED
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.runtime.contents import tensors_in
-from opdsl.schema import Argument, ListType, OptionalType
+from opdsl.schema import GENERATED, Argument, ListType, OptionalType
 from opdsl.testing import (
     aten_samples,
     factory_samples,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from opdsl.declare.source.expressions import Expressions, listed, quoted
 from opdsl.declare.source.layout import Group
-from opdsl.native import Delegate, DeviceCheck, NativeFunction, Precomputed, Structured, UfuncInnerLoop, Variant
-from opdsl.schema import Argument
+from opdsl.native import Delegate, DeviceCheck, NativeFunction, Structured, UfuncInnerLoop, Variant
+from opdsl.schema import Argument, Precomputed
 
 Options = dict[str, Group | str]
 """Keyword arguments: names and expressions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opdsl.native.entry import Delegate, NativeFunction, Structured
-from opdsl.native.generated import GENERATED, is_exempt, is_left_alone
+from opdsl.native.generated import is_exempt, is_left_alone
 from opdsl.native.known import (
     COMPOSITE_IMPLICIT,
     COMPOSITE_IMPLICIT_NESTED,
@@ -14,7 +14,7 @@ from opdsl.native.known import (
 )
 from opdsl.native.rules.breach import Breach, dispatch_key, item, name, part, value
 from opdsl.native.rules.corpus import Corpus, CorpusRule, Variants
-from opdsl.schema import OperatorName, SchemaKind
+from opdsl.schema import GENERATED, OperatorName, SchemaKind
 
 
 def inv_35(corpus: Corpus) -> Iterator[Breach]:

@@ -15,7 +15,6 @@ import pytest
 from opdsl.declare.export import export
 from opdsl.declare.source import Written, write_module
 from opdsl.dispatch import Registry, declaring_into
-from opdsl.dispatch.loading import deferred_sources
 from opdsl.errors import AnnotationError
 from opdsl.native import NativeFunction, load, loads
 from opdsl.schema.spelling import spelled
@@ -50,7 +49,7 @@ def back(tmp_path: Path) -> Iterator[Back]:
         assert spec.loader is not None
         module: ModuleType = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        with declaring_into(Registry()) as registry, deferred_sources():
+        with declaring_into(Registry()) as registry:
             spec.loader.exec_module(module)
         return {each.name.qualified: each for each in export(registry)}
 
