@@ -31,6 +31,8 @@ TOPICS = (
     "conversions",
     "pinning",
     "arithmetic",
+    "division",
+    "common_divisors",
     "mathematics",
     "trigonometry",
     "rounding",

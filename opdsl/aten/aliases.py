@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opdsl.aten.activations import sigmoid
-from opdsl.aten.arithmetic import div, div_mode, div_number, div_number_mode, mul, mul_number, neg, sub, sub_number
+from opdsl.aten.arithmetic import mul, mul_number, neg, sub, sub_number
 from opdsl.aten.bounds import CLAMP, clamp, clamp_tensors
 from opdsl.aten.comparison import ge, ge_number, gt, gt_number, le, le_number, lt, lt_number, ne, ne_number
+from opdsl.aten.division import div, div_mode, div_number, div_number_mode
 from opdsl.aten.mathematics import erf, erfc, erfinv, exp2, expm1, log1p, logit, sinc
 from opdsl.aten.rounding import abs_tensor, round_decimals, trunc
 from opdsl.aten.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh

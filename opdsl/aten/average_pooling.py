@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from opdsl.aten.arithmetic import div
+from opdsl.aten.division import div
 from opdsl.aten.padding import zero_derivative
 from opdsl.aten.pooling import (
     Parameters,

@@ -6,8 +6,9 @@ import math
 import warnings
 from typing import Any
 
-from opdsl.aten.arithmetic import add, div, mul, sub
+from opdsl.aten.arithmetic import add, mul, sub
 from opdsl.aten.comparison import where
+from opdsl.aten.division import div
 from opdsl.aten.factories import check_size, empty, give_size, scalar_tensor
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from opdsl.aten.arithmetic import div
 from opdsl.aten.comparison import eq
+from opdsl.aten.division import div
 from opdsl.aten.joining import cat
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
