@@ -64,6 +64,7 @@ TOPICS = (
     "statistics",
     "selection",
     "sorting",
+    "searching",
     "embedding",
     "linear_algebra",
     "matrix_sums",
@@ -84,6 +85,7 @@ TOPICS = (
     "random",
     "random_integers",
     "dropout",
+    "sampling",
     "special_methods",
     "subscripts",
 )

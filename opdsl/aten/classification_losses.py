@@ -205,7 +205,7 @@ def nll_loss_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss_forward.out_kernel("CPU", compiled=False)(loss_of)
+nll_loss_forward.out_kernel("CPU", "CUDA", compiled=False)(loss_of)
 
 
 @op("aten::nll_loss_backward", python_module="nn", out=Out("nll_loss_backward.grad_input", args=("grad_input",)))
@@ -230,7 +230,7 @@ def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, ig
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss_backward.out_kernel("CPU", compiled=False)(gradient_of)
+nll_loss_backward.out_kernel("CPU", "CUDA", compiled=False)(gradient_of)
 
 
 @nll_loss_forward.derivative("self")
@@ -284,7 +284,7 @@ def nll_loss2d_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss2d_forward.out_kernel("CPU", compiled=False)(loss_of)
+nll_loss2d_forward.out_kernel("CPU", "CUDA", compiled=False)(loss_of)
 
 
 @op(
@@ -314,7 +314,7 @@ def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, 
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss2d_backward.out_kernel("CPU", compiled=False)(gradient_of)
+nll_loss2d_backward.out_kernel("CPU", "CUDA", compiled=False)(gradient_of)
 
 
 @nll_loss2d_forward.derivative("self")

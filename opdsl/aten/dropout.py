@@ -1,22 +1,17 @@
-"""Dropout, and samples of given probabilities."""
+"""Dropout."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy
-
 from opdsl.aten.arithmetic import add, mul
-from opdsl.aten.factories import empty, give_size, zeros
+from opdsl.aten.factories import empty, zeros
 from opdsl.aten.likes import empty_like, ones_like
-from opdsl.aten.random import rand
 from opdsl.declare import op
-from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Generator, Tensor, bool_, float64, host_array, int64
+from opdsl.runtime import Tensor, bool_
 from opdsl.schema import Alias
-from opdsl.schema.vocabulary import SymInt
 
 DROPPING: dict[str, Any] = {"tags": ("nondeterministic_seeded", "maybe_aliasing_or_mutating")}
 DROPPING_IN_PLACE: dict[str, Any] = {"tags": "nondeterministic_seeded"}
@@ -167,78 +162,3 @@ def native_dropout_backward_derivative(grad, mask, scale):
 @native_dropout_backward.derivative("mask")
 def native_dropout_backward_mask_derivative(grad, grad_output, scale):
     return grad * grad_output.conj() * scale
-
-
-# -------------------------------------------------------------------------------------------------------- multinomial
-
-
-@op("aten::multinomial", variants="method, function", tags="nondeterministic_seeded")
-def multinomial(
-    self: Tensor, num_samples: SymInt, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor:
-    """Indices drawn with the probabilities that a row of ``self`` is proportional to, for each row."""
-    ...
-
-
-@multinomial.kernel("CPU", "Meta")
-def multinomial_kernel(self, num_samples, replacement, generator):
-    return multinomial_out_kernel(self, num_samples, replacement, generator, empty(0, dtype=int64, device=self.device))
-
-
-@multinomial.overload("out", tags="nondeterministic_seeded")
-def multinomial_out(
-    self: Tensor,
-    num_samples: SymInt,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
-    out: Tensor[Alias("a", write=True)],
-) -> Tensor[Alias("a", write=True)]:
-    """``multinomial`` into a given tensor."""
-    ...
-
-
-@multinomial_out.kernel("CPU", "Meta")
-def multinomial_out_kernel(self, num_samples, replacement, generator, out):
-    if out.dtype is not int64:
-        raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
-    check(0 < self.ndim <= 2, "prob_dist must be 1 or 2 dim")
-    check(num_samples > 0, "cannot sample n_sample <= 0 samples")
-    check(
-        replacement or num_samples <= self.shape[-1],
-        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
-    )
-    if not self.dtype.is_floating_point:
-        raise DTypeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.scalar_type}")
-    give_size(out, (*self.shape[:-1], num_samples))
-    if self.is_meta:
-        return out
-    weights = host_array(self).astype(numpy.float64).reshape(-1, self.shape[-1])
-    check(
-        bool(numpy.isfinite(weights).all() and (weights >= 0).all()),
-        "probability tensor contains either `inf`, `nan` or element < 0",
-    )
-    check(bool((weights.sum(axis=1) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
-    found = (
-        _with_replacement(weights, num_samples, generator) if replacement else _without(weights, num_samples, generator)
-    )
-    made = empty(found.shape, dtype=int64)
-    made.array[...] = found
-    return out.copy_(made.view(out.shape))
-
-
-def _with_replacement(weights: Any, count: int, generator: Generator | None) -> Any:
-    """Where uniform numbers fall among the cumulated weights."""
-    sums = numpy.cumsum(weights, axis=1)
-    points = rand((len(weights), count), dtype=float64, generator=generator).array * sums[:, -1:]
-    found = [numpy.searchsorted(row, at, side="right") for row, at in zip(sums, points, strict=True)]
-    # A product that is rounded up to the sum would fall behind the last index of weight.
-    last = [numpy.flatnonzero(row)[-1] for row in weights]
-    return numpy.minimum(numpy.array(found, dtype=numpy.int64).reshape(-1, count), numpy.array(last)[:, None])
-
-
-def _without(weights: Any, count: int, generator: Generator | None) -> Any:
-    """The first arrivals of exponential clocks whose rates are the weights (P. Efraimidis and P. Spirakis, 2006)."""
-    clocks = empty(weights.shape, dtype=float64).exponential_(generator=generator).array
-    with numpy.errstate(divide="ignore"):
-        return numpy.argsort(clocks / weights, axis=1)[:, :count]

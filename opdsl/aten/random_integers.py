@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-import numpy
-
 from opdsl.aten.factories import check_size, empty, give_size
 from opdsl.aten.filling import zero_derivative
 from opdsl.aten.likes import empty_like
+from opdsl.aten.sorting import first_places_along
 from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels import random as distributions
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import BOUNDS, LARGEST, convert
-from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, bump_version, int64
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, int64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
@@ -480,7 +479,7 @@ def randperm_generator_out(
     ...
 
 
-@randperm_generator_out.kernel("CPU", "Meta")
+@randperm_generator_out.kernel("CPU", "CUDA", "Meta")
 def randperm_generator_out_kernel(n, generator, out):
     dtype = out.dtype
     check(n >= 0, f"n must be non-negative, got{n}")
@@ -495,9 +494,5 @@ def randperm_generator_out_kernel(n, generator, out):
     if out.is_meta:
         return out
     # Sorting distinct random keys orders their places at random; of equal keys among 2**63 there are hardly any.
-    keys = random_(empty([n], dtype=int64), generator=generator)
-    order = empty([n], dtype=int64)
-    order.array[...] = numpy.argsort(keys.array)
-    out.copy_(order)
-    bump_version(out)
-    return out
+    keys = random_(empty([n], dtype=int64, device=out.device), generator=generator)
+    return out.copy_(first_places_along(keys, n, 0))

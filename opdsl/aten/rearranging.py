@@ -8,13 +8,14 @@ from opdsl.aten.factories import zeros
 from opdsl.aten.joining import cat
 from opdsl.aten.positions import BOTH
 from opdsl.aten.ranges import arange
+from opdsl.aten.searching import places_above
 from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
 from opdsl.kernels.outputs import tensor_over
 from opdsl.kernels.strides import dense_strides
-from opdsl.runtime import MemoryFormat, Tensor, from_numpy, wrap_dimension
+from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
@@ -186,15 +187,19 @@ def repeat_interleave(repeats: Tensor, *, output_size: SymInt | None = None) -> 
     ...
 
 
-@repeat_interleave.kernel("CPU")
+@repeat_interleave.kernel("CPU", "CUDA")
 def repeat_interleave_kernel(repeats, output_size):
     check(repeats.ndim == 1, "repeat_interleave only accept 1D vector as repeat")
     check(repeats.dtype in BOTH, "repeats has to be Long or Int tensor")
-    counts = repeats.array
-    check(not len(counts) or counts.min() >= 0, "repeats can not be negative")
-    found = numpy.repeat(numpy.arange(len(counts), dtype=counts.dtype), counts)
-    check(output_size is None or output_size == len(found), "allocated size does not match required size")
-    return from_numpy(found)
+    count = repeats.numel()
+    check(not (repeats < 0).any().item(), "repeats can not be negative")
+    ends = repeats.cumsum(0, dtype=int64)
+    size = ends.select(0, count - 1).item() if count else 0
+    check(output_size is None or output_size == size, "allocated size does not match required size")
+    if repeats.device is cpu:
+        return from_numpy(numpy.arange(count, dtype=repeats.array.dtype).repeat(repeats.array))
+    places = places_above(ends.unsqueeze(0), arange(size, device=repeats.device).unsqueeze(0))
+    return places.squeeze(0).to(repeats.dtype)
 
 
 @repeat_interleave.overload("self_Tensor", variants="function, method")

@@ -109,6 +109,17 @@ def sort_cuda(self, stable, dim, descending, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), descending, values, indices)
 
 
+def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
+    """The indices of the elements that come first along a dimension, in order; equal ones stand in any."""
+    if self.device is cpu:
+        places = self.array.argsort(dim)[(*(slice(None),) * dim, slice(count))]
+        return from_numpy(numpy.ascontiguousarray(places))
+    shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
+    indices = self.new_empty(shape, dtype=int64)
+    order_elements(self, dim, False, self.new_empty(shape), indices)
+    return indices
+
+
 def selected_gradient(grad: Tensor, self: Tensor, indices: Tensor, dim: int) -> Tensor:
     """The gradient of elements that were taken along a dimension."""
     return grad.new_zeros(self.shape).scatter(dim, indices, grad)
@@ -235,10 +246,7 @@ def topk_cpu(self, k, dim, largest, sorted, values, indices):
 
 @topk.out_kernel("CUDA", compiled=False)
 def topk_cuda(self, k, dim, largest, sorted, values, indices):
-    place = wrap_dimension(dim, self.ndim)
-    found = sort_stable(self, stable=True, dim=place, descending=largest)
-    for out, each in zip((values, indices), found, strict=True):
-        copy_(out, each.narrow(place, 0, k) if self.ndim else each)
+    order_elements(self, wrap_dimension(dim, self.ndim), largest, values, indices)
 
 
 topk.derivative("self")(sort_stable_derivative)
@@ -271,7 +279,7 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
     if self.device is not cpu and self.device.type != "meta":
-        copy_(indices, sort_stable(self, stable=True, dim=place)[1].narrow(place, k - 1, 1))
+        copy_(indices, first_places_along(self, k, place).narrow(place, k - 1, 1))
     elif self.device is cpu:
         found = nth_place(key_rows(self, place), k - 1)
         copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))

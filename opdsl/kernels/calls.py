@@ -139,6 +139,17 @@ class RowCall(NamedTuple):
     allocate: tuple[NewArray | None, ...]
 
 
+class Ordering(NamedTuple):
+    """What is wanted of the order of a row.
+
+    descending: whether the largest element comes first.
+    wanted: how many elements, from the first one on.
+    """
+
+    descending: bool
+    wanted: int
+
+
 class ArraySpec(NamedTuple):
     """An array as an author's kernel gets it.
 

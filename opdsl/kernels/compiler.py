@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AuthorCall,
         Folding,
         IndirectCall,
+        Ordering,
         PlanCall,
         PointwiseCall,
         ProductCall,
@@ -58,8 +59,10 @@ class Compiler(Protocol):
         Where ``beta`` is 0, the output is not read.
         """
 
-    def order(self, descending: bool, call: RowCall) -> Compiled:
+    def order(self, ordering: Ordering, call: RowCall) -> Compiled:
         """A stable sort of rows: the input array, then the outputs, its elements in order and their places (int64).
+
+        Only the first ``ordering.wanted`` elements along a row of the outputs are there.
 
         A backend may have none; its operators sort in a way of their own then.
         """

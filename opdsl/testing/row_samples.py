@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import int64
+from opdsl.runtime import float64, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -98,6 +98,11 @@ def _keys(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64))
 
 
+def _bounds(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64))
+    yield Sample(make(1, 5, dtype=float64).sort(1)[0], make(1, 2, dtype=float64))
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::native_layer_norm": _layer_norms,
     "aten::layer_norm": _layer_norms,
@@ -122,6 +127,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::_cummin_helper": _running_extrema,
     "opdsl::first_places": _first_keys,
     "opdsl::nth_place": _nth_keys,
+    "opdsl::places_above": _bounds,
     "opdsl::sorted_places": _keys,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""

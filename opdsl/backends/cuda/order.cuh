@@ -3,9 +3,10 @@
 
 constexpr int TILE = 2048;
 
-// length: of a row; blocks: that take one; width: of the runs that are merged.
+// length: of a row, as far as it is looked at; blocks: that take one; width: of the runs that are merged, or of the part
+// of a row that a block takes; count: how many elements are wanted, the first ones.
 struct Order {
-    long long length, blocks, width;
+    long long length, blocks, width, count;
 
     __device__ long long row() const { return blockIdx.x / blocks; }
     __device__ long long block() const { return blockIdx.x % blocks; }
@@ -87,6 +88,9 @@ __device__ inline void order_tile(
     for (int at = threadIdx.x; at < count; at += THREADS) {
         const long long place = tile_places[at], target = first + at;
         if constexpr (whole) {
+            if (at >= order.count) {
+                break;
+            }
             element<Stored>(values, offsets[1] + target * steps.step[1]) =
                 element<Stored>(input, offsets[0] + place * steps.step[0]);
             element<long long>(indices, offsets[2] + target * steps.step[2]) = place;
@@ -132,13 +136,108 @@ __device__ inline void merge_runs(
     }
 }
 
+// A part of a row: the pairs that come first in it, in order. A tile holds those that have come first so far, and behind
+// them those that come before the last of these; when it is full, it is sorted, and what stands too far behind is
+// forgotten. Where the part has fewer pairs, some that come last of all fill the rest.
+constexpr int ITEMS = 4, ROUND = ITEMS * THREADS;
+
+template <typename Pair>
+__device__ inline void select_first(
+    const Pair& pair, unsigned long long* keys, long long* places, const Order& order) {
+    __shared__ unsigned long long tile_keys[TILE];
+    __shared__ long long tile_places[TILE];
+    __shared__ int held;
+    constexpr unsigned long long last_key = ~0ull;
+    constexpr long long last_place = 0x7fffffffffffffff;
+    const int count = static_cast<int>(order.count), thread = threadIdx.x;
+    const long long begin = order.block() * order.width;
+    const long long end = begin + order.width < order.length ? begin + order.width : order.length;
+    unsigned long long limit_key = last_key;
+    long long limit_place = last_place;
+    if (thread == 0) {
+        held = 0;
+    }
+    __syncthreads();
+    for (long long first = begin; first < end; first += ROUND) {
+        for (int item = 0; item < ITEMS; ++item) {
+            const long long at = first + item * THREADS + thread;
+            unsigned long long key = last_key;
+            long long place = last_place;
+            if (at < end) {
+                pair(at, key, place);
+            }
+            if (comes_first(key, place, limit_key, limit_place)) {
+                const int slot = atomicAdd(&held, 1);
+                tile_keys[slot] = key;
+                tile_places[slot] = place;
+            }
+        }
+        __syncthreads();
+        const int found = held;
+        if (found > TILE - ROUND || first + ROUND >= end) {
+            int size = 1;
+            while (size < found || size < count) {
+                size *= 2;
+            }
+            for (int at = found + thread; at < size; at += THREADS) {
+                tile_keys[at] = last_key;
+                tile_places[at] = last_place;
+            }
+            sort_tile(tile_keys, tile_places, size);
+            limit_key = tile_keys[count - 1];
+            limit_place = tile_places[count - 1];
+            if (thread == 0) {
+                held = found < count ? found : count;
+            }
+        }
+        __syncthreads();
+    }
+    const long long target = (order.row() * order.blocks + order.block()) * count;
+    for (int at = thread; at < count; at += THREADS) {
+        keys[target + at] = tile_keys[at];
+        places[target + at] = tile_places[at];
+    }
+}
+
+// The pairs of a row's elements.
+template <typename Stored, bool descending>
+struct ElementPairs {
+    const char* row;
+    long long step;
+
+    template <typename Kept>
+    __device__ ElementPairs(const char* input, const Kept& kept, const Steps<3>& steps, const Order& order)
+        : step(steps.step[0]) {
+        long long offsets[3] = {};
+        kept.offsets(order.row(), offsets);
+        row = input + offsets[0];
+    }
+    __device__ void operator()(long long at, unsigned long long& key, long long& place) const {
+        key = key_of<descending>(load(element<Stored>(row, at * step)));
+        place = at;
+    }
+};
+
+// Pairs that others have found.
+struct FoundPairs {
+    const unsigned long long* keys;
+    const long long* places;
+
+    __device__ FoundPairs(const unsigned long long* keys, const long long* places, const Order& order)
+        : keys(keys + order.row() * order.length), places(places + order.row() * order.length) {}
+    __device__ void operator()(long long at, unsigned long long& key, long long& place) const {
+        key = keys[at];
+        place = places[at];
+    }
+};
+
 // The elements at sorted places.
 template <typename Stored, typename Kept>
 __device__ inline void order_results(
     const char* input, Stored* values, long long* indices, const long long* places, const Kept& kept,
     const Steps<3>& steps, const Order& order) {
     const long long row = order.row(), at = order.block() * THREADS + threadIdx.x;
-    if (at < order.length) {
+    if (at < order.count) {
         long long offsets[3] = {};
         kept.offsets(row, offsets);
         const long long place = places[row * order.length + at];

@@ -25,7 +25,7 @@ from opdsl.backends.cuda.order import order
 from opdsl.backends.cuda.program import Source
 from opdsl.declare import Library
 from opdsl.errors import KernelCompileError
-from opdsl.kernels.calls import OperandSpec, RowCall
+from opdsl.kernels.calls import OperandSpec, Ordering, RowCall
 from opdsl.runtime import Tensor
 from tests.unit.backends.cubin import resources
 from tests.unit.backends.recording import PROGRAMS, Recorder, distinct, recorded
@@ -112,7 +112,7 @@ def hot_sources(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Source]]
     values, places = OperandSpec(opdsl.float32, (4 << 20, 4)), OperandSpec(opdsl.int64, (8 << 20, 8))
     for length in (1 << 10, 1 << 20):
         call = RowCall((4,), length, (values,), (values, places), (None, None))
-        yield f"sort float32 of {length}", order(False, call).source
+        yield f"sort float32 of {length}", order(Ordering(False, length), call).source
 
 
 def table(monkeypatch: pytest.MonkeyPatch) -> str:

@@ -59,6 +59,13 @@ OPERATORS: dict[str, Case] = {
     "masked_scatter": lambda to: matrix(to).masked_scatter(to(opdsl.tensor(MASK)), matrix(to)),
     "masked_select": lambda to: matrix(to).masked_select(to(opdsl.tensor(MASK))),
     "nonzero": lambda to: matrix(to).nonzero(),
+    "repeat_interleave": lambda to: opdsl.repeat_interleave(to(opdsl.tensor([1, 0, 3, 2], dtype=opdsl.int32))),
+    "repeat_interleave of nothing": lambda to: opdsl.repeat_interleave(to(opdsl.tensor([0, 0]))),
+    "repeat_interleave of rows": lambda to: matrix(to).repeat_interleave(to(opdsl.tensor([1, 0, 3])), 0, output_size=4),
+    "mse_loss": lambda to: opdsl.ops.aten.mse_loss(matrix(to), matrix(to).flip([0])),
+    "binary_cross_entropy": lambda to: opdsl.ops.aten.binary_cross_entropy(matrix(to) / 12, matrix(to).flip([1]) / 12),
+    "nll_loss": lambda to: opdsl.ops.aten.nll_loss(matrix(to), to(opdsl.tensor([3, 0, -100]))),
+    "cross_entropy_loss": lambda to: opdsl.ops.aten.cross_entropy_loss(matrix(to), to(opdsl.tensor([3, 0, 1]))),
     "flip": lambda to: matrix(to).flip([0, 1]),
     "roll": lambda to: matrix(to).roll(1, 0),
     "tril": lambda to: matrix(to).tril(),
@@ -79,6 +86,12 @@ def test_an_operator_agrees_with_the_cpu(name: str, cuda: FakeDriver) -> None:
     np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-6)
 
 
+def weights(device: str) -> Any:
+    """Of two distributions over 100 numbers, a third of which are never drawn."""
+    numbers = opdsl.arange(200.0).reshape(2, 100)
+    return (numbers * (numbers.long() % 3 > 0).float()).to(device)
+
+
 RANDOM: dict[str, Callable[[str], Any]] = {
     "normal_": lambda device: opdsl.empty(1000, device=device).normal_(0.0, 1.0),
     "uniform_ of columns": lambda device: opdsl.empty((50, 20), device=device).t().uniform_(),
@@ -86,6 +99,11 @@ RANDOM: dict[str, Callable[[str], Any]] = {
     "randint": lambda device: opdsl.randint(0, 100, (50,), device=device),
     "exponential_": lambda device: opdsl.empty(100, dtype=opdsl.float64, device=device).exponential_(),
     "bernoulli": lambda device: opdsl.bernoulli(opdsl.full((30,), 0.5, device=device)),
+    "randperm": lambda device: opdsl.randperm(3000, device=device),
+    "randperm of bytes": lambda device: opdsl.randperm(100, dtype=opdsl.uint8, device=device),
+    "multinomial": lambda device: opdsl.multinomial(weights(device), 40),
+    "multinomial with replacement": lambda device: opdsl.multinomial(weights(device), 500, True),
+    "multinomial of a row": lambda device: opdsl.multinomial(weights(device)[0].bfloat16(), 5),
     "complex": lambda device: opdsl.view_as_real(opdsl.randn(10, dtype=opdsl.complex64, device=device)),
     "dropout": lambda device: opdsl.ops.aten.native_dropout(opdsl.ones(40, device=device), 0.5, True)[0],
 }
@@ -98,6 +116,15 @@ def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: FakeDriv
         opdsl.manual_seed(5)
         found.append(RANDOM[name](device).cpu().numpy())
     assert np.array_equal(*found)
+
+
+def test_what_cannot_be_drawn_from_is_told(cuda: FakeDriver) -> None:
+    with pytest.raises(RuntimeError, match="contains either `inf`, `nan` or element < 0"):
+        opdsl.multinomial(opdsl.tensor([1.0, -1.0]).cuda(), 1)
+    with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
+        opdsl.multinomial(opdsl.zeros(3).cuda(), 1)
+    with pytest.raises(RuntimeError, match="repeats can not be negative"):
+        opdsl.repeat_interleave(opdsl.tensor([1, -1]).cuda())
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -115,3 +142,33 @@ def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: Fak
     found = opdsl.sort(x.cuda(), stable=True, dim=0, descending=descending)
     assert np.array_equal(found[1].cpu().numpy(), expected[1].numpy())
     assert np.array_equal(found[0].cpu().double().numpy(), expected[0].double().numpy(), equal_nan=True)
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "count", "dtype"),
+    [
+        ((30,), 7, "int16"),
+        ((2, 2049), 5, "bfloat16"),
+        ((9000,), 1, "float64"),
+        ((66_000,), 40, "int16"),
+        ((4100, 2), 1024, "float64"),
+        ((5000,), 1025, "bfloat16"),
+        ((5000,), 0, "float64"),
+    ],
+)
+def test_the_first_elements_of_an_order(
+    shape: tuple[int, ...], count: int, dtype: str, largest: bool, cuda: FakeDriver
+) -> None:
+    """They are those of a stable sort, at random or where each element comes ahead of those before it."""
+    values = np.random.default_rng(4).integers(-2000, 2000, shape).astype(np.float64)
+    if "float" in dtype:
+        values[values % 50 == 1] = np.nan
+    if count == 1:
+        values = np.sort(values)[:: 1 if largest else -1].copy()
+    x, dim = opdsl.from_numpy(values).to(getattr(opdsl, dtype)), int(np.argmax(shape))
+    expected = opdsl.sort(x, stable=True, dim=dim, descending=largest)
+    found = opdsl.topk(x.cuda(), count, dim, largest)
+    for each, whole in zip(found, expected, strict=True):
+        first = whole.narrow(dim, 0, count).double().numpy()
+        assert np.array_equal(each.cpu().double().numpy(), first, equal_nan=True)
