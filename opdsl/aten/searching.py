@@ -14,8 +14,8 @@ _THREADS = 256
 
 _SOURCE = """
 extern "C" __global__ void places_above(
-    const bounds_t* bounds, const points_t* points, long long* out, long long bounds_size_1, long long points_size_1,
-    long long out_numel) {
+    const bounds_t* bounds, const points_t* points, bool right, long long* out, long long bounds_size_1,
+    long long points_size_1, long long out_numel) {
     const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (at >= out_numel) {
         return;
@@ -25,10 +25,10 @@ extern "C" __global__ void places_above(
     long long low = 0, high = bounds_size_1;
     while (low < high) {
         const long long middle = low + (high - low) / 2;
-        if (row[middle] <= point) {
-            low = middle + 1;
-        } else {
+        if (right ? row[middle] > point : row[middle] >= point) {
             high = middle;
+        } else {
+            low = middle + 1;
         }
     }
     out[at] = low;
@@ -37,8 +37,11 @@ extern "C" __global__ void places_above(
 
 
 @lib.op(variants="function", out=True)
-def places_above(bounds: Tensor, points: Tensor) -> Tensor:
+def places_above(bounds: Tensor, points: Tensor, right: bool = True) -> Tensor:
     """How many bounds of its row are not above a point: the index of the first one that is.
+
+    Bounds that equal the point count as above it unless ``right``. No comparison with NaN holds, so that it is above
+    nothing, and nothing above it.
 
     bounds: int64 or float64 (rows, length), each row ascending. points: (rows, count), of the same dtype.
     Returns: int64 (rows, count).
@@ -47,23 +50,25 @@ def places_above(bounds: Tensor, points: Tensor) -> Tensor:
 
 
 @places_above.meta
-def places_above_meta(ctx, bounds, points):
+def places_above_meta(ctx, bounds, points, right):
     check(bounds.ndim == 2 and points.ndim == 2 and bounds.shape[0] == points.shape[0], "rows of bounds and of points")
     check(bounds.dtype is points.dtype and bounds.dtype in (int64, float64), "bounds and points are int64, or float64")
     ctx.set_output(0, points.shape, dtype=int64, like=points)
 
 
 @places_above.out_kernel("CPU")
-def places_above_cpu(bounds, points, out):
+def places_above_cpu(bounds, points, right, out):
     for row in range(points.shape[0]):
         for column in range(points.shape[1]):
-            low, high = 0, bounds.shape[1]
+            point, low, high = points[row, column], 0, bounds.shape[1]
             while low < high:
                 middle = low + (high - low) // 2
-                if bounds[row, middle] <= points[row, column]:
-                    low = middle + 1
-                else:
+                bound = bounds[row, middle]
+                is_above = bound > point if right else bound >= point
+                if is_above:
                     high = middle
+                else:
+                    low = middle + 1
             out[row, column] = low
 
 

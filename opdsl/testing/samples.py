@@ -27,6 +27,7 @@ from opdsl.testing import (
     index_samples,
     loss_samples,
     network_samples,
+    order_samples,
     placing_samples,
     row_samples,
     view_samples,
@@ -42,6 +43,7 @@ _TOPICS = (
     factory_samples,
     row_samples,
     network_samples,
+    order_samples,
     loss_samples,
 )
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {

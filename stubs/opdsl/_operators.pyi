@@ -31,6 +31,10 @@ class _results_cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class _results_kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -43,7 +47,19 @@ class _results_max(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_median(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class _results_min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_mode(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _results_nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 
@@ -725,6 +741,43 @@ class _packet__to_copy(Operator[..., Tensor], Protocol):
     def out(
         self: Tensor, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: Tensor
     ) -> Tensor: ...
+
+class _packet__unique(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+        """The distinct elements in order, and where each element is among them."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+        """The distinct elements in order, and where each element is among them."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, sorted: bool = True, return_inverse: bool = False, *, out0: Tensor, out1: Tensor
+    ) -> tuple[Tensor, Tensor]: ...
+
+class _packet__unique2(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct elements in order, where each element is among them, and how often they are there."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct elements in order, where each element is among them, and how often they are there."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _packet__unsafe_index(Operator[..., Tensor], Protocol):
     def __call__(cls, self: _Tensor, indices: Sequence[_Tensor | None]) -> _Tensor:
@@ -2203,6 +2256,37 @@ class _packet_binary_cross_entropy_with_logits(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor: ...
 
+class _packet_bincount(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+
+        Args:
+            self: a vector of integers that are not negative.
+            weights: one for each of them; the sums are float32 for float32 weights, else float64.
+            minlength: the least length of the result, which otherwise ends with the largest integer.
+
+        >>> import opdsl
+        >>> opdsl.bincount(opdsl.tensor([1, 3, 1]))
+        tensor([0, 2, 0, 1])
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+
+        Args:
+            self: a vector of integers that are not negative.
+            weights: one for each of them; the sums are float32 for float32 weights, else float64.
+            minlength: the least length of the result, which otherwise ends with the largest integer.
+
+        >>> import opdsl
+        >>> opdsl.bincount(opdsl.tensor([1, 3, 1]))
+        tensor([0, 2, 0, 1])
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor: ...
+
 class _packet_bitwise_and(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -2516,6 +2600,41 @@ class _packet_broadcast_to(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, size: Sequence[int]) -> Tensor:
         """``expand``, by NumPy's name."""
+
+class _packet_bucketize(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: _Tensor,
+        boundaries: _Tensor,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        out: _Tensor | None = None,
+    ) -> _Tensor:
+        """Between which of sorted boundaries numbers lie, counted from 0; at one, behind it if ``right``."""
+    @overload
+    def __call__(cls, self: _Scalar, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False) -> _Tensor:
+        """Between which of sorted boundaries a number lies."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False) -> _Tensor:
+        """Between which of sorted boundaries numbers lie, counted from 0; at one, behind it if ``right``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        self: _Tensor, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False, out: _Tensor
+    ) -> _Tensor:
+        """Between which of sorted boundaries numbers lie, counted from 0; at one, behind it if ``right``."""
+    @_operator
+    @staticmethod
+    def Scalar(self: _Scalar, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False) -> _Tensor:
+        """Between which of sorted boundaries a number lies."""
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        self: _Scalar, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False, out: _Tensor
+    ) -> _Tensor: ...
 
 class _packet_cat(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -5003,6 +5122,126 @@ class _packet_hinge_embedding_loss(Operator[..., Tensor], Protocol):
     def default(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = Reduction.Mean) -> Tensor:
         """``self`` where ``target`` is 1, ``max(0, margin - self)`` where it is -1."""
 
+class _packet_histc(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor | None = None
+    ) -> Tensor:
+        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+
+        Args:
+            self: floating-point numbers, of any shape; what lies outside is not counted.
+            bins: how many, all of one width.
+            min, max: the outer edges; the smallest and the largest element if they are equal.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+
+        Args:
+            self: floating-point numbers, of any shape; what lies outside is not counted.
+            bins: how many, all of one width.
+            min, max: the outer edges; the smallest and the largest element if they are equal.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor) -> Tensor:
+        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+
+        Args:
+            self: floating-point numbers, of any shape; what lies outside is not counted.
+            bins: how many, all of one width.
+            min, max: the outer edges; the smallest and the largest element if they are equal.
+        """
+
+class _packet_histogram(Operator[..., _results_histogram], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: Tensor,
+        *,
+        weight: Tensor | None = None,
+        density: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_histogram:
+        """How many elements lie between neighbouring edges, or the sum of their weights.
+
+        Args:
+            self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+            bins: the edges in ascending order, of the same dtype.
+            weight: one for each element, of the same dtype.
+            density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_histogram:
+        """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+    @_operator
+    @staticmethod
+    def bins_tensor(
+        self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
+    ) -> _results_histogram:
+        """How many elements lie between neighbouring edges, or the sum of their weights.
+
+        Args:
+            self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+            bins: the edges in ascending order, of the same dtype.
+            weight: one for each element, of the same dtype.
+            density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+        """
+    @_operator
+    @staticmethod
+    def bins_tensor_out(
+        self: Tensor,
+        bins: Tensor,
+        *,
+        weight: Tensor | None = None,
+        density: bool = False,
+        hist: Tensor,
+        bin_edges: Tensor,
+    ) -> _results_histogram:
+        """How many elements lie between neighbouring edges, or the sum of their weights.
+
+        Args:
+            self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+            bins: the edges in ascending order, of the same dtype.
+            weight: one for each element, of the same dtype.
+            density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+        """
+    @_operator
+    @staticmethod
+    def bin_ct(
+        self: Tensor,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+    ) -> _results_histogram:
+        """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+    @_operator
+    @staticmethod
+    def bin_ct_out(
+        self: Tensor,
+        bins: int = 100,
+        *,
+        range: Sequence[float] | None = None,
+        weight: Tensor | None = None,
+        density: bool = False,
+        hist: Tensor,
+        bin_edges: Tensor,
+    ) -> _results_histogram:
+        """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
+
 class _packet_hsplit(Operator[..., list[Tensor]], Protocol):
     @overload
     def __call__(cls, self: Tensor, sections: _int) -> list[Tensor]:
@@ -5323,6 +5562,77 @@ class _packet_isfinite(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """Where an element is neither infinite nor NaN; of a complex number, both of its parts."""
+
+class _packet_isin(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        elements: Tensor,
+        test_elements: Tensor,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    @overload
+    def __call__(
+        cls,
+        element: Scalar,
+        test_elements: Tensor,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Whether a number is among others."""
+    @overload
+    def __call__(
+        cls,
+        elements: Tensor,
+        test_element: Scalar,
+        *,
+        assume_unique: bool = False,
+        invert: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Which elements equal a number; those that do not if ``invert``."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor(
+        elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    @_operator
+    @staticmethod
+    def Tensor_Tensor_out(
+        elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor
+    ) -> Tensor:
+        """Which elements are among others; those that are not if ``invert``. NaN is among none."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar(
+        elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        """Which elements equal a number; those that do not if ``invert``."""
+    @_operator
+    @staticmethod
+    def Tensor_Scalar_out(
+        elements: Tensor, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False, out: Tensor
+    ) -> Tensor:
+        """Which elements equal a number; those that do not if ``invert``."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(
+        element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        """Whether a number is among others."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor_out(
+        element: Scalar, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False, out: Tensor
+    ) -> Tensor:
+        """Whether a number is among others."""
 
 class _packet_isinf(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6806,6 +7116,29 @@ class _packet_mean(Operator[..., Tensor], Protocol):
     def dtype_out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
         """The mean of all elements into a given tensor."""
 
+class _packet_median(Operator[..., Tensor | _results_median], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> Tensor: ...
+    @overload
+    def __call__(
+        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_median: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_median: ...
+    @_operator
+    @staticmethod
+    def dim_values(
+        self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_median:
+        """The medians along a dimension into given tensors."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
 class _packet_min(Operator[..., Tensor | _results_min], Protocol):
     @overload
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -6886,6 +7219,25 @@ class _packet_mm(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, mat2: Tensor, *, out: Tensor) -> Tensor:
         """The product of two matrices."""
+
+class _packet_mode(Operator[..., _results_mode], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        dim: int = -1,
+        keepdim: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_mode:
+        """The element that is most often along a dimension, the least of several, and where one of them stands."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int = -1, keepdim: bool = False) -> _results_mode:
+        """The element that is most often along a dimension, the least of several, and where one of them stands."""
+    @_operator
+    @staticmethod
+    def values(self: Tensor, dim: int = -1, keepdim: bool = False, *, values: Tensor, indices: Tensor) -> _results_mode:
+        """``mode`` into given tensors."""
 
 class _packet_moveaxis(Operator[..., Tensor], Protocol):
     @overload
@@ -7118,6 +7470,87 @@ class _packet_nanmean(Operator[..., Tensor], Protocol):
         out: Tensor,
     ) -> Tensor:
         """The mean of all elements but NaN into a given tensor."""
+
+class _packet_nanmedian(Operator[..., Tensor | _results_nanmedian], Protocol):
+    @overload
+    def __call__(cls, self: Tensor) -> Tensor: ...
+    @overload
+    def __call__(
+        cls, self: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_nanmedian: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def dim(self: Tensor, dim: int, keepdim: bool = False) -> _results_nanmedian: ...
+    @_operator
+    @staticmethod
+    def dim_values(
+        self: Tensor, dim: int, keepdim: bool = False, *, values: Tensor, indices: Tensor
+    ) -> _results_nanmedian:
+        """The medians along a dimension into given tensors."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_nanquantile(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        q: Tensor,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        q: Tensor,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor,
+    ) -> Tensor:
+        """Quantiles into a given tensor."""
+    @_operator
+    @staticmethod
+    def scalar(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def scalar_out(
+        self: Tensor,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor,
+    ) -> Tensor:
+        """A quantile into a given tensor."""
 
 class _packet_nansum(Operator[..., Tensor], Protocol):
     def __call__(
@@ -8475,6 +8908,64 @@ class _packet_put_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
         """Writes, or adds, values at positions among all elements."""
+
+class _packet_quantile(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        q: Tensor,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        q: Tensor,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor,
+    ) -> Tensor:
+        """Quantiles into a given tensor."""
+    @_operator
+    @staticmethod
+    def scalar(
+        self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def scalar_out(
+        self: Tensor,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: Tensor,
+    ) -> Tensor:
+        """A quantile into a given tensor."""
 
 class _packet_rad2deg(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -9952,6 +10443,123 @@ class _packet_scatter_reduce_(Operator[..., Tensor], Protocol):
 
         With ``include_self=False`` what is at these positions does not count.
         """
+
+class _packet_searchsorted(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        sorted_sequence: _Tensor,
+        self: _Tensor,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+        out: _Tensor | None = None,
+    ) -> _Tensor:
+        """Where to insert numbers into sorted ones, so that these stay sorted.
+
+        Args:
+            sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
+            self: the numbers.
+            out_int32: whether positions are int32.
+            right: whether a number is inserted behind those that equal it.
+            side: ``left`` or ``right``, another way to say it.
+            sorter: positions that sort ``sorted_sequence``, which then need not be.
+
+        >>> import opdsl
+        >>> opdsl.searchsorted(opdsl.tensor([1, 3, 5]), opdsl.tensor([3, 6]))
+        tensor([1, 3])
+        """
+    @overload
+    def __call__(
+        cls,
+        sorted_sequence: _Tensor,
+        self: _Scalar,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+        out: _Tensor | None = None,
+    ) -> _Tensor:
+        """Where to insert a number into sorted ones."""
+    @_operator
+    @staticmethod
+    def Tensor(
+        sorted_sequence: _Tensor,
+        self: _Tensor,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+    ) -> _Tensor:
+        """Where to insert numbers into sorted ones, so that these stay sorted.
+
+        Args:
+            sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
+            self: the numbers.
+            out_int32: whether positions are int32.
+            right: whether a number is inserted behind those that equal it.
+            side: ``left`` or ``right``, another way to say it.
+            sorter: positions that sort ``sorted_sequence``, which then need not be.
+
+        >>> import opdsl
+        >>> opdsl.searchsorted(opdsl.tensor([1, 3, 5]), opdsl.tensor([3, 6]))
+        tensor([1, 3])
+        """
+    @_operator
+    @staticmethod
+    def Tensor_out(
+        sorted_sequence: _Tensor,
+        self: _Tensor,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+        out: _Tensor,
+    ) -> _Tensor:
+        """Where to insert numbers into sorted ones, so that these stay sorted.
+
+        Args:
+            sorted_sequence: sorted along its last dimension; a vector, or one row for each row of ``self``.
+            self: the numbers.
+            out_int32: whether positions are int32.
+            right: whether a number is inserted behind those that equal it.
+            side: ``left`` or ``right``, another way to say it.
+            sorter: positions that sort ``sorted_sequence``, which then need not be.
+
+        >>> import opdsl
+        >>> opdsl.searchsorted(opdsl.tensor([1, 3, 5]), opdsl.tensor([3, 6]))
+        tensor([1, 3])
+        """
+    @_operator
+    @staticmethod
+    def Scalar(
+        sorted_sequence: _Tensor,
+        self: _Scalar,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+    ) -> _Tensor:
+        """Where to insert a number into sorted ones."""
+    @_operator
+    @staticmethod
+    def Scalar_out(
+        sorted_sequence: _Tensor,
+        self: _Scalar,
+        *,
+        out_int32: bool = False,
+        right: bool = False,
+        side: str | None = None,
+        sorter: _Tensor | None = None,
+        out: _Tensor,
+    ) -> _Tensor:
+        """Where to insert a number into sorted ones."""
 
 class _packet_select(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, index: _int) -> Tensor:
@@ -11465,6 +12073,89 @@ class _packet_uniform_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with numbers from ``from`` up to, but not including, ``to``, each as likely as the others."""
 
+class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
+
+        >>> import opdsl
+        >>> opdsl.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
+        (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
+
+        >>> import opdsl
+        >>> opdsl.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
+        (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet_unique_dim(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The distinct slices along a dimension in order, which of them each slice is, and how often they are there."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        dim: int,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+class _packet_unique_dim_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The first of each run of equal slices along a dimension, the run of each slice, and the lengths of runs."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        dim: int,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: Tensor,
+        out1: Tensor,
+        out2: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+
 class _packet_unsafe_chunk(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         """``chunk`` for callers that write one part at most."""
@@ -11949,6 +12640,8 @@ _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_traini
 _pin_memory: _packet__pin_memory
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
+_unique: _packet__unique
+_unique2: _packet__unique2
 _unsafe_index: _packet__unsafe_index
 _unsafe_index_put: _packet__unsafe_index_put
 abs: _packet_abs
@@ -12018,6 +12711,7 @@ batch_norm: _packet_batch_norm
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
 binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
+bincount: _packet_bincount
 bitwise_and: _packet_bitwise_and
 bitwise_left_shift: _packet_bitwise_left_shift
 bitwise_not: _packet_bitwise_not
@@ -12028,6 +12722,7 @@ block_diag: _packet_block_diag
 bmm: _packet_bmm
 broadcast_tensors: _packet_broadcast_tensors
 broadcast_to: _packet_broadcast_to
+bucketize: _packet_bucketize
 cat: _packet_cat
 ceil: _packet_ceil
 ceil_: _packet_ceil_
@@ -12141,6 +12836,8 @@ gt: _packet_gt
 hardshrink: _packet_hardshrink
 heaviside: _packet_heaviside
 hinge_embedding_loss: _packet_hinge_embedding_loss
+histc: _packet_histc
+histogram: _packet_histogram
 hsplit: _packet_hsplit
 hstack: _packet_hstack
 hypot: _packet_hypot
@@ -12159,6 +12856,7 @@ is_nonzero: _packet_is_nonzero
 is_same_size: _packet_is_same_size
 isclose: _packet_isclose
 isfinite: _packet_isfinite
+isin: _packet_isin
 isinf: _packet_isinf
 isnan: _packet_isnan
 isneginf: _packet_isneginf
@@ -12207,9 +12905,11 @@ max_pool2d: _packet_max_pool2d
 max_pool3d: _packet_max_pool3d
 maximum: _packet_maximum
 mean: _packet_mean
+median: _packet_median
 min: _packet_min
 minimum: _packet_minimum
 mm: _packet_mm
+mode: _packet_mode
 moveaxis: _packet_moveaxis
 movedim: _packet_movedim
 msort: _packet_msort
@@ -12220,6 +12920,8 @@ mv: _packet_mv
 nan_to_num: _packet_nan_to_num
 nan_to_num_: _packet_nan_to_num_
 nanmean: _packet_nanmean
+nanmedian: _packet_nanmedian
+nanquantile: _packet_nanquantile
 nansum: _packet_nansum
 narrow: _packet_narrow
 narrow_copy: _packet_narrow_copy
@@ -12248,6 +12950,7 @@ positive: _packet_positive
 pow: _packet_pow
 prod: _packet_prod
 put: _packet_put
+quantile: _packet_quantile
 rad2deg: _packet_rad2deg
 rad2deg_: _packet_rad2deg_
 rand: _packet_rand
@@ -12282,6 +12985,7 @@ scalar_tensor: _packet_scalar_tensor
 scatter: _packet_scatter
 scatter_add: _packet_scatter_add
 scatter_reduce: _packet_scatter_reduce
+searchsorted: _packet_searchsorted
 select: _packet_select
 select_copy: _packet_select_copy
 select_scatter: _packet_select_scatter
@@ -12347,6 +13051,8 @@ unbind: _packet_unbind
 unbind_copy: _packet_unbind_copy
 unflatten: _packet_unflatten
 unfold_copy: _packet_unfold_copy
+unique_consecutive: _packet_unique_consecutive
+unique_dim: _packet_unique_dim
 unsafe_chunk: _packet_unsafe_chunk
 unsafe_split: _packet_unsafe_split
 unsafe_split_with_sizes: _packet_unsafe_split_with_sizes
@@ -12508,6 +13214,8 @@ class _namespace_aten:
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
     _to_copy: _packet__to_copy
+    _unique: _packet__unique
+    _unique2: _packet__unique2
     _unsafe_index: _packet__unsafe_index
     _unsafe_index_put: _packet__unsafe_index_put
     _unsafe_view: _packet__unsafe_view
@@ -12601,6 +13309,7 @@ class _namespace_aten:
     binary_cross_entropy: _packet_binary_cross_entropy
     binary_cross_entropy_backward: _packet_binary_cross_entropy_backward
     binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
+    bincount: _packet_bincount
     bitwise_and: _packet_bitwise_and
     bitwise_and_: _packet_bitwise_and_
     bitwise_left_shift: _packet_bitwise_left_shift
@@ -12617,6 +13326,7 @@ class _namespace_aten:
     bmm: _packet_bmm
     broadcast_tensors: _packet_broadcast_tensors
     broadcast_to: _packet_broadcast_to
+    bucketize: _packet_bucketize
     cat: _packet_cat
     cauchy: _packet_cauchy
     cauchy_: _packet_cauchy_
@@ -12770,6 +13480,8 @@ class _namespace_aten:
     heaviside: _packet_heaviside
     heaviside_: _packet_heaviside_
     hinge_embedding_loss: _packet_hinge_embedding_loss
+    histc: _packet_histc
+    histogram: _packet_histogram
     hsplit: _packet_hsplit
     hstack: _packet_hstack
     hypot: _packet_hypot
@@ -12795,6 +13507,7 @@ class _namespace_aten:
     is_same_size: _packet_is_same_size
     isclose: _packet_isclose
     isfinite: _packet_isfinite
+    isin: _packet_isin
     isinf: _packet_isinf
     isnan: _packet_isnan
     isneginf: _packet_isneginf
@@ -12872,11 +13585,13 @@ class _namespace_aten:
     max_pool3d_with_indices_backward: _packet_max_pool3d_with_indices_backward
     maximum: _packet_maximum
     mean: _packet_mean
+    median: _packet_median
     min: _packet_min
     minimum: _packet_minimum
     mish: _packet_mish
     mish_: _packet_mish_
     mm: _packet_mm
+    mode: _packet_mode
     moveaxis: _packet_moveaxis
     movedim: _packet_movedim
     mse_loss: _packet_mse_loss
@@ -12891,6 +13606,8 @@ class _namespace_aten:
     nan_to_num: _packet_nan_to_num
     nan_to_num_: _packet_nan_to_num_
     nanmean: _packet_nanmean
+    nanmedian: _packet_nanmedian
+    nanquantile: _packet_nanquantile
     nansum: _packet_nansum
     narrow: _packet_narrow
     narrow_copy: _packet_narrow_copy
@@ -12946,6 +13663,7 @@ class _namespace_aten:
     prod: _packet_prod
     put: _packet_put
     put_: _packet_put_
+    quantile: _packet_quantile
     rad2deg: _packet_rad2deg
     rad2deg_: _packet_rad2deg_
     rand: _packet_rand
@@ -13006,6 +13724,7 @@ class _namespace_aten:
     scatter_add_: _packet_scatter_add_
     scatter_reduce: _packet_scatter_reduce
     scatter_reduce_: _packet_scatter_reduce_
+    searchsorted: _packet_searchsorted
     select: _packet_select
     select_copy: _packet_select_copy
     select_scatter: _packet_select_scatter
@@ -13108,6 +13827,9 @@ class _namespace_aten:
     unfold_copy: _packet_unfold_copy
     uniform: _packet_uniform
     uniform_: _packet_uniform_
+    unique_consecutive: _packet_unique_consecutive
+    unique_dim: _packet_unique_dim
+    unique_dim_consecutive: _packet_unique_dim_consecutive
     unsafe_chunk: _packet_unsafe_chunk
     unsafe_split: _packet_unsafe_split
     unsafe_split_with_sizes: _packet_unsafe_split_with_sizes

@@ -38,7 +38,8 @@ WITHOUT_DIFFERENCES = {
 # Memory is pinned, and there are streams, where there is a GPU.
 REFUSED = re.compile(
     "(?<!Expected out tensor to have )dtype|handles only|complex|converted to type|not supported|not implemented|"
-    "does not support|Expected a floating point|no NVIDIA driver|must be Stream|Expected both inputs to be"
+    "does not support|Expected a floating point|no NVIDIA driver|must be Stream|Expected both inputs to be|"
+    "Unsupported input type"
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -105,6 +106,27 @@ def _max_pool2d_backward(
     )
 
 
+def _unique(
+    self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    operator, *at = ("_unique2",) if dim is None else ("unique_dim", dim)
+    found = getattr(opdsl.ops.aten, operator)(self, *at, sorted, return_inverse, return_counts)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def _unique_consecutive(
+    self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    found = opdsl.unique_consecutive(self, return_inverse, return_counts, dim)
+    return _asked_for(found, return_inverse, return_counts)
+
+
+def _asked_for(found: tuple[Any, ...], *others: bool) -> Any:
+    """The first of several results, with those of the others that were asked for."""
+    wanted = (found[0], *(each for each, is_wanted in zip(found[1:], others, strict=True) if is_wanted))
+    return wanted if len(wanted) > 1 else wanted[0]
+
+
 def _batch_norm(self: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, **named: Any) -> Any:
     given = {"training": False, "momentum": 0.1, "eps": 1e-5, **named}
     if given["training"]:
@@ -158,6 +180,8 @@ ADAPTED |= {
     },
     "nll_loss": _of_loss("nll_loss_nd"),
     "cross_entropy": _of_loss("cross_entropy_loss"),
+    "unique_consecutive": _unique_consecutive,
+    "unique": _unique,
     "batch_norm": _batch_norm,
     "group_norm": _group_norm,
     "instance_norm": _instance_norm,
@@ -257,7 +281,7 @@ def _ours(info: Any) -> Callable[..., Any] | None:
     if info.variant_test_name == "in_place":  # of `normal`, which is another operator than the functional one
         return getattr(opdsl.Tensor, info.inplace_variant.__name__, None) if f"{name}_" in METHODS else None
     if name in ADAPTED:
-        return ADAPTED[name] if f"aten::{name}" in opdsl.registry.packets or name == "cross_entropy" else None
+        return ADAPTED[name]
     if name.startswith("__"):
         return getattr(opdsl.Tensor, name) if name in METHODS else None
     return getattr(opdsl.ops.aten, name) if f"aten::{name}" in opdsl.registry.packets else None
@@ -283,6 +307,13 @@ def cases(wanted: Callable[[Any], object] | None = None) -> Iterator[Any]:
 def _is_named(variant: Any) -> bool:
     """Whether a variant is a method, and no lambda or partial around a Python function."""
     return getattr(variant, "__name__", "").isidentifier()
+
+
+def _is_method(info: Any) -> bool:
+    """Whether there is a method; PyTorch has some that are written in Python, for which no schema says so."""
+    return info.method_variant is not None and (
+        our_name(info) in METHODS or not isinstance(info.method_variant, types.FunctionType)
+    )
 
 
 def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -381,7 +412,7 @@ def test_function(info: Any, dtype: torch.dtype) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(("info", "dtype"), list(cases(lambda info: info.method_variant)))
+@pytest.mark.parametrize(("info", "dtype"), list(cases(_is_method)))
 def test_method(info: Any, dtype: torch.dtype) -> None:
     method = getattr(opdsl.Tensor, our_name(info))
     wrong = []

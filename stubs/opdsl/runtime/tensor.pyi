@@ -11,9 +11,13 @@ from opdsl._operators import (
     _results_aminmax,
     _results_cummax,
     _results_cummin,
+    _results_histogram,
     _results_kthvalue,
     _results_max,
+    _results_median,
     _results_min,
+    _results_mode,
+    _results_nanmedian,
     _results_sort,
     _results_topk,
 )
@@ -531,6 +535,18 @@ class Tensor(Differentiable):
         """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
     def bfloat16(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.bfloat16; itself if it has that dtype."""
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+        """How often each number from 0 on is among integers, or the sum of the weights where it is.
+
+        Args:
+            self: a vector of integers that are not negative.
+            weights: one for each of them; the sums are float32 for float32 weights, else float64.
+            minlength: the least length of the result, which otherwise ends with the largest integer.
+
+        >>> import opdsl
+        >>> opdsl.bincount(opdsl.tensor([1, 3, 1]))
+        tensor([0, 2, 0, 1])
+        """
     @overload
     def bitwise_and(self, other: Tensor) -> Tensor:
         """``self & other``; of bools whether both hold."""
@@ -956,6 +972,34 @@ class Tensor(Differentiable):
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
     def heaviside_(self, values: Tensor) -> Tensor:
         """0 for negative elements, 1 for positive ones, ``values`` for 0."""
+    def histc(self, bins: _int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+        """How many elements lie in each of so many bins between ``min`` and ``max``, of the elements' dtype.
+
+        Args:
+            self: floating-point numbers, of any shape; what lies outside is not counted.
+            bins: how many, all of one width.
+            min, max: the outer edges; the smallest and the largest element if they are equal.
+        """
+    @overload
+    def histogram(self, bins: Tensor, *, weight: Tensor | None = None, density: _bool = False) -> _results_histogram:
+        """How many elements lie between neighbouring edges, or the sum of their weights.
+
+        Args:
+            self: float32 or float64, of any shape; what lies outside of all edges is not counted.
+            bins: the edges in ascending order, of the same dtype.
+            weight: one for each element, of the same dtype.
+            density: whether the counts are divided by their sum and the lengths, so that the whole area is 1.
+        """
+    @overload
+    def histogram(
+        self,
+        bins: _int = 100,
+        *,
+        range: Sequence[_float] | None = None,
+        weight: Tensor | None = None,
+        density: _bool = False,
+    ) -> _results_histogram:
+        """``histogram`` of so many bins of one width, from the smallest to the largest element or over ``range``."""
     @overload
     def hsplit(self, sections: _int) -> list[Tensor]:
         """Parts of one size, side by side."""
@@ -1187,6 +1231,10 @@ class Tensor(Differentiable):
     def mean(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The mean along dimensions, along all for ``dim=None``."""
     @overload
+    def median(self) -> Tensor: ...
+    @overload
+    def median(self, dim: _int, keepdim: _bool = False) -> _results_median: ...
+    @overload
     def min(self) -> Tensor:
         """The smallest of all elements."""
     @overload
@@ -1199,6 +1247,8 @@ class Tensor(Differentiable):
         """The smaller of two elements; NaN if either is NaN."""
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> _results_mode:
+        """The element that is most often along a dimension, the least of several, and where one of them stands."""
     @overload
     def moveaxis(self, source: _int, destination: _int) -> Tensor:
         """``movedim`` of one dimension, by NumPy's name."""
@@ -1239,6 +1289,18 @@ class Tensor(Differentiable):
         self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
     ) -> Tensor:
         """The mean along dimensions of all elements but NaN."""
+    @overload
+    def nanmedian(self) -> Tensor: ...
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = False) -> _results_nanmedian: ...
+    @overload
+    def nanquantile(
+        self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @overload
+    def nanquantile(
+        self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
     def nansum(
         self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None
     ) -> Tensor:
@@ -1430,6 +1492,14 @@ class Tensor(Differentiable):
         """``self`` with values written, or added, at positions among all elements."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes, or adds, values at positions among all elements."""
+    @overload
+    def quantile(
+        self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
+    @overload
+    def quantile(
+        self, q: _float, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"
+    ) -> Tensor: ...
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Tensor:
