@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from opdsl.aten.bucketization import bucketize
 from opdsl.aten.checks import real
 from opdsl.aten.extrema import aminmax
 from opdsl.aten.positions import nonzero_columns
 from opdsl.aten.ranges import linspace
-from opdsl.aten.bucketization import bucketize
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of

@@ -101,6 +101,7 @@ def _keys(make: Maker) -> Iterator[Sample]:
 def _bounds(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64))
     yield Sample(make(1, 5, dtype=float64).sort(1)[0], make(1, 2, dtype=float64))
+    yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64), False)
 
 
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {

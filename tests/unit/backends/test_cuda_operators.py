@@ -29,6 +29,11 @@ MASK = [[True, False, True, False]] * 3
 OPERATORS: dict[str, Case] = {
     "exp": lambda to: opdsl.exp(matrix(to).t()),
     "where": lambda to: opdsl.where(to(opdsl.tensor(MASK)), 1.0, matrix(to)),
+    "searchsorted": lambda to: opdsl.searchsorted(to(opdsl.tensor([1.0, 4.0, 4.0])), matrix(to)),
+    "median": lambda to: opdsl.median(matrix(to), 0)[1],
+    "mode": lambda to: opdsl.mode(to(opdsl.tensor(PLACES)), 1)[0],
+    "unique_dim": lambda to: opdsl.ops.aten.unique_dim(to(opdsl.tensor(PLACES)), 0)[0],
+    "histc": lambda to: opdsl.histc(matrix(to), 4),
     "sum": lambda to: matrix(to).sum([1]),
     "argmax": lambda to: matrix(to).argmax(0),
     "var": lambda to: matrix(to).var(),
