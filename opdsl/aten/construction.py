@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from opdsl.dispatch import get_default_dtype
+from opdsl.dispatch import get_default_dtype, is_inference_mode_enabled
 from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_numpy, interchange
 
 
@@ -30,6 +30,8 @@ def tensor(
             [3, 4]])
     """
     made = interchange.tensor(data, dtype, device, default_dtype=get_default_dtype())
+    if is_inference_mode_enabled():
+        made.geometry = made.geometry.replace(is_inference=True)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -17,10 +17,9 @@ from weakref import WeakKeyDictionary
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
-from opdsl.runtime import Geometry, Tensor, contiguous_strides, version_of
+from opdsl.runtime import Creation, Geometry, Tensor, contiguous_strides, version_of
 
 __all__ = [
-    "DETACHED",
     "Edge",
     "Gradient",
     "Leaf",
@@ -187,9 +186,6 @@ def own(gradients: Sequence[Any], form: Geometry) -> Tensor:
 
 Edge: TypeAlias = Node | Output
 
-# Stands where the edge of a detached tensor would: it shares memory, but no history.
-DETACHED = object()
-
 
 # ------------------------------------------------------------------------------------------------------------- tensors
 
@@ -202,9 +198,12 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if not tensor.geometry.requires_grad:
         return None
     found: Edge | None = getattr(tensor, "autograd", None)
-    if found is None or found is DETACHED:
-        return leaf_of(tensor)
-    return found.node.edge_of(tensor, found) if tensor.geometry.is_view else found
+    if tensor.geometry.is_view:
+        creation = tensor.geometry.creation
+        if creation is not Creation.DEFAULT and not creation.is_apart and tensor._writes != version_of(tensor):
+            raise written_view(tensor, found, "its base or another view of its base has been modified inplace")
+        return leaf_of(tensor) if found is None else found.node.edge_of(tensor, found)
+    return leaf_of(tensor) if found is None else found
 
 
 def leaf_of(tensor: Tensor) -> Leaf:
@@ -273,6 +272,30 @@ def changed(node: Node, name: str, tensor: Tensor, version: int) -> SavedTensorC
         f"one of the variables needed for gradient computation has been modified by an inplace operation: {name}, a "
         f"tensor of shape {list(tensor.shape)} that {node.name} saved, is at version {version_of(tensor)}; expected "
         f"version {version} instead. Compute from a copy (x.clone()), or write before {node.name} is called."
+    )
+
+
+def written_view(tensor: Tensor, edge: Edge | None, what: str) -> RequiresGradError:
+    """The error of a view that cannot have a history once its memory is written.
+
+    Args:
+        tensor: the view.
+        edge: its own, None where it has none.
+        what: how its memory is written.
+    """
+    creation = tensor.geometry.creation
+    has_node = edge is not None and not isinstance(edge, Leaf)
+    source = f"Output {edge.place} of {edge.node.name} is a view" if edge is not None and has_node else "A view"
+    if creation is Creation.SEVERAL:
+        why = (
+            " This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. Take a view of the tensor by itself: x[0], x.narrow(...)."
+        )
+        return RequiresGradError(f"{source} and {what}.{why}")
+    mode = "normal mode" if creation is Creation.INFERENCE else "grad mode enabled"
+    made = f"{source} of a view which was created" if has_node else f"{source} was created"
+    return RequiresGradError(
+        f"{made} {creation.value} and {what} in {mode}. Take the view and write it both there, or both outside."
     )
 
 

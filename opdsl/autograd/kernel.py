@@ -142,4 +142,4 @@ def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:
         if argument.alias is not None and argument.alias.write:
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Tensor):
-                    check_writable(operator.name, each)
+                    check_writable(each)

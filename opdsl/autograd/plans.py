@@ -16,7 +16,7 @@ from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder, has_gradients
 from opdsl.dispatch import Operator
 from opdsl.dispatch.guards import below_autograd
-from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime import Geometry, Tensor, version_of
 
 __all__ = ["recording_plan"]
 
@@ -135,6 +135,7 @@ def _inline(
         "node_next": next_sequence,
         "node_form": form,
         "node_edge": edge_of,
+        "node_version": version_of,
         **{f"constant_{name}": value for name, value in constants.items()},
     }
     return _function(lines, "recorded", namespace)
@@ -151,7 +152,7 @@ def _result_form(inner: Plan, operator: Operator, arguments: tuple[Any, ...]) ->
 def _saved(name: str, value: Any) -> Saved:
     if not isinstance(value, Tensor):
         return Saved(name, None)
-    return Saved(name, f"{name}._base._version" if value._base is not None else f"{name}._version")
+    return Saved(name, f"node_version({name})" if value._base is not None else f"{name}._writes")
 
 
 def _edge(name: str, value: Tensor) -> str:
@@ -183,7 +184,8 @@ def _backward(operator: str, formula: Formula, saved: Sequence[Saved]) -> Plan:
         )
         parts = [f"{name}_gradient" if name in computed else "node_gradients[0]" for name in formula.names]
         lines.append(f"    return ({', '.join(parts)},)")
-    return _function(lines, "backward", {"node_function": function, "node_changed": changed})
+    namespace = {"node_function": function, "node_changed": changed, "node_version": version_of}
+    return _function(lines, "backward", namespace)
 
 
 def _function(lines: Sequence[str], name: str, namespace: dict[str, Any]) -> Plan:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.autograd.derivative import Derivative, Formula
 from opdsl.autograd.engine import defined
-from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
+from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
@@ -134,9 +134,6 @@ class Recorder:
             results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
         tensors = [(place, each) for place, each in enumerate(listed) if self._has_gradient(place, each)]
         if not edges or not tensors:
-            if self.is_view:
-                for _, each in tensors:
-                    each.autograd = DETACHED
             return results
         node = self._node(arguments, listed, edges, saved)
         if self.written and not self.is_inplace_view:
@@ -163,9 +160,7 @@ class Recorder:
             return view_node(recipe, edge, saved, arguments[0])
         if self.written or not self.is_view or edge is None:
             return make_node(recipe, edges, saved)
-        node = view_node(recipe, edge, saved, arguments[self.edges[0][0]])
-        node.is_one_of_several = len(listed) > 1 or self.operator.returns_list
-        return node
+        return view_node(recipe, edge, saved, arguments[self.edges[0][0]])
 
     def _has_gradient(self, place: int, result: object) -> bool:
         if not isinstance(result, Tensor):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from opdsl.autograd.graph import Edge, Node, Output, changed
+from opdsl.errors import RequiresGradError
 from opdsl.runtime import Device, DType, Geometry, Tensor, version_of
 
 __all__ = ["Form", "form_only", "keep", "keep_result", "restore"]
@@ -112,8 +113,18 @@ class KeptResult(NamedTuple):
 
 
 def keep(value: Any) -> Any:
-    """An argument as it is kept."""
+    """An argument as it is kept.
+
+    Raises:
+        RequiresGradError: it was made in inference mode.
+    """
     if isinstance(value, Tensor):
+        if value.geometry.is_inference:
+            raise RequiresGradError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `opdsl.no_grad()` instead of `opdsl.inference_mode()`."
+            )
         return KeptTensor(value, version_of(value))
     return tuple(map(keep, value)) if isinstance(value, tuple) else value
 
@@ -123,7 +134,7 @@ def keep_result(result: Tensor, place: int) -> KeptResult:
     bare = Tensor()
     bare.array = result.array
     bare.geometry = result.geometry.replace(requires_grad=False)
-    bare._version = 0
+    bare._writes = 0
     bare._base = result._base
     return KeptResult(bare, version_of(result), ref(result), place, result.geometry.requires_grad)
 
@@ -155,7 +166,7 @@ def _with_history(bare: Tensor, edge: Edge) -> Tensor:
     made = Tensor()
     made.array = bare.array
     made.geometry = bare.geometry.replace(requires_grad=True)
-    made._version = 0
+    made._writes = 0
     made._base = bare._base
     made.autograd = edge
     return made

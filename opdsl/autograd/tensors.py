@@ -10,7 +10,6 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from opdsl.autograd.graph import (
-    DETACHED,
     Leaf,
     Node,
     Output,
@@ -23,9 +22,11 @@ from opdsl.autograd.graph import (
 )
 from opdsl.autograd.kernel import record
 from opdsl.autograd.passes import backward as backward_of
+from opdsl.dispatch import is_inference_mode_enabled
 from opdsl.dispatch.differentiation import record_with
-from opdsl.errors import GradientError, RequiresGradError
-from opdsl.runtime import Tensor
+from opdsl.errors import ConversionError, DeviceError, GradientError, RequiresGradError
+from opdsl.runtime import Creation, Tensor, make_view, storage_root
+from opdsl.runtime.values import memory_of
 
 record_with(record)
 
@@ -45,6 +46,11 @@ def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
         )
     if value:
         refuse_integers(tensor)
+        if tensor.geometry.is_inference and not is_inference_mode_enabled():
+            raise RequiresGradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. "
+                "Copy it first: x.clone().requires_grad_()."
+            )
     tensor.geometry = tensor.geometry.replace(requires_grad=value)
     if value:
         leaf_of(tensor)
@@ -142,12 +148,52 @@ def forget_history(tensor: Tensor) -> Tensor:
     Raises:
         RequiresGradError: it is a view, whose memory has the history of what it is a view of.
     """
-    if tensor.geometry.is_view and getattr(tensor, "autograd", None) is not DETACHED:
+    if tensor._is_view():
         raise RequiresGradError("Can't detach views in-place. Use detach() instead.")
     if tensor.geometry.requires_grad:
         tensor.geometry = tensor.geometry.replace(requires_grad=False)
         tensor.autograd = None
     return tensor
+
+
+def data_of(tensor: Tensor) -> Tensor:
+    """``Tensor.data``: over the same memory, with a version counter of its own."""
+    made = make_view(tensor, tensor.shape, tensor.strides)
+    made.geometry = made.geometry.replace(creation=Creation.DATA)
+    made._base = tensor
+    return made
+
+
+def set_data(tensor: Tensor, source: object) -> None:
+    """Set ``Tensor.data`` (``VariableHooks::set_data`` in PyTorch).
+
+    Raises:
+        ConversionError: ``source`` is no tensor.
+        DeviceError: one is a meta tensor, and the other is not.
+        RequiresGradError: the tensor requires grad, and the dtype of ``source`` has no gradients.
+    """
+    if not isinstance(source, Tensor):
+        raise ConversionError(f"Variable data has to be a tensor, but got {type(source).__name__}")
+    form, given = tensor.geometry, source.geometry
+    if (form.device.type == "meta") != (given.device.type == "meta"):
+        raise DeviceError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: "
+            f"one is on {form.device}, the other on {given.device}."
+        )
+    if form.requires_grad and not (given.dtype.is_floating_point or given.dtype.is_complex):
+        raise RequiresGradError(
+            f"data set to a tensor that requires gradients must be floating point or complex dtype (got {given.dtype})"
+        )
+    if given.device.type == "cpu" and tensor._base is None:
+        tensor._memory = memory_of(storage_root(source))
+    if hasattr(source, "array"):
+        tensor.array = source.array
+    tensor.geometry = given.replace(
+        requires_grad=form.requires_grad, is_view=form.is_view, creation=form.creation, is_inference=form.is_inference
+    )
+    edge = getattr(tensor, "autograd", None)
+    if isinstance(edge, Leaf):
+        edge.recipe = edge.recipe._replace(results=(tensor.geometry,))
 
 
 def backward(

@@ -13,7 +13,6 @@ from weakref import ref
 
 from opdsl.autograd.constants import filled
 from opdsl.autograd.graph import (
-    DETACHED,
     Edge,
     Gradient,
     Node,
@@ -21,10 +20,11 @@ from opdsl.autograd.graph import (
     edge_of,
     is_leaf,
     make_node,
+    written_view,
 )
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime import Creation, Geometry, Tensor
 
 __all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
 
@@ -34,14 +34,12 @@ class ViewNode(Node):
 
     owner: the tensor that the view was taken of, if anybody still has it.
     history: that tensor's edge at that time; None when nothing followed it.
-    is_one_of_several: whether the operator made several views.
     """
 
-    __slots__ = ("history", "is_one_of_several", "owner")
+    __slots__ = ("history", "owner")
 
     owner: ref[Tensor]
     history: Edge | None
-    is_one_of_several: bool
 
     def edge_of(self, tensor: Tensor, edge: Edge) -> Edge:
         """See ``Node``: made anew if the owner got another history since."""
@@ -91,15 +89,7 @@ def _piece(owner: Tensor, view: Tensor) -> Piece:
 
 def owner_of(tensor: Tensor) -> Tensor | None:
     """The tensor that a view was taken of; None for what is no view, or was detached."""
-    if not tensor.geometry.is_view:
-        return None
-    edge = getattr(tensor, "autograd", None)
-    if edge is DETACHED:
-        return None
-    if edge is not None and isinstance(edge.node, ViewNode):
-        found: Tensor | None = edge.node.owner()
-        return found
-    return None if edge is not None else tensor._base
+    return tensor._base if tensor.geometry.is_tracked_view else None
 
 
 def view_node(recipe: Recipe, edge: Edge, saved: object, viewed: Tensor) -> ViewNode:
@@ -115,7 +105,6 @@ def view_node(recipe: Recipe, edge: Edge, saved: object, viewed: Tensor) -> View
     found = owner_of(viewed)
     owner = viewed if found is None else found
     node.owner = ref(owner)
-    node.is_one_of_several = len(recipe.results) > 1
     node.history = getattr(owner, "autograd", None)
     return node
 
@@ -136,35 +125,24 @@ def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
 # ------------------------------------------------------------------------------------------------------------- writing
 
 
-def check_writable(name: str, tensor: Tensor) -> None:
-    """Refuse to write a tensor in place where its gradient would be lost.
-
-    Args:
-        name: the operator's, for the message.
-        tensor: what it is about to write.
+def check_writable(tensor: Tensor) -> None:
+    """Refuse to write a tensor in place where its gradient would be lost (``check_inplace`` in PyTorch).
 
     Raises:
-        RequiresGradError: it is a leaf that requires grad, a view of one, a view that was taken under ``no_grad``, or
-            one of several views that an operator made.
+        RequiresGradError: it is a leaf that requires grad, a view of one, a view that was taken under ``no_grad`` or
+            in inference mode, or one of several views that an operator made.
     """
-    remedy = "Write it under opdsl.no_grad(), or compute from it out of place."
     owner = owner_of(tensor)
-    for what, each in (("a leaf Variable", tensor), ("a view of a leaf Variable", owner)):
-        if each is not None and each.geometry.requires_grad and is_leaf(each):
+    if owner is not None and tensor.geometry.creation is not Creation.DEFAULT:
+        raise written_view(tensor, getattr(tensor, "autograd", None), "is being modified inplace")
+    if not tensor.geometry.requires_grad:
+        return
+    for what, each in (("a view of a leaf Variable", owner), ("a leaf Variable", tensor)):
+        if each is not None and is_leaf(each):
             raise RequiresGradError(
-                f"{name}: {what} that requires grad is being used in an in-place operation. {remedy}"
+                f"{what} that requires grad is being used in an in-place operation. "
+                "Write it under opdsl.no_grad(), or compute from it out of place."
             )
-    edge = getattr(tensor, "autograd", None)
-    if owner is not None and owner.geometry.requires_grad and edge is None:
-        raise RequiresGradError(
-            f"{name}: A view was created in no_grad mode and is being modified inplace with grad mode enabled. {remedy}"
-        )
-    if edge is not None and isinstance(edge.node, ViewNode) and edge.node.is_one_of_several:
-        raise RequiresGradError(
-            f"{name}: Output {edge.place} of {edge.node.name} is a view and is being modified inplace. This view is "
-            "the output of a function that returns multiple views. Such functions do not allow the output views to be "
-            "modified inplace. Take a view of the tensor by itself: x[0], x.narrow(...)."
-        )
 
 
 def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
@@ -213,12 +191,15 @@ def _take_up(tensor: Tensor, node: Node) -> None:
     followed = tensor.geometry.requires_grad
     tensor.autograd = node
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
-    if followed or tensor._base is not None:
+    if followed:
         return
     # Nothing else knows the views, and this is rare: a tensor is followed from its first such write on.
     for each in gc.get_referrers(tensor):
-        if not isinstance(each, Tensor) or each._base is not tensor or hasattr(each, "autograd"):
+        if not isinstance(each, Tensor) or each._base is not tensor or owner_of(each) is None:
             continue
         if each.dtype is tensor.dtype and not each.geometry.requires_grad:
             each.geometry = each.geometry.replace(requires_grad=True)
-            each.autograd = _piece_node(tensor, each)
+            if each.geometry.creation is Creation.DEFAULT:
+                each.autograd = _piece_node(tensor, each)
+            else:
+                each._writes = -1  # its history cannot be made anew

@@ -10,7 +10,7 @@ from types import FunctionType
 from opdsl.kernels import check_inplace, copy_, write_out
 from opdsl.kernels.described import Described
 from opdsl.kernels.plain import PlainKernel
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema
 
 
@@ -61,12 +61,14 @@ class DerivedKernel(Described):
         for out, value in zip(outs, results, strict=True):
             assert isinstance(out, Tensor) and isinstance(value, Tensor), "checked by the functional kernel"
             write_out(self.operator, out, value)
+            bump_version(out)
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def _write(self, target: Tensor, value: object) -> None:
         assert isinstance(value, Tensor), "checked by the functional kernel"
         check_inplace(self.operator, target, value)
         copy_(target, value)
+        bump_version(target)
 
     @property
     def kind(self) -> str:

@@ -366,11 +366,12 @@ def backend_keys_of_autograd(key: DispatchKey) -> KeySet:
 
 
 @lru_cache(maxsize=256)
-def backend_key_set(name: str) -> KeySet:
+def backend_key_set(name: str, is_inference: bool = False) -> KeySet:
     """The key set of a tensor whose backend key has that name: with ADInplaceOrView, its autograd and autocast keys.
 
     Args:
         name: a backend (``"CPU"``), or a backend key of another functionality (``"SparseCPU"``, ``"MkldnnCPU"``).
+        is_inference: whether it was made in inference mode, and so has neither ADInplaceOrView nor autograd keys.
 
     Raises:
         DispatchKeyError: there is no such key.
@@ -386,6 +387,8 @@ def backend_key_set(name: str) -> KeySet:
         keys |= KeySet(f"Autograd{key.backend}")
     if key.functionality == "NestedTensor":
         keys |= KeySet("AutogradNestedTensor")
+    if is_inference:
+        keys = KeySet(key)
     autocast = f"Autocast{key.backend}"
     return keys | KeySet(autocast) if autocast in _keys else keys
 

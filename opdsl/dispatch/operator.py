@@ -11,6 +11,7 @@ from opdsl.dispatch.backend_select import BACKEND_SELECT, BackendSelect, needs_b
 from opdsl.dispatch.checked import checked_kernel
 from opdsl.dispatch.devices import OnDevice
 from opdsl.dispatch.effects import may_alias_silently
+from opdsl.dispatch.inplace_or_view import tracked
 from opdsl.dispatch.keys import BACKENDS, RUNTIME_KEYS, DispatchKey, KeySet, backend_key_set
 from opdsl.dispatch.loading import wait_for_libraries
 from opdsl.dispatch.recording import recorded
@@ -136,7 +137,7 @@ class Operator:
         for value in arguments:
             for each in value if isinstance(value, tuple) else (value,):
                 if isinstance(each, Tensor):
-                    keys |= backend_key_set(each.geometry.backend)
+                    keys |= backend_key_set(each.geometry.backend, each.geometry.is_inference)
                     seen = True
         if not seen and BACKEND_SELECT not in self.registrations:
             keys = self._keys_without_tensors(arguments)
@@ -168,7 +169,9 @@ class Operator:
             raise MissingKernelError(self._missing(keys))
         bound = self.for_call(kernel, keys)
         made = OnDevice(self, bound) if self._knows_devices(key) else bound
-        return checked_kernel(self, made) if current.get().checking else made
+        made = checked_kernel(self, made) if current.get().checking else made
+        is_composite = self.entry(key).reason in (Reason.MATH, Reason.NESTED) and getattr(made, "kind", "") != "view"
+        return made if is_composite else tracked(self, made, keys)
 
     def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:
         """The kernel as a call with that key set runs it: one that serves every operator, or asks for the key set."""

@@ -23,9 +23,9 @@ from opdsl.kernels.structured import (
     PlannedCall,
     Prepared,
     overlap_guards,
-    tensors_in,
     views_among,
 )
+from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry

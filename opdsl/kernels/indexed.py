@@ -17,7 +17,7 @@ from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
 _WIDTH = 1 << 12
@@ -45,7 +45,6 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
     check_written(target, [each for each in given if isinstance(each, Tensor)], [])
     if target.device is not meta and target.geometry.numel:
         _fill(target, function, given, first)
-    bump_version(target)
     return target
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from opdsl.dispatch.state import current
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
@@ -44,7 +45,8 @@ class Promise(NamedTuple):
     @property
     def geometry(self) -> Geometry:
         """Of a new output."""
-        return geometry(self.dtype, self.device, self.shape, self.strides)
+        inference = current.get().inference_mode
+        return geometry(self.dtype, self.device, self.shape, self.strides, is_inference=inference)
 
 
 def array_of(tensor: Tensor) -> Any:
@@ -58,7 +60,7 @@ def tensor_over(array: Any, form: Geometry) -> Tensor:
     if array is not None:
         made.array = array
     made.geometry = form
-    made._version = 0
+    made._writes = 0
     made._base = None
     return made
 
@@ -73,6 +75,9 @@ def new_tensor(form: Geometry, *, pinned: bool = False) -> Tensor:
     Raises:
         DeviceError: pinned memory is asked for where there is no CUDA device, or of another device than the CPU.
     """
+    inference = current.get().inference_mode
+    if form.is_inference is not inference:
+        form = form.replace(is_inference=inference)
     if pinned:
         return tensor_over(_pinned_array(form), form)
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
@@ -221,6 +226,18 @@ def _outside() -> int:
     return level
 
 
+def check_read_only(output: Tensor) -> None:
+    """Refuses memory that cannot be written.
+
+    Raises:
+        ReadOnlyError: it is that of a read-only array.
+    """
+    if output.geometry.read_only:
+        raise ReadOnlyError(
+            "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."
+        )
+
+
 def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     """Refuses memory that cannot be written, or not without changing what is still to be read.
 
@@ -236,12 +253,8 @@ def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Ten
         ReadOnlyError: its memory must not be written.
         OverlapError: elements of the output share memory with each other, or with an input's other elements.
     """
-    form = output.geometry
-    if form.read_only:
-        raise ReadOnlyError(
-            "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."
-        )
-    if has_internal_overlap(form):
+    check_read_only(output)
+    if has_internal_overlap(output.geometry):
         raise OverlapError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -10,7 +10,8 @@ from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
 from opdsl.kernels.described import Described
 from opdsl.kernels.planners import Planned, geometry_made, planner_of
-from opdsl.runtime import Tensor, bump_version
+from opdsl.runtime import bump_version, version_of
+from opdsl.runtime.contents import tensors_in
 from opdsl.schema import FunctionSchema
 
 Plan = Callable[..., object]
@@ -67,9 +68,13 @@ class PlainKernel(Described):
         Raises:
             KernelError: the result is not what the schema says.
         """
+        if not self.bumps_version:
+            return self.run(*arguments)
+        written = list(tensors_in(written_values(self.schema, arguments)))
+        before = [version_of(each) for each in written]
         result = self.run(*arguments)
-        if self.bumps_version:
-            self._bump(arguments)
+        for each, version in zip(written, before, strict=True):
+            bump_version(each, version)
         return result
 
     def run(self, *arguments: object) -> object:
@@ -87,12 +92,6 @@ class PlainKernel(Described):
                 positional.append(value)
         result = self.function(*self.key_set, *positional, **named)
         return checked_result(self.schema, arguments, result, self._describe)
-
-    def _bump(self, arguments: tuple[object, ...]) -> None:
-        for value in written_values(self.schema, arguments):
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Tensor):
-                    bump_version(each)
 
     def _describe(self) -> str:
         code = self.function.__code__

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from opdsl.kernels.calls import PlanCall, PlanOperand
 from opdsl.kernels.compiler import compiler_for, has_compiler
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.tensor import Tensor, bump_version, storage_root
 
 Plan = Callable[..., object]
 
@@ -89,7 +89,7 @@ def _factory(source: PlanSource) -> Callable[..., Plan]:
     """The compiled ``make`` function; equal sources share it."""
     text = plan_text(source)
     filename = f"<opdsl plan {source.name} {abs(hash(source)):x}>"
-    namespace: dict[str, Any] = {}
+    namespace: dict[str, Any] = {"plan_bump": bump_version, "plan_root": storage_root}
     exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     make: Callable[..., Plan] = namespace["make"]
@@ -131,14 +131,12 @@ def _made(source: PlanSource) -> list[str]:
             lines.append(f"plan_result{place}.array = plan_array{place}")
         lines += [
             f"plan_result{place}.geometry = plan_geometry{place}",
-            f"plan_result{place}._version = 0",
+            f"plan_result{place}._writes = 0",
             f"plan_result{place}._base = None",
         ]
     return [*lines, "return " + ", ".join(f"plan_result{place}" for place in range(source.results))]
 
 
 def _written(source: PlanSource) -> list[str]:
-    counts = [
-        f"{name}._base._version += 1" if name in source.views else f"{name}._version += 1" for name in source.targets
-    ]
+    counts = [f"plan_bump({name})" if name in source.views else f"{name}._writes += 1" for name in source.targets]
     return [*counts, "return " + ", ".join(source.targets)]

@@ -13,13 +13,22 @@ from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name, precision_of
 from opdsl.kernels.numbers import Number, to_element
-from opdsl.kernels.outputs import Promise, Target, array_of, check_device, check_written, new_tensor, tensor_over
+from opdsl.kernels.outputs import (
+    Promise,
+    Target,
+    array_of,
+    check_device,
+    check_read_only,
+    check_written,
+    new_tensor,
+    tensor_over,
+)
 from opdsl.kernels.strides import dense_strides
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
 # A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.
@@ -50,22 +59,20 @@ def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tens
         raise ShapeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
     check_written(target, [source], [])
     copy_elements(target, source, non_blocking=non_blocking)
-    bump_version(target)
     return target
 
 
 def fill_(target: Tensor, value: Number) -> Tensor:
-    """Writes a number into all elements of ``target``.
+    """Writes a number into all elements of ``target``; elements that share memory all get the same.
 
     Raises:
         NumberError: the dtype does not hold it.
-        OverlapError: elements of the target share memory.
+        ReadOnlyError: the memory is that of a read-only array.
     """
     number = to_element(value, target.dtype, target.geometry.numel)
-    check_written(target, [], [])
+    check_read_only(target)
     if target.device is not meta:
         _fill(target, number)
-    bump_version(target)
     return target
 
 
@@ -119,7 +126,6 @@ def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
     check_device(out, promise)
     working = Target(out, promise, False).working()
     copy_elements(working, value)
-    bump_version(out)
     return out
 
 

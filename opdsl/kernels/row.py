@@ -20,7 +20,8 @@ from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise
 from opdsl.kernels.rowwise import Rowwise, RowwiseDefinition
-from opdsl.kernels.structured import Arguments, Prepared, tensors_in
+from opdsl.kernels.structured import Arguments, Prepared
+from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.promotion import promote_types

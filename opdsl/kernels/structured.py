@@ -6,7 +6,7 @@ checks and resizes outputs, runs the definition, copies proxies back and counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
@@ -25,6 +25,7 @@ from opdsl.kernels.outputs import (
     tensor_over,
 )
 from opdsl.kernels.plans import Plan
+from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.names import check_names
 from opdsl.runtime.tensor import Tensor
@@ -342,15 +343,6 @@ def _copy(target: Tensor, source: Tensor) -> None:
     copy_elements(target, source)
 
 
-def tensors_in(arguments: Sequence[Any]) -> Iterator[Tensor]:
-    """All tensors among arguments, those in lists too."""
-    for each in arguments:
-        if isinstance(each, Tensor):
-            yield each
-        elif isinstance(each, tuple):
-            yield from tensors_in(each)
-
-
 def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
     """An input as it is now, where it will be resized as an output."""
     if isinstance(value, tuple):
@@ -398,4 +390,4 @@ def views_among(targets: Sequence[str], outputs: Sequence[Tensor]) -> frozenset[
 
 
 def _root(name: str, tensor: Tensor) -> str:
-    return f"{name}._base" if tensor.geometry.is_view else name
+    return f"plan_root({name})" if tensor.geometry.is_view else name

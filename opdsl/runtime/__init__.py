@@ -54,6 +54,7 @@ from opdsl.runtime.generator import (
     set_rng_state,
 )
 from opdsl.runtime.geometry import (
+    Creation,
     Geometry,
     contiguous_strides,
     geometry_of,
@@ -97,6 +98,7 @@ __all__ = [
     "CPUTensor",
     "CUDATensor",
     "Category",
+    "Creation",
     "DType",
     "Device",
     "Generator",

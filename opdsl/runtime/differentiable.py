@@ -62,6 +62,35 @@ class Differentiable:
         return made
 
     @property
+    def data(self) -> Tensor:
+        """A tensor over the same memory without its history, whose writes autograd does not see.
+
+        Setting it makes the tensor show another one's memory; whether it requires grad, and its version, stay.
+
+        Raises:
+            RequiresGradError: it requires grad, and the other one's dtype has no gradients.
+            DeviceError: the other one is on a device of another type, and one of them is meta.
+
+        >>> import opdsl
+        >>> x = opdsl.tensor([1.0, 2.0], requires_grad=True)
+        >>> x.data.mul_(3)
+        tensor([3., 6.])
+        >>> x._version
+        0
+        """
+        made: Tensor = _load[0]().data_of(self)
+        return made
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        _load[0]().set_data(self, value)
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode, so that autograd can never follow it."""
+        made: bool = self.geometry.is_inference
+        return made
+
+    @property
     def grad(self) -> Tensor | None:
         """What backward passes have accumulated; None before the first."""
         gradient: Tensor | None = _load[0]().grad_of(self)

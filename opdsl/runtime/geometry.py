@@ -6,6 +6,7 @@ import operator
 import threading
 import weakref
 from collections.abc import Sequence
+from enum import Enum
 from functools import lru_cache
 from typing import Any, SupportsIndex, cast
 
@@ -23,6 +24,26 @@ _CHANNELS_LAST_ORDERS = {
 }
 
 
+class Creation(Enum):
+    """How a view was made, which decides whether autograd lets it be written (``CreationMeta`` in PyTorch).
+
+    A detached tensor shares the memory, and no history; of data it does not even share the version counter. Views of
+    either are views of it, and not of what it was taken from.
+    """
+
+    DEFAULT = "with grad mode on"
+    SEVERAL = "as one of several that an operator returned"
+    NO_GRAD = "in no_grad mode"
+    INFERENCE = "in inference mode"
+    DETACHED = "detached"
+    DATA = "as data"
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether autograd takes it for no view."""
+        return self is Creation.DETACHED or self is Creation.DATA
+
+
 class Geometry:
     """One combination of dtype, device, sizes, strides and flags. Made by ``geometry``, equal only to itself.
 
@@ -31,6 +52,8 @@ class Geometry:
     ndim, numel: number of dimensions and of elements.
     requires_grad: whether autograd follows it.
     is_view: whether its memory belongs to another tensor, its base.
+    creation: how the view was made.
+    is_inference: whether it was made in inference mode, so that autograd can never follow it.
     read_only: whether its memory must not be written (a NumPy array that is not writeable).
     backend: the backend component of its dispatch keys, ``"CPU"``.
     """
@@ -41,8 +64,10 @@ class Geometry:
         "_dense",
         "_suggested",
         "backend",
+        "creation",
         "device",
         "dtype",
+        "is_inference",
         "is_view",
         "ndim",
         "numel",
@@ -60,6 +85,8 @@ class Geometry:
     numel: int
     requires_grad: bool
     is_view: bool
+    creation: Creation
+    is_inference: bool
     read_only: bool
     backend: str
     _contiguous: bool
@@ -70,6 +97,11 @@ class Geometry:
     def layout(self) -> Layout:
         """How elements are addressed: always strided."""
         return Layout.strided
+
+    @property
+    def is_tracked_view(self) -> bool:
+        """Whether autograd takes it for a view."""
+        return self.is_view and not self.is_inference and not self.creation.is_apart
 
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
         """Whether the elements lie without gaps in the order of ``memory_format``.
@@ -105,9 +137,12 @@ class Geometry:
         strides: tuple[int, ...] | None = None,
         requires_grad: bool | None = None,
         is_view: bool | None = None,
+        creation: Creation | None = None,
+        is_inference: bool | None = None,
         read_only: bool | None = None,
     ) -> Geometry:
-        """The geometry that differs from this one in what is given."""
+        """The geometry that differs from this one in what is given; what is no view was created as none."""
+        kept = self.creation if is_view is not False else Creation.DEFAULT
         return geometry(
             self.dtype if dtype is None else dtype,
             self.device if device is None else device,
@@ -115,16 +150,17 @@ class Geometry:
             self.strides if strides is None else strides,
             requires_grad=self.requires_grad if requires_grad is None else requires_grad,
             is_view=self.is_view if is_view is None else is_view,
+            creation=kept if creation is None else creation,
+            is_inference=self.is_inference if is_inference is None else is_inference,
             read_only=self.read_only if read_only is None else read_only,
         )
 
     def __repr__(self) -> str:
-        flags = "".join(f", {flag}" for flag in ("requires_grad", "is_view", "read_only") if getattr(self, flag))
+        flags = "".join(f", {flag}" for flag in _FLAGS if getattr(self, flag))
         return f"Geometry({self.dtype.name}, {self.device}, {self.shape}, strides={self.strides}{flags})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        values = (self.dtype, self.device, self.shape, self.strides)
-        return _restore, (*values, self.requires_grad, self.is_view, self.read_only)
+        return _restore, (self.dtype, self.device, self.shape, self.strides, *(getattr(self, each) for each in _MARKS))
 
     def __copy__(self) -> Geometry:
         return self
@@ -133,7 +169,10 @@ class Geometry:
         return self
 
 
-_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, bool]
+_FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
+_MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
+
+_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, Creation, bool, bool]
 
 _LOCK = held_across_fork(threading.Lock(), GEOMETRIES)
 _INTERNED: weakref.WeakValueDictionary[_Key, Geometry] = weakref.WeakValueDictionary()
@@ -147,6 +186,8 @@ def geometry(
     *,
     requires_grad: bool = False,
     is_view: bool = False,
+    creation: Creation = Creation.DEFAULT,
+    is_inference: bool = False,
     read_only: bool = False,
 ) -> Geometry:
     """The one geometry object of these values.
@@ -155,7 +196,7 @@ def geometry(
         dtype, device: of the tensor.
         shape: sizes, plain ints.
         strides: in elements, plain ints; None for contiguous ones.
-        requires_grad, is_view, read_only: see ``Geometry``.
+        requires_grad, is_view, creation, is_inference, read_only: see ``Geometry``.
 
     Returns:
         An object that is the same as long as anything refers to it; it may be compared with ``is``. One of symbolic
@@ -163,7 +204,7 @@ def geometry(
     """
     if strides is None:
         strides = contiguous_strides(shape)
-    key = (dtype, device, shape, strides, requires_grad, is_view, read_only)
+    key = (dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only)
     with _LOCK:
         try:
             found = _INTERNED.get(key)
@@ -181,6 +222,8 @@ def _new_geometry(
     strides: tuple[int, ...],
     requires_grad: bool,
     is_view: bool,
+    creation: Creation,
+    is_inference: bool,
     read_only: bool,
 ) -> Geometry:
     made = Geometry()
@@ -192,6 +235,8 @@ def _new_geometry(
     made.numel = number_of_elements(shape)
     made.requires_grad = requires_grad
     made.is_view = is_view
+    made.creation = creation
+    made.is_inference = is_inference
     made.read_only = read_only
     made.backend = backends.key_of(device.type)
     made._contiguous = is_contiguous(shape, strides)
@@ -200,16 +245,8 @@ def _new_geometry(
     return made
 
 
-def _restore(
-    dtype: DType,
-    device: Device,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
-    requires_grad: bool,
-    is_view: bool,
-    read_only: bool,
-) -> Geometry:
-    return geometry(dtype, device, shape, strides, requires_grad=requires_grad, is_view=is_view, read_only=read_only)
+def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tuple[int, ...], *marks: Any) -> Geometry:
+    return geometry(dtype, device, shape, strides, **dict(zip(_MARKS, marks, strict=True)))
 
 
 def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool = False) -> Geometry:

@@ -89,7 +89,7 @@ def _over_device_array(array: Any, dtype: DType, device: Device) -> Tensor:
     made.array = array
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     made.geometry = geometry(dtype, device, tuple(array.shape), strides)
-    made._version = 0
+    made._writes = 0
     made._base = None
     return made
 
@@ -126,7 +126,7 @@ def tensor(
     made = Tensor()
     strides = tuple(step // found.itemsize for step in array.strides)
     made.geometry = geometry(found, place, array.shape, strides)
-    made._version = 0
+    made._writes = 0
     made._base = None
     if place.type != "meta":
         made.array = backends.memory(place).from_host(array, place)

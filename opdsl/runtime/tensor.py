@@ -16,6 +16,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
+    Creation,
     Geometry,
     contiguous_strides,
     geometry,
@@ -42,17 +43,19 @@ class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
     There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
-    tensor sets ``array``, ``geometry``, ``_version`` and ``_base``.
+    tensor sets ``array``, ``geometry``, ``_writes`` and ``_base``.
 
     array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
     geometry: dtype, device, shape, strides and flags.
-    _version: how often the memory has been written; of a view it does not count, see ``version_of``.
-    _base: the tensor that owns the memory of a view, None for one that owns its own.
+    _writes: how often the memory has been written, of a tensor that counts it (see ``version_of``); of a view the
+        count when it got its history, which is looked at where it was made in another way than by default.
+    _base: the tensor that a view is a view of, itself none; of one that is detached, or data, what it shares memory
+        with. None for a tensor that owns its memory.
     _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
     autograd: what ``opdsl.autograd`` keeps; absent until it does.
     """
 
-    __slots__ = ("__weakref__", "_base", "_memory", "_version", "array", "autograd", "geometry")
+    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
 
     __schema_type__: ClassVar[str] = "Tensor"
 
@@ -62,7 +65,7 @@ class Tensor(Differentiable):
 
     array: Any
     geometry: Geometry
-    _version: int
+    _writes: int
     _base: Tensor | None
     _memory: Any
     autograd: Any
@@ -241,7 +244,18 @@ class Tensor(Differentiable):
         return self.geometry.dtype.is_signed
 
     def _is_view(self) -> bool:
-        return self.geometry.is_view
+        return self.geometry.is_tracked_view
+
+    @property
+    def _version(self) -> int:
+        """How often its memory has been written, through it or through what shares its history.
+
+        Raises:
+            RequiresGradError: it was made in inference mode, where nobody counts.
+        """
+        if self.geometry.is_inference:
+            raise RequiresGradError("Inference tensors do not track version counter.")
+        return version_of(self)
 
     def data_ptr(self) -> int:
         """The address of its first element; 0 where there is none."""
@@ -255,7 +269,7 @@ class Tensor(Differentiable):
             return getattr(self, "array", _NO_OFFSET).offset
         if self._base is None and not hasattr(self, "_memory"):
             return 0
-        return (values.address(self) - values.storage_begin(self)) // self.geometry.dtype.itemsize
+        return (values.address(self) - values.storage_begin(self, storage_root(self))) // self.geometry.dtype.itemsize
 
     # --------------------------------------------------------------------------------------- Python values
 
@@ -377,8 +391,8 @@ class Tensor(Differentiable):
         root = storage_root(self)
         if hasattr(self, "array"):
             made.array = self.array
-        made.geometry = self.geometry.replace(is_view=True, requires_grad=False)
-        made._version = 0
+        made.geometry = self.geometry.replace(is_view=True, is_inference=False, requires_grad=False)
+        made._writes = 0
         made._base = root
         return made
 
@@ -476,7 +490,7 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
     made = Tensor()
     made.array = array
     made.geometry = geometry_of(array, dtype)
-    made._version = 0
+    made._writes = 0
     made._base = None
     return made
 
@@ -484,17 +498,39 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
 def storage_root(tensor: Tensor) -> Tensor:
     """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
     base = tensor._base
-    return tensor if base is None else base
+    while base is not None:
+        tensor, base = base, base._base
+    return tensor
+
+
+def base_for_view(tensor: Tensor) -> Tensor:
+    """What a view of the tensor has for a base."""
+    base = tensor._base
+    return tensor if base is None or tensor.geometry.creation.is_apart else base
 
 
 def version_of(tensor: Tensor) -> int:
     """How often the memory of the tensor has been written, through it or through any other view of it."""
-    return storage_root(tensor)._version
+    return _counter(tensor)._writes
 
 
-def bump_version(tensor: Tensor) -> None:
-    """Counts a write to the memory of the tensor."""
-    storage_root(tensor)._version += 1
+def bump_version(tensor: Tensor, before: int | None = None) -> None:
+    """Counts a write to the memory of the tensor.
+
+    Args:
+        tensor: what was written.
+        before: its version before the write, of which whatever was counted since is a part.
+    """
+    counter = _counter(tensor)
+    counter._writes = (counter._writes if before is None else before) + 1
+
+
+def _counter(tensor: Tensor) -> Tensor:
+    """The tensor that counts the writes: data counts its own."""
+    base = tensor._base
+    while base is not None and tensor.geometry.creation is not Creation.DATA:
+        tensor, base = base, base._base
+    return tensor
 
 
 _ABSENT = object()
@@ -615,7 +651,7 @@ def _rebuild(
 ) -> Tensor:
     prepare()
     made = Tensor()
-    made._version = 0
+    made._writes = 0
     made._base = None
     made.geometry = geometry(dtype, device, shape, strides)
     if elements is not None:

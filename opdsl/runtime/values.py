@@ -43,12 +43,11 @@ def memory_of(root: Tensor) -> _Array:
     return found
 
 
-def storage_begin(tensor: Tensor) -> int:
+def storage_begin(tensor: Tensor, root: Tensor) -> int:
     """The address of the memory that a tensor lies in.
 
-    That is its base's, unless the base was given other memory (an ``out=`` that was resized) after the view was made.
+    That is its root's, unless the root was given other memory (an ``out=`` that was resized) after the view was made.
     """
-    root = tensor if tensor._base is None else tensor._base
     if tensor.geometry.device.type != "cpu":
         return address(root)
     memory = memory_of(root)

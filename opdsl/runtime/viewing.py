@@ -11,8 +11,8 @@ from opdsl.errors import KernelError
 from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.tensor import MetaArray, Tensor, storage_root
+from opdsl.runtime.geometry import Creation, Geometry
+from opdsl.runtime.tensor import MetaArray, Tensor, base_for_view, storage_root
 from opdsl.runtime.views import Sizes, View, required_storage
 
 _Array = numpy.ndarray[Any, Any]
@@ -61,11 +61,11 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     form = tensor.geometry
     made = Tensor()
     made.geometry = view_geometry(form, shape, strides, dtype)
-    made._version = 0
-    made._base = storage_root(tensor)
+    made._writes = 0
+    made._base = base_for_view(tensor)
     if form.device.type == "cpu":
         steps = tuple(stride * dtype.itemsize for stride in strides)
-        made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, made._base)
+        made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
     elif form.device.type == "meta":
         before = tensor.storage_offset() * form.dtype.itemsize
         made.array = MetaArray((before + offset) // dtype.itemsize)
@@ -91,7 +91,8 @@ def become(tensor: Tensor, view: View) -> Tensor:
 
 def view_geometry(form: Geometry, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> Geometry:
     """The geometry of a view: a view that does not require gradients, otherwise like what is viewed."""
-    return form.replace(dtype=dtype, shape=shape, strides=strides, is_view=True, requires_grad=False)
+    creation = Creation.DEFAULT if form.creation.is_apart else form.creation
+    return form.replace(dtype=dtype, shape=shape, strides=strides, is_view=True, creation=creation, requires_grad=False)
 
 
 def view_array(

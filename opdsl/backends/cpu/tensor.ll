@@ -7,7 +7,7 @@
   ptr,    ;  2 its version: Python's 0
   i64,    ;  3 where the slot `array` lies in a Tensor
   i64,    ;  4 `geometry`
-  i64,    ;  5 `_version`
+  i64,    ;  5 `_writes`
   i64     ;  6 `_base`
 }
 %kernel_plan = type {

@@ -40,7 +40,7 @@ def view_function(source: Geometry, view: Geometry, offset: int) -> Kernel:
     size, dtype = view.dtype.itemsize, view.dtype.numpy
     steps = Table([stride * size for stride in view.strides])
     layout: list[int | Table] = [id(dtype), view.ndim, Table(view.shape), steps, offset * size]
-    header = [*layout, int(source.is_view), _result(view)]
+    header = [*layout, int(source.is_view and not source.creation.is_apart), _result(view)]
     return builtin_over("view_cpu", "view_call", header, [dtype, view])
 
 
@@ -60,10 +60,10 @@ _FIRST_VERSION = 0
 
 @functools.cache
 def _slots() -> tuple[int, ...]:
-    """Where the slots ``array``, ``geometry``, ``_version`` and ``_base`` lie in a tensor, in bytes."""
+    """Where the slots ``array``, ``geometry``, ``_writes`` and ``_base`` lie in a tensor, in bytes."""
     marked: Any = Tensor()
     marks = [object() for _ in range(4)]
-    marked.array, marked.geometry, marked._version, marked._base = marks
+    marked.array, marked.geometry, marked._writes, marked._base = marks
     size = ctypes.sizeof(ctypes.c_size_t)
     words = list((ctypes.c_size_t * (Tensor.__basicsize__ // size)).from_address(id(marked)))
     return tuple(size * words.index(id(each)) for each in marks)

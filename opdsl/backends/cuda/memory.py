@@ -14,7 +14,7 @@ from opdsl.backends.cuda.arrays import DeviceArray, over
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
 from opdsl.backends.cuda.streams import Stream, current_device, device, index_of, stream_of, synchronize
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.tensor import Tensor, base_for_view
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
@@ -87,7 +87,6 @@ def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], 
 
     def make(tensor: Tensor) -> Tensor:
         array: DeviceArray = tensor.array
-        base = tensor._base
         made = Tensor()
         made.array = over(
             array.block if has_elements else NOTHING,
@@ -98,8 +97,8 @@ def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], 
             dtype,
         )
         made.geometry = view
-        made._version = 0
-        made._base = tensor if base is None else base
+        made._writes = 0
+        made._base = base_for_view(tensor)
         return made
 
     return make

@@ -93,7 +93,7 @@ def _shared(source: torch.Tensor) -> Tensor:
     made = Tensor()
     made.geometry = form = _form(source.dtype, source.shape)
     made.array = array_over(source, form)
-    made._version = 0
+    made._writes = 0
     made._base = None
     return made
 

@@ -14,14 +14,14 @@ from weakref import ref
 
 import torch
 
-from opdsl.autograd.graph import DETACHED, Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
+from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.kernel import check_written
 from opdsl.autograd.views import set_history, view_node
 from opdsl.dispatch import Operator, is_grad_enabled
 from opdsl.dispatch.guards import below_autograd
 from opdsl.interop.torch.crossing import Crossing, flattened
 from opdsl.interop.torch.refusals import refused
-from opdsl.runtime import Tensor, storage_root, version_of
+from opdsl.runtime import Creation, Tensor, storage_root, version_of
 from opdsl.runtime.geometry import is_non_overlapping_and_dense
 
 __all__ = ["record", "recording_of"]
@@ -215,8 +215,8 @@ class _Attachment:
             viewed = self.crossing.viewed(each)
             if id(mine) in self.crossing.written:
                 self._attach_written(mine, each)
-            elif viewed is not None and not each.requires_grad:
-                mine.autograd = DETACHED
+            elif viewed is not None and viewed.requires_grad and not each.requires_grad:
+                mine.geometry = mine.geometry.replace(creation=Creation.DETACHED)
             elif each.requires_grad and mine is not viewed:
                 groups.setdefault(viewed, []).append(place)
         for viewed, places in groups.items():
@@ -237,9 +237,16 @@ class _Attachment:
             node = self._node(forms, list(self.crossing.leaves), outputs)
         else:
             saved = Recorded((self.crossing.leaves[id(viewed)],), (edge,), outputs, self.watched)
-            node = view = view_node(Recipe(self.operator.name, _backward, forms), edge, saved, viewed)
-            view.is_one_of_several = len(self.ours) > 1 or self.operator.returns_list
+            node = view_node(Recipe(self.operator.name, _backward, forms), edge, saved, viewed)
+            if len(self.ours) > 1 or self.operator.returns_list:
+                self._are_several()
         _give(node, self.ours, outputs)
+
+    def _are_several(self) -> None:
+        for mine in self.ours:
+            if isinstance(mine, Tensor):
+                mine.geometry = mine.geometry.replace(creation=Creation.SEVERAL)
+                mine._writes = version_of(mine)
 
     def _node(self, forms: tuple[Any, ...], leaves: Sequence[int], outputs: tuple[torch.Tensor | None, ...]) -> Node:
         edges = tuple(self.crossing.edges[each] for each in leaves)

@@ -83,7 +83,7 @@ def _over(array: Any, form: Geometry) -> Tensor:
     if array is not None:
         made.array = array
     made.geometry = form
-    made._version = 0
+    made._writes = 0
     made._base = None
     return made
 

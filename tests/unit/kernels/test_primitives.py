@@ -10,7 +10,6 @@ from opdsl.errors import DTypeError, KernelError, NumberError, OverlapError, Sha
 from opdsl.kernels import cast, check_inplace, clone, copy_, fill_, new_tensor, resize, resize_output, write_out
 from opdsl.runtime import ALL_DTYPES, MemoryFormat, cpu, float32, meta, to_dtype
 from opdsl.runtime.geometry import geometry
-from opdsl.runtime.tensor import version_of
 from opdsl.runtime.viewing import make_view
 from tests.unit.kernels.geometries import tensors
 from tests.unit.kernels.operators import assert_same, ours, theirs
@@ -61,12 +60,6 @@ def test_clones_and_casts_have_pytorchs_strides(data):
         source.clone(memory_format=torch.contiguous_format), clone(ours(source), MemoryFormat.contiguous_format)
     )
     assert_same(source.to(torch.float64), cast(ours(source), to_dtype("float64")))
-
-
-def test_copy_counts_a_version_of_the_target_alone():
-    target, source = ours(torch.zeros(2)), ours(torch.ones(2))
-    assert copy_(target, source) is target
-    assert (version_of(target), version_of(source)) == (1, 0)
 
 
 def test_a_copy_to_itself_is_allowed():
@@ -134,9 +127,8 @@ def test_fills_that_fit(name, value):
     assert_same(out.clone().fill_(value), fill_(ours(out), value))
 
 
-def test_expanded_tensors_are_not_filled():
-    with pytest.raises(OverlapError):
-        fill_(make_view(ours(torch.ones(1)), (3,), (0,)), 1)
+def test_expanded_tensors_are_filled():
+    assert fill_(make_view(ours(torch.ones(1)), (3,), (0,)), 2).tolist() == [2, 2, 2]
 
 
 # -------------------------------------------------------------------------------------------- storing, resizing, checks
@@ -145,7 +137,7 @@ def test_expanded_tensors_are_not_filled():
 def test_results_are_stored_in_out():
     out = ours(torch.zeros(0))
     assert write_out("f", out, ours(torch.ones(2, 2))) is out
-    assert (out.tolist(), version_of(out)) == ([[1, 1], [1, 1]], 1)
+    assert out.tolist() == [[1, 1], [1, 1]]
 
 
 def test_a_result_that_is_out_already_stays():

@@ -1,0 +1,155 @@
+"""What PyTorch's kernels of the ADInplaceOrView key do: note how views were made, and guard what inference mode made.
+
+Autograd refuses to write views in place whose gradients it could not keep apart, and that depends on the mode in which
+they were made (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). A geometry says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
+from opdsl.dispatch.results import written_values
+from opdsl.dispatch.state import State, current
+from opdsl.errors import RequiresGradError
+from opdsl.runtime import Creation, Geometry, Tensor, version_of
+from opdsl.runtime.contents import tensors_in
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.operator import Kernel, Operator
+
+__all__ = ["tracked"]
+
+
+def tracked(operator: Operator, kernel: Kernel, keys: KeySet) -> Kernel:
+    """The kernel of a call with that key set, with what is to be done around it beneath autograd.
+
+    Args:
+        operator: which is called.
+        kernel: its own, no composite's body, which leaves this to what it calls.
+        keys: autograd takes ADInplaceOrView out of them for the calls that its own kernels make.
+    """
+    if "ADInplaceOrView" not in keys or keys - AUTOGRAD_KEYS != keys:
+        return kernel
+    if operator.schema.is_mutable:
+        return GuardedWrites(operator, kernel)
+    return TrackedViews(operator, kernel) if operator.schema.is_view else kernel
+
+
+class Around:
+    """A kernel that does something around another one.
+
+    operator: which is called.
+    kernel: its own.
+    """
+
+    __slots__ = ("kernel", "operator")
+
+    def __init__(self, operator: Operator, kernel: Kernel) -> None:
+        self.operator = operator
+        self.kernel: Any = kernel
+
+    @property
+    def kind(self) -> str:
+        """That of the kernel."""
+        return str(getattr(self.kernel, "kind", ""))
+
+    @property
+    def fixes_geometries(self) -> bool:
+        """Whether what a plan gives always has the same geometry."""
+        return bool(getattr(self.kernel, "fixes_geometries", False))
+
+    def inner_plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
+        """The plan of the kernel."""
+        make = getattr(self.kernel, "plan", None)
+        return None if make is None else make(arguments)
+
+
+class GuardedWrites(Around):
+    """The kernel of an operator that writes: outside of inference mode it writes nothing that was made there."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        """Check, and run the kernel.
+
+        Raises:
+            RequiresGradError: a tensor that inference mode made would be written.
+        """
+        if not current.get().inference_mode:
+            for each in tensors_in(written_values(self.operator.schema, arguments)):
+                if each.geometry.is_inference and each.geometry.creation is not Creation.DATA:
+                    raise RequiresGradError(
+                        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+                        "to get a normal tensor before doing inplace update: x.clone()."
+                    )
+        return self.kernel(*arguments)
+
+    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
+        """The kernel's own: geometries say what was made where."""
+        return self.inner_plan(arguments)
+
+
+class TrackedViews(Around):
+    """The kernel of a view operator, whose results know how they were made."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the kernel and mark its results."""
+        results = self.kernel(*arguments)
+        mark = self._mark(arguments)
+        return results if mark is None else mark(results)
+
+    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
+        """The kernel's plan; only views that were not made by default are marked."""
+        plan = self.inner_plan(arguments)
+        mark = self._mark(arguments)
+        if plan is None or mark is None:
+            return plan
+
+        def tracked(*given: object) -> object:
+            return mark(plan(*given))
+
+        return tracked
+
+    def _mark(self, arguments: tuple[object, ...]) -> Callable[[Any], object] | None:
+        """What marks the views of a call; None where there is nothing to do."""
+        viewed = next(each for each in arguments if isinstance(each, Tensor))
+        form = viewed.geometry
+        creation = self._creation(form, current.get())
+        if creation is Creation.DEFAULT:
+            return None
+        follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
+        marked: dict[Geometry, Geometry] = {}
+
+        def mark(results: Any) -> Any:
+            for each in results if isinstance(results, (list, tuple)) else (results,):
+                made = each.geometry
+                if not made.is_view or made is form:
+                    continue  # the tensor itself
+                found = marked.get(made)
+                if found is None:
+                    requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
+                    found = marked[made] = made.replace(creation=creation, requires_grad=requires_grad)
+                each.geometry = found
+                if not creation.is_apart:
+                    each._writes = version_of(each)
+            return results
+
+        return mark
+
+    def _creation(self, form: Geometry, state: State) -> Creation:
+        """How views of a tensor are made now."""
+        derivative = self.operator.derivative
+        viewed = self.operator.schema.arguments[0].python_name
+        if derivative is not None and viewed in derivative.non_differentiable:
+            return Creation.DETACHED
+        if state.inference_mode:
+            return Creation.INFERENCE
+        if not state.grad_mode:
+            return Creation.NO_GRAD
+        if self.operator.returns_list:
+            return Creation.SEVERAL
+        return Creation.DEFAULT  # or as what is viewed was made, which its geometry says
