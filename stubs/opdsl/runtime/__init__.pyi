@@ -56,7 +56,7 @@ from opdsl.runtime.generator import (
     seed,
     set_rng_state,
 )
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry_of, strides_for, wrap_dimension
+from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry_of, strides_for, wrap_dimension
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.overlap import (
     Overlap,
@@ -94,6 +94,7 @@ __all__ = [
     "CPUTensor",
     "CUDATensor",
     "Category",
+    "Creation",
     "DType",
     "Device",
     "Generator",

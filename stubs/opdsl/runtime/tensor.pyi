@@ -34,23 +34,25 @@ class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
     There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
-    tensor sets ``array``, ``geometry``, ``_version`` and ``_base``.
+    tensor sets ``array``, ``geometry``, ``_writes`` and ``_base``.
 
     array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
     geometry: dtype, device, shape, strides and flags.
-    _version: how often the memory has been written; of a view it does not count, see ``version_of``.
-    _base: the tensor that owns the memory of a view, None for one that owns its own.
+    _writes: how often the memory has been written, of a tensor that counts it (see ``version_of``); of a view the
+        count when it got its history, which is looked at where it was made in another way than by default.
+    _base: the tensor that a view is a view of, itself none; of one that is detached, or data, what it shares memory
+        with. None for a tensor that owns its memory.
     _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
     autograd: what ``opdsl.autograd`` keeps; absent until it does.
     """
 
-    __slots__ = ("__weakref__", "_base", "_memory", "_version", "array", "autograd", "geometry")
+    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
     __schema_type__: ClassVar[str]
     __array_priority__: ClassVar[_float]
     __array_ufunc__: ClassVar[None]
     array: Any
     geometry: Geometry
-    _version: _int
+    _writes: _int
     _base: Tensor | None
     _memory: Any
     autograd: Any
@@ -127,6 +129,13 @@ class Tensor(Differentiable):
     def is_signed(self) -> _bool:
         """Whether its dtype can hold negative values."""
     def _is_view(self) -> _bool: ...
+    @property
+    def _version(self) -> _int:
+        """How often its memory has been written, through it or through what shares its history.
+
+        Raises:
+            RequiresGradError: it was made in inference mode, where nobody counts.
+        """
     def data_ptr(self) -> _int:
         """The address of its first element; 0 where there is none."""
     def storage_offset(self) -> _int:
@@ -1961,11 +1970,22 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
 def storage_root(tensor: Tensor) -> Tensor:
     """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
 
+def base_for_view(tensor: Tensor) -> Tensor:
+    """What a view of the tensor has for a base."""
+
 def version_of(tensor: Tensor) -> int:
     """How often the memory of the tensor has been written, through it or through any other view of it."""
 
-def bump_version(tensor: Tensor) -> None:
-    """Counts a write to the memory of the tensor."""
+def bump_version(tensor: Tensor, before: int | None = None) -> None:
+    """Counts a write to the memory of the tensor.
+
+    Args:
+        tensor: what was written.
+        before: its version before the write, of which whatever was counted since is a part.
+    """
+
+def _counter(tensor: Tensor) -> Tensor:
+    """The tensor that counts the writes: data counts its own."""
 
 _ABSENT: object
 _INSTALLED: dict[str, object]
