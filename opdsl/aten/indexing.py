@@ -13,7 +13,7 @@ from opdsl.aten.gathering import require_apart
 from opdsl.aten.positions import BOTH, as_int64, nonzero_columns, reading_plan, require_inside
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op
-from opdsl.errors import DimensionError, DTypeError, PositionError, ShapeError
+from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.planners import Planned, planned
@@ -42,10 +42,11 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
     """What indices make of a tensor.
 
     Raises:
+        DeviceError: see ``beside``.
         DimensionError: there are too many, one is no index, or they do not broadcast together.
         PositionError: an element leads out of its dimension.
     """
-    self, indices = merge_masked(self, indices)
+    self, indices = merge_masked(self, beside(self, indices))
     expanded = expand_masks(self, indices)
     if len(expanded) > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
@@ -71,6 +72,23 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
         positions.append(Positions(standing, size, self.strides[dim]))
     strides = (*(self.strides[dim] for dim in before), *(0,) * len(shape), *(self.strides[dim] for dim in after))
     return Indexed(result, strides, positions)
+
+
+def beside(self: Tensor, indices: Indices) -> Indices:
+    """The indices on the device of what they index: those on the CPU may index any other one.
+
+    Raises:
+        DeviceError: one is on a device of its own.
+    """
+    if all(each is None or each.device is self.device for each in indices) or self.is_meta:
+        return indices
+    for each in indices:
+        if each is not None and not each.is_cpu and each.device is not self.device:
+            raise DeviceError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({self.device}), not on "
+                f"{each.device}"
+            )
+    return [None if each is None else each.to(self.device) for each in indices]
 
 
 def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
@@ -190,7 +208,7 @@ def index_meta(ctx, self, indices):
 def reads(call: Planned) -> Plan | None:
     """The planner of ``index`` by positions; where masks hold is not known before the call."""
     self, indices = call.arguments
-    if any(each is None or each.dtype is not int64 for each in indices):
+    if any(each is None or each.dtype is not int64 or each.device is not self.device for each in indices):
         return None
     found = indexed(self, indices)
     values = (f"{call.parameters[0]}.array", call.parameters[1])
@@ -256,7 +274,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
     """``index_put_``.
 
     Raises:
-        DimensionError, PositionError: see ``indexed``.
+        DeviceError, DimensionError, PositionError: see ``indexed``; values of no dimension may be on any device.
         DTypeError: the dtypes differ. ShapeError: the values do not broadcast.
         OverlapError: what is written overlaps itself, or what is read.
     """
@@ -267,6 +285,13 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
             f"destination and {values.dtype.scalar_type} for the source."
         )
     require_writable(self, "aten::index_put_")
+    if values.device is not self.device:
+        if values.ndim:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {self.device} and "
+                f"{values.device}!"
+            )
+        values = values.to(self.device)
     for each in (values, *(each for each in indices if each is not None)):
         require_no_overlap(self, each, "aten::index_put_")
     found = indexed(self, indices)

@@ -13,7 +13,6 @@ from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
-from opdsl.kernels.outputs import tensor_over
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
@@ -28,24 +27,16 @@ def flip(self: Tensor, dims: list[int]) -> Tensor:
     ...
 
 
-@flip.kernel("CPU", "Meta")
+@flip.kernel("CPU", "CUDA", "Meta")
 def flip_kernel(self, dims):
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
     made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
     if made.numel() and not made.is_meta:
         # From the last position on, with negative steps.
-        source = tensor_over(numpy.flip(self.array, flipped), self.geometry)
-        strides = tuple(-stride if dim in flipped else stride for dim, stride in enumerate(self.strides))
-        gather(made, source, strides, [])
-    return made
-
-
-@flip.kernel("CUDA")
-def flip_cuda(self, dims):
-    made = self.clone()
-    for dim in reduced_dimensions(dims, self.shape, none_is_all=False):
-        last = self.shape[dim] - 1
-        made = made.index_select(dim, last - arange(last + 1, device=self.device))
+        source = self
+        for dim in flipped:
+            source = narrow(source, dim, self.shape[dim] - 1, 1)
+        gather(made, source, tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides)), [])
     return made
 
 

@@ -349,8 +349,8 @@ def product_gradients(
 
 def divide_by_counts(sums: Tensor, dim: int, index: Tensor, include_self: bool) -> None:
     """Divide sums by how many numbers each is of; integers are rounded down."""
-    counts = full(sums.shape, int(include_self), dtype=sums.dtype)
+    counts = full(sums.shape, int(include_self), dtype=sums.dtype, device=sums.device)
     write_along(counts, dim, index, 1, counts, add_scalar_function)
-    counts = where(counts == 0, full([], 1, dtype=sums.dtype), counts)
+    counts = where(counts == 0, full([], 1, dtype=sums.dtype, device=sums.device), counts)
     rounding_mode = None if sums.dtype.category >= Category.FLOAT else "floor"
     copy_(sums, sums.div(counts, rounding_mode=rounding_mode))

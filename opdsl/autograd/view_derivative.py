@@ -68,7 +68,7 @@ class ViewDerivative:
 def _summed(take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:
     """The sums of the gradients of elements that are shown several times."""
     count, shape = whole.numel(), whole.shape
-    numbered = from_numpy(numpy.arange(count)).view(shape)
+    numbered = from_numpy(numpy.arange(count)).view(shape).to(whole.device)
     total = whole.view((count,))
     for places, gradient in zip(_listed(take(numbered)), gradients, strict=True):
         if gradient is not None:

@@ -93,7 +93,9 @@ def gather_loop(out: Geometry, dtype: DType, strides: Strides, positions: Sequen
         strides, positions: as for ``gather``.
     """
     taken = (_bits(out.dtype, dtype), _scaled(strides, dtype))
-    loop = _copy_loop(out.shape, (taken[0], steps(out, out.shape)), taken, _geometries(positions), False)
+    loop = _copy_loop(
+        out.device.type, out.shape, (taken[0], steps(out, out.shape)), taken, _geometries(positions), False
+    )
     return partial(_with_steps, loop, _steps(positions, dtype)) if positions else loop
 
 
@@ -124,21 +126,21 @@ def scatter(
     """
     if 0 in shape or target.geometry.device is meta:
         return
-    place = (target.dtype, _scaled(strides, target.dtype))
+    kind, place = target.geometry.device.type, (target.dtype, _scaled(strides, target.dtype))
     given = values if isinstance(values, Tensor) else None
     moved = (*_arguments(positions, target.dtype), array_of(target))
     if combine is None and given is not None and given.dtype is target.dtype:
         bits = _bits(target.dtype, given.dtype)
         read = (bits, steps(given.geometry, shape))
-        _copy_loop(shape, (bits, place[1]), read, _geometries(positions), True)(array_of(given), *moved)
+        _copy_loop(kind, shape, (bits, place[1]), read, _geometries(positions), True)(array_of(given), *moved)
         return
     operand = (precision_of(target.dtype), None) if given is None else (given.dtype, steps(given.geometry, shape))
     value = values if given is None else array_of(given)
     if combine is None:
-        _copy_loop(shape, place, operand, _geometries(positions), True)(value, *moved)
+        _copy_loop(kind, shape, place, operand, _geometries(positions), True)(value, *moved)
         return
     assert isinstance(combine, FunctionType), "a scalar function is written in Python"
-    loop = _update_loop(combine, len(numbers), shape, place, operand, _geometries(positions))
+    loop = _update_loop(kind, combine, len(numbers), shape, place, operand, _geometries(positions))
     loop(array_of(target), value, *numbers, *moved)
 
 
@@ -169,6 +171,7 @@ def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:
 
 @lru_cache(maxsize=512)
 def _copy_loop(
+    device_type: str,
     shape: Shape,
     output: tuple[DType, Strides],
     source: tuple[DType, Strides | None],
@@ -181,11 +184,12 @@ def _copy_loop(
 
     kind = ScalarType(precision_of(output[0] if source[1] is None else source[0]).name)
     graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
-    return _compile(graph, shape, [source], output, positions, None if writes else 0, writes)
+    return _compile(device_type, graph, shape, [source], output, positions, None if writes else 0, writes)
 
 
 @lru_cache(maxsize=512)
 def _update_loop(
+    device_type: str,
     function: FunctionType,
     numbers: int,
     shape: Shape,
@@ -197,10 +201,11 @@ def _update_loop(
     scalar = _scalar_function(function)
     dtype = precision_of(target[0])
     graph = scalar.specialise(dict.fromkeys(scalar.parameters, dtype.name), results=[dtype.name])
-    return _compile(graph, shape, [target, value, *[(dtype, None)] * numbers], target, positions, 0, True)
+    return _compile(device_type, graph, shape, [target, value, *[(dtype, None)] * numbers], target, positions, 0, True)
 
 
 def _compile(
+    device_type: str,
     graph: TypedGraph,
     shape: Shape,
     inputs: Sequence[tuple[DType, Strides | None]],
@@ -221,9 +226,8 @@ def _compile(
     written = OperandSpec(output[0], next(rest))
     read = tuple(OperandSpec(dtype, None if each is None else next(rest)) for dtype, each in inputs)
     moves = tuple(OperandSpec(int64, next(rest)) for _ in positions)
-    device = positions[0].device if positions else None
     call = IndirectCall(sizes, read, written, moves, reads, writes)
-    return compiler_for("cpu" if device is None else device.type).indirect(graph, call)
+    return compiler_for(device_type).indirect(graph, call)
 
 
 # -------------------------------------------------------------------------------------------------- smallest, largest

@@ -1,20 +1,51 @@
-"""What needs a GPU: everything here is skipped where there is no driver or no device, and for no other reason."""
+"""A CUDA device for what is here: a real one where there is any, else an emulated one, which needs g++.
+
+On the emulated device everything runs on the host, kernel by kernel from the source that NVRTC gets, and late
+(``tests/emulation/driver.py``); products of matrices are NumPy's instead of cuBLAS's. Nothing is skipped but what says
+why.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import pytest
 
 import opdsl
+from opdsl.backends.cuda import cublas
+from tests.emulation.driver import EmulatedDriver
 
-HERE = Path(__file__).parent
+T = TypeVar("T")
+
+IS_REAL = opdsl.cuda.is_available()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if opdsl.cuda.is_available():
+@pytest.fixture(scope="module", autouse=True)
+def emulated(request: pytest.FixtureRequest) -> Iterator[EmulatedDriver | None]:
+    """The driver of the emulated device; None on a real one."""
+    if IS_REAL:
+        yield None
         return
-    missing = pytest.mark.skip(reason="no CUDA device: opdsl.cuda.is_available() is False")
-    for each in items:
-        if HERE in each.path.parents:
-            each.add_marker(missing)
+    if shutil.which("g++") is None:
+        pytest.skip("no CUDA device, and no g++ to emulate one")
+    from tests.emulation.products import HostProducts
+
+    driver: EmulatedDriver = request.getfixturevalue("emulated_driver")
+    cublas.use(HostProducts(driver))
+    with driver.installed():
+        yield driver
+    cublas.use(None)
+
+
+@pytest.fixture
+def large(emulated: EmulatedDriver | None) -> int:
+    """So many elements that a GPU is still at work on them when the next call is made."""
+    return 1 << 22 if emulated is None else 5000
+
+
+@pytest.fixture
+def complete(emulated: EmulatedDriver | None) -> Callable[[Callable[[], Any]], Any]:
+    """Calls a function, with all its kernels compiled together where that is what takes time."""
+    return emulated.complete if emulated is not None else lambda run: run()

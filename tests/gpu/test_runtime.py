@@ -1,4 +1,4 @@
-"""The runtime on a GPU: what tests/unit/backends/test_cuda_runtime.py holds on a driver that records, for real."""
+"""The runtime: what tests/unit/backends/test_cuda_runtime.py holds call by call, as a user sees it."""
 
 # Declarations have no bodies:
 # mypy: disable-error-code="empty-body, no-untyped-def, no-untyped-call"
@@ -14,16 +14,15 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.errors import DeviceError, DriverError, OutOfMemoryError
 
-LARGE = 1 << 22
-
 
 def test_the_device_says_what_it_is() -> None:
     found = opdsl.cuda.get_device_properties()
-    assert found.name and found.capability >= (7, 5) and found.total_memory > 1 << 30
+    assert found.name and found.capability >= (7, 5)
+    assert found.total_memory >= opdsl.cuda.mem_get_info()[0] > 0
 
 
-def test_an_operator_computes() -> None:
-    x = opdsl.arange(float(LARGE))
+def test_an_operator_computes(large: int) -> None:
+    x = opdsl.arange(float(large))
     assert (x.cuda() * 2 + 1).cpu().tolist() == (x * 2 + 1).tolist()
 
 
@@ -37,8 +36,8 @@ def test_more_than_32_bits_of_elements() -> None:
     assert (y[-3:].tolist(), y[:2].tolist()) == ([7, 7, 7], [7, 7])
 
 
-def test_streams_wait_for_each_other() -> None:
-    x = opdsl.ones(LARGE).cuda()
+def test_streams_wait_for_each_other(large: int) -> None:
+    x = opdsl.ones(large).cuda()
     streams = [opdsl.cuda.Stream() for _ in range(4)]
     for turn in range(40):
         with streams[turn % 4]:
@@ -46,31 +45,31 @@ def test_streams_wait_for_each_other() -> None:
     assert (x.min().item(), x.max().item()) == (41, 41)
 
 
-def test_memory_is_not_overwritten_while_another_stream_reads_it() -> None:
+def test_memory_is_not_overwritten_while_another_stream_reads_it(large: int) -> None:
     side = opdsl.cuda.Stream()
     for _ in range(20):
-        x = opdsl.full((LARGE,), 3.0).cuda()
+        x = opdsl.full((large,), 3.0).cuda()
         with side:
             y = x * 2
         del x
-        opdsl.zeros(LARGE, device="cuda").fill_(-1)
+        opdsl.zeros(large, device="cuda").fill_(-1)
         assert (y.min().item(), y.max().item()) == (6, 6)
 
 
-def test_copies_that_do_not_wait() -> None:
-    x = opdsl.arange(float(LARGE)).pin_memory()
+def test_copies_that_do_not_wait(large: int) -> None:
+    x = opdsl.arange(float(large)).pin_memory()
     y = (x.to("cuda", non_blocking=True) + 1).to("cpu", non_blocking=True)
     assert x.is_pinned() and y.is_pinned()
     opdsl.cuda.synchronize()
-    assert y[-1].item() == LARGE
+    assert y[-1].item() == large
 
 
-def test_freed_memory_is_used_again() -> None:
+def test_freed_memory_is_used_again(large: int) -> None:
     gc.collect()
     before = opdsl.cuda.memory_reserved()
     for _ in range(50):
-        opdsl.empty(LARGE, device="cuda")
-    assert opdsl.cuda.memory_reserved() <= before + 2 * 4 * LARGE + 1024
+        opdsl.empty(large, device="cuda")
+    assert opdsl.cuda.memory_reserved() <= before + 2 * 4 * large + 1024
 
 
 def test_out_of_memory_is_an_error_that_goes_away() -> None:
@@ -85,9 +84,9 @@ def test_a_device_that_is_not_there() -> None:
         opdsl.empty(2, device=f"cuda:{opdsl.cuda.device_count()}")
 
 
-def test_events_measure_time() -> None:
+def test_events_measure_time(large: int) -> None:
     start, end = opdsl.cuda.Event(enable_timing=True), opdsl.cuda.Event(enable_timing=True)
-    x = opdsl.ones(LARGE).cuda()
+    x = opdsl.ones(large).cuda()
     start.record()
     for _ in range(10):
         x = x + 1

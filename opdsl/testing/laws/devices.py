@@ -37,6 +37,19 @@ TOLERANCES = {
 
 _SEED = 2024
 
+# Arguments that stay on the CPU whatever device the others are on, by operator: PyTorch reads them there and refuses
+# others.
+_HOST_ARGUMENTS = {
+    "randint_like": "high",  # "high must be a scalar tensor and on CPU"
+    "tensor_split": "tensor_indices_or_sections",  # "expected tensor_indices_or_sections to be on cpu"
+}
+
+# Operators that make tensors on the device that is named, the CPU by default, and not on that of their tensors.
+_PLACED_BY_NAME = frozenset(("linspace", "logspace"))
+
+# Operators that are for the CPU's memory alone: "Only dense CPU tensors can be pinned".
+_HOST_ONLY = frozenset(("pin_memory", "_pin_memory"))
+
 
 def check(subject: Subject) -> Iterator[str]:
     """See the module."""
@@ -48,29 +61,41 @@ def check(subject: Subject) -> Iterator[str]:
 
 def disagreements(subject: Subject, device: Device) -> Iterator[str]:
     """How an operator differs between the CPU and a device, for each of its samples."""
+    name = subject.operator.schema.name.base
+    if name in _HOST_ONLY:
+        return
     for sample in subject.samples:
-        here, there = _named_device(sample.copy(), subject), _moved(_named_device(sample.copy(), subject), device)
+        here = _placed(sample.copy(), subject)
+        there = _moved(_placed(sample.copy(), subject), subject, device)
         if there is None:
             continue
         problems = _compared(_outcome(subject, here), _outcome(subject, there), device, subject)
         yield from (f"{sample}: {each}" for each in problems)
         written = zip(here.tensors(), there.tensors(), strict=True)
         for place, (one, other) in enumerate(written if subject.operator.schema.is_mutable else ()):
-            yield from (f"{sample}: tensor {place} afterwards: {each}" for each in _differences(one, other))
+            problems = _differences(one, other, values=name not in UNINITIALISED)
+            yield from (f"{sample}: tensor {place} afterwards: {each}" for each in problems)
 
 
-def _named_device(sample: Sample, subject: Subject) -> Sample:
-    """A call without tensors, its device named: that is what is changed."""
-    takes_one = any(each.name == "device" for each in subject.operator.schema.arguments)
-    if sample.tensors() or not takes_one:
-        return sample
-    return Sample(*sample.given, **{"device": Device("cpu"), **sample.named})
+def _placed(sample: Sample, subject: Subject) -> Sample:
+    """The call for any device: nothing is pinned, and the device of what is made from no tensor is named."""
+    named = {name: each for name, each in sample.named.items() if name != "pin_memory"}
+    takes_device = any(each.name == "device" for each in subject.operator.schema.arguments)
+    if takes_device and (not sample.tensors() or subject.operator.schema.name.base in _PLACED_BY_NAME):
+        named = {"device": Device("cpu"), **named}
+    return Sample(*sample.given, **named)
 
 
-def _moved(sample: Sample, device: Device) -> Sample | None:
+def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
     """The same call on a device; None where it names the CPU by nothing that could be changed."""
-    given = [_on(each, device) for each in sample.given]
-    named = {name: _on(each, device) for name, each in sample.named.items()}
+    schema = subject.operator.schema
+    stays = _HOST_ARGUMENTS.get(schema.name.base)
+    names = [each.python_name for each in schema.positional]
+    given = [
+        each if place < len(names) and names[place] == stays else _on(each, device)
+        for place, each in enumerate(sample.given)
+    ]
+    named = {name: each if name == stays else _on(each, device) for name, each in sample.named.items()}
     made = Sample(*given, **named)
     has_device = any(isinstance(each, Device) for each in (*given, *named.values()))
     return made if made.tensors() or has_device else None

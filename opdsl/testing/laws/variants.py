@@ -17,7 +17,18 @@ from opdsl.testing.subject import Subject
 
 # Operators whose results have elements that nothing has set.
 UNINITIALISED = frozenset(
-    ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize", "resize_as")
+    (
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "resize",
+        "resize_",
+        "resize_as",
+        "resize_as_",
+    )
 )
 
 

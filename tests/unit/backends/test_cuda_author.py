@@ -25,7 +25,7 @@ from opdsl.errors import (
 )
 from opdsl.kernels.calls import ArraySpec
 from opdsl.kernels.cuda_source import CudaSource, attached_source
-from tests.unit.backends.fake_driver import FakeDriver
+from tests.emulation.driver import EmulatedDriver
 
 ADD = """
 extern "C" __global__ void add_number(const float* self, double number, float* out, long long out_numel) {
@@ -88,12 +88,12 @@ def scale_rows_of(lib: Library) -> Any:
 # ------------------------------------------------------------------------------------------------------------- running
 
 
-def test_the_kernel_fills_the_output(cuda: FakeDriver, lib: Library) -> None:
+def test_the_kernel_fills_the_output(cuda: EmulatedDriver, lib: Library) -> None:
     add_number = declared(lib, ADD)
     assert add_number(opdsl.arange(5.0).cuda(), 2.5).tolist() == [2.5, 3.5, 4.5, 5.5, 6.5]
 
 
-def test_every_variant_runs_it(cuda: FakeDriver, lib: Library) -> None:
+def test_every_variant_runs_it(cuda: EmulatedDriver, lib: Library) -> None:
     add_number, x = declared(lib, ADD), opdsl.arange(3.0).cuda()
     out = opdsl.empty(0, device="cuda")
     assert add_number(x, 1.0, out=out) is out and out.tolist() == [1, 2, 3]
@@ -102,30 +102,30 @@ def test_every_variant_runs_it(cuda: FakeDriver, lib: Library) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-def test_a_source_serves_every_dtype(cuda: FakeDriver, lib: Library, dtype: str) -> None:
+def test_a_source_serves_every_dtype(cuda: EmulatedDriver, lib: Library, dtype: str) -> None:
     source = GENERIC.replace("out[at] = self[at] + static_cast<float>(number)", "store(out[at], load(self[at]) + 1.0f)")
     made = declared(lib, source)(opdsl.tensor([1, 2], dtype=getattr(opdsl, dtype)).cuda(), 0.0)
     assert (made.tolist(), made.dtype.name) == ([2, 3], dtype)
 
 
-def test_tensors_arrive_contiguous(cuda: FakeDriver, lib: Library) -> None:
+def test_tensors_arrive_contiguous(cuda: EmulatedDriver, lib: Library) -> None:
     x = opdsl.arange(6.0).reshape(2, 3)
     assert declared(lib, ADD)(x.cuda().t(), 1.0).tolist() == (x.t() + 1).tolist()
 
 
-def test_outputs_that_are_not_contiguous_are_filled(cuda: FakeDriver, lib: Library) -> None:
+def test_outputs_that_are_not_contiguous_are_filled(cuda: EmulatedDriver, lib: Library) -> None:
     out = opdsl.zeros((3, 2), device="cuda")
     declared(lib, ADD)(opdsl.ones((2, 3)).cuda(), 1.0, out=out.t())
     assert out.tolist() == [[2, 2]] * 3
 
 
-def test_a_file_beside_the_module_takes_strides_and_sizes(cuda: FakeDriver, lib: Library) -> None:
+def test_a_file_beside_the_module_takes_strides_and_sizes(cuda: EmulatedDriver, lib: Library) -> None:
     x, factors = opdsl.arange(6.0).reshape(2, 3), opdsl.tensor([1.0, 10.0, 100.0])
     made = scale_rows_of(lib)(x.cuda().t(), factors.cuda())
     assert made.tolist() == (x.t() * factors[:, None]).tolist()
 
 
-def test_the_launch_function_is_asked_once_for_each_form(cuda: FakeDriver, lib: Library) -> None:
+def test_the_launch_function_is_asked_once_for_each_form(cuda: EmulatedDriver, lib: Library) -> None:
     asked = []
 
     def launch(tensors: Any, scalars: Any) -> tuple[Any, Any, int]:
@@ -140,30 +140,30 @@ def test_the_launch_function_is_asked_once_for_each_form(cuda: FakeDriver, lib: 
     assert len(asked) <= 2 * 3  # the complete road, and the plan of each of its two forms
 
 
-def test_grid_and_block_arrive(cuda: FakeDriver, lib: Library) -> None:
+def test_grid_and_block_arrive(cuda: EmulatedDriver, lib: Library) -> None:
     add_number = declared(lib, ADD, launch=lambda tensors, scalars: ((2, 1), 128, 64))
     cuda.calls.clear()
     add_number(opdsl.ones(200).cuda(), 1.0)
     assert cuda.named("launch")[0][1:4] == ((2, 1, 1), (128, 1, 1), 64)
 
 
-def test_no_elements_launch_nothing(cuda: FakeDriver, lib: Library) -> None:
+def test_no_elements_launch_nothing(cuda: EmulatedDriver, lib: Library) -> None:
     assert declared(lib, ADD)(opdsl.empty((0, 3), device="cuda"), 1.0).shape == (0, 3)
     assert cuda.named("launch") == []
 
 
-def test_elements_of_another_dtype_are_refused(cuda: FakeDriver, lib: Library) -> None:
+def test_elements_of_another_dtype_are_refused(cuda: EmulatedDriver, lib: Library) -> None:
     with pytest.raises(UnsupportedDTypeError, match=r"takes self as float, which is float32, and got float64.*self_t"):
         declared(lib, ADD)(opdsl.ones(2).double().cuda(), 1.0)
 
 
-def test_a_launch_function_that_returns_something_else(cuda: FakeDriver, lib: Library) -> None:
+def test_a_launch_function_that_returns_something_else(cuda: EmulatedDriver, lib: Library) -> None:
     add_number = declared(lib, ADD, launch=lambda tensors, scalars: 256)
     with pytest.raises(KernelError, match=r"returned 256\. Return grid, block, shared"):
         add_number(opdsl.ones(2).cuda(), 1.0)
 
 
-def test_a_size_that_is_too_large_for_its_type(cuda: FakeDriver, lib: Library) -> None:
+def test_a_size_that_is_too_large_for_its_type(cuda: EmulatedDriver, lib: Library) -> None:
     @lib.op(out=True)
     def taking(self: Tensor, count: int) -> Tensor: ...
 
@@ -179,7 +179,7 @@ def test_a_size_that_is_too_large_for_its_type(cuda: FakeDriver, lib: Library) -
         taking(opdsl.ones(2).cuda(), 1 << 32)
 
 
-def test_the_cpu_kernel_stands_beside_it(cuda: FakeDriver, lib: Library) -> None:
+def test_the_cpu_kernel_stands_beside_it(cuda: EmulatedDriver, lib: Library) -> None:
     add_number = declared(lib, ADD)
 
     @add_number.out_kernel("CPU", compiled=False)
@@ -311,7 +311,7 @@ def test_a_second_one_is_a_mistake(lib: Library) -> None:
         add_number.out_kernel("CUDA", source=ADD, entry="add_number")(again)
 
 
-def test_python_alone_is_no_cuda_kernel(cuda: FakeDriver, lib: Library) -> None:
+def test_python_alone_is_no_cuda_kernel(cuda: EmulatedDriver, lib: Library) -> None:
     @lib.op(out=True)
     def f(self: Tensor) -> Tensor: ...
 

@@ -16,7 +16,7 @@ from opdsl import Tensor
 from opdsl.backends.dsl import numba_cuda_dsl
 from opdsl.dispatch.overrides import overrides
 from opdsl.interop.torch import dsl as torch_dsl
-from tests.unit.backends.fake_driver import FakeDriver
+from tests.emulation.driver import EmulatedDriver
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def no_overrides_left() -> Iterator[None]:
 class FakeNumba:
     """What ``numba.cuda`` does of what is used here: kernels run on the host's memory, in the order of their stream."""
 
-    def __init__(self, driver: FakeDriver) -> None:
+    def __init__(self, driver: EmulatedDriver) -> None:
         self.driver = driver
         self.launches: list[tuple[Any, ...]] = []
         self.compiled = 0
@@ -51,13 +51,13 @@ class FakeNumba:
         class Kernel:
             def __getitem__(kernel, configuration: tuple[Any, ...]) -> Any:
                 self.launches.append(configuration)
-                return lambda *arrays: self.driver._put(configuration[2], lambda: function(*arrays))
+                return lambda *arrays: self.driver.queue(configuration[2], lambda: function(*arrays))
 
         return Kernel()
 
 
 @pytest.fixture
-def numba_cuda(cuda: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeNumba:
+def numba_cuda(cuda: EmulatedDriver, monkeypatch: pytest.MonkeyPatch) -> FakeNumba:
     made = FakeNumba(cuda)
     monkeypatch.setitem(sys.modules, "numba.cuda", made)
     monkeypatch.setattr(numba_cuda_dsl, "unavailable_reason", lambda: None)

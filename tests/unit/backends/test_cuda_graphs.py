@@ -7,7 +7,7 @@ import pytest
 import opdsl
 from opdsl import Tensor
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
-from tests.unit.backends.fake_driver import FakeDriver
+from tests.emulation.driver import EmulatedDriver
 
 
 def formula(x: Tensor) -> Tensor:
@@ -19,13 +19,13 @@ def expected(numbers: list[float]) -> list[float]:
     return [(2 * x + 1) * 2 * x - x for x in numbers]
 
 
-def test_a_graph_computes_what_the_function_does(cuda: FakeDriver) -> None:
+def test_a_graph_computes_what_the_function_does(cuda: EmulatedDriver) -> None:
     run = opdsl.cuda.graph(formula)
     for numbers in ([1.0, 2.0], [3.0, 4.0], [5.0, -6.0]):
         assert run(opdsl.tensor(numbers, device="cuda")).tolist() == expected(numbers)
 
 
-def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: FakeDriver) -> None:
+def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: EmulatedDriver) -> None:
     run, x = opdsl.cuda.graph(formula), opdsl.ones(4).cuda()
     run(x)
     run(x)
@@ -34,14 +34,14 @@ def test_a_replay_is_one_call_beside_the_copy_of_the_arguments(cuda: FakeDriver)
     assert [each.name for each in cuda.calls] == ["launch", "launch_graph"]
 
 
-def test_other_geometries_are_captured_apart(cuda: FakeDriver) -> None:
+def test_other_geometries_are_captured_apart(cuda: EmulatedDriver) -> None:
     run = opdsl.cuda.graph(formula)
     for shape in ((2,), (3,), (2,)):
         run(opdsl.ones(shape).cuda())
     assert len(cuda.named("begin_capture")) == 2
 
 
-def test_tensors_from_outside_are_read_anew(cuda: FakeDriver) -> None:
+def test_tensors_from_outside_are_read_anew(cuda: EmulatedDriver) -> None:
     weight = opdsl.ones(3).cuda() * 2
     run = opdsl.cuda.graph(lambda x: x * weight)
     x = opdsl.ones(3).cuda()
@@ -50,7 +50,7 @@ def test_tensors_from_outside_are_read_anew(cuda: FakeDriver) -> None:
     assert run(x).tolist() == [7, 7, 7]
 
 
-def test_the_graph_keeps_the_memory_that_it_uses(cuda: FakeDriver) -> None:
+def test_the_graph_keeps_the_memory_that_it_uses(cuda: EmulatedDriver) -> None:
     def scaled() -> opdsl.cuda.Graph:
         weight = opdsl.ones(3).cuda() * 2
         return opdsl.cuda.graph(lambda x, weight=weight: x * weight)
@@ -63,7 +63,7 @@ def test_the_graph_keeps_the_memory_that_it_uses(cuda: FakeDriver) -> None:
     assert run(x).tolist() == [2, 2, 2]
 
 
-def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: FakeDriver) -> None:
+def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: EmulatedDriver) -> None:
     run, x = opdsl.cuda.graph(formula), opdsl.tensor([3.0], device="cuda")
     result = run(x)
     others = [opdsl.zeros(1, device="cuda") for _ in range(20)]
@@ -71,7 +71,7 @@ def test_tensors_made_meanwhile_do_not_take_the_graphs_memory(cuda: FakeDriver) 
     assert run(x).tolist() == expected([3.0]) and all(each.item() == 0 for each in others)
 
 
-def test_memory_comes_back_with_the_graph(cuda: FakeDriver) -> None:
+def test_memory_comes_back_with_the_graph(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(100).cuda()
     opdsl.cuda.empty_cache()
     before = cuda.in_use
@@ -82,7 +82,7 @@ def test_memory_comes_back_with_the_graph(cuda: FakeDriver) -> None:
     assert cuda.in_use == before
 
 
-def test_runs_on_two_streams_come_one_after_the_other(cuda: FakeDriver) -> None:
+def test_runs_on_two_streams_come_one_after_the_other(cuda: EmulatedDriver) -> None:
     run, x, y = opdsl.cuda.graph(formula), opdsl.ones(2).cuda(), opdsl.zeros(2, device="cuda")
     first = run(x).clone()
     with opdsl.cuda.Stream():
@@ -90,29 +90,29 @@ def test_runs_on_two_streams_come_one_after_the_other(cuda: FakeDriver) -> None:
     assert (first.tolist(), second.tolist()) == (expected([1, 1]), expected([0, 0]))
 
 
-def test_nested_results_are_returned_as_they_are(cuda: FakeDriver) -> None:
+def test_nested_results_are_returned_as_they_are(cuda: EmulatedDriver) -> None:
     run = opdsl.cuda.graph(lambda x: {"sum": x + 1, "parts": [x * 2, "text"]})
     run(opdsl.ones(2).cuda())
     result = run(opdsl.zeros(2, device="cuda"))
     assert result["sum"].tolist() == [1, 1] and result["parts"][1] == "text"
 
 
-def test_numbers_are_a_part_of_what_is_captured(cuda: FakeDriver) -> None:
+def test_numbers_are_a_part_of_what_is_captured(cuda: EmulatedDriver) -> None:
     run, x = opdsl.cuda.graph(lambda x, factor: x * factor), opdsl.ones(2).cuda()
     assert [run(x, 2).tolist(), run(x, 3).tolist(), run(x, 2).tolist()] == [[2, 2], [3, 3], [2, 2]]
 
 
-def test_looking_at_values_cannot_be_captured(cuda: FakeDriver) -> None:
+def test_looking_at_values_cannot_be_captured(cuda: EmulatedDriver) -> None:
     run = opdsl.cuda.graph(lambda x: x * x[0].item())
     with pytest.raises(DriverError, match="waited for the device"):
         run(opdsl.ones(2).cuda())
 
 
-def test_gradients_are_not_captured(cuda: FakeDriver) -> None:
+def test_gradients_are_not_captured(cuda: EmulatedDriver) -> None:
     with pytest.raises(RequiresGradError, match="detach"):
         opdsl.cuda.graph(formula)(opdsl.ones(2).cuda().requires_grad_())
 
 
-def test_without_a_cuda_tensor_there_is_nothing_to_capture(cuda: FakeDriver) -> None:
+def test_without_a_cuda_tensor_there_is_nothing_to_capture(cuda: EmulatedDriver) -> None:
     with pytest.raises(ArgumentError, match="needs a CUDA tensor"):
         opdsl.cuda.graph(formula)(opdsl.ones(2))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import opdsl
-from tests.unit.backends.fake_driver import FakeDriver
+from tests.emulation.driver import EmulatedDriver
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
 
@@ -84,7 +84,7 @@ OPERATORS: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_an_operator_agrees_with_the_cpu(name: str, cuda: FakeDriver) -> None:
+def test_an_operator_agrees_with_the_cpu(name: str, cuda: EmulatedDriver) -> None:
     expected = OPERATORS[name](lambda tensor: tensor)
     found = OPERATORS[name](lambda tensor: tensor.cuda())
     assert found.dtype is expected.dtype
@@ -115,7 +115,7 @@ RANDOM: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: FakeDriver) -> None:
+def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: EmulatedDriver) -> None:
     found = []
     for device in ("cpu", "cuda"):
         opdsl.manual_seed(5)
@@ -135,7 +135,7 @@ def test_what_cannot_be_drawn_from_is_told(cuda: FakeDriver) -> None:
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "bfloat16", "float64"])
 @pytest.mark.parametrize("shape", [(7,), (3, 60), (2048,), (9000,), (4097, 2)])
-def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: FakeDriver) -> None:
+def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: EmulatedDriver) -> None:
     generator = np.random.default_rng(3)
     values = generator.integers(-40, 40, shape).astype(np.float64)
     values[values == 7] = -0.0

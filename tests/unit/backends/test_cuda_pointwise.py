@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from opdsl.runtime import DType
 from opdsl.runtime.dtype import complex64
 from opdsl.scalar import TypedGraph, lower, read
 from opdsl.scalar.operations import LIBM
-from tests.unit.backends.emulation import Emulation
+from tests.emulation import programs as emulation
 from tests.unit.backends.recording import Recorded, copies, differs, distinct, operators_of, recorded
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
@@ -31,12 +30,6 @@ DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat
 def is_contiguous(record: Recorded) -> bool:
     specs = [spec for spec in (*record.call.inputs, *record.call.outputs) if spec.strides is not None]
     return len(record.call.sizes) == 1 and all(spec.strides == (spec.dtype.itemsize,) for spec in specs)
-
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where emulations are kept."""
-    return tmp_path_factory.mktemp("emulation")
 
 
 def uses_library(graph: TypedGraph) -> bool:
@@ -78,10 +71,10 @@ def on_edges(record: Recorded) -> Recorded:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_operator_agrees_with_the_cpu(dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_operator_agrees_with_the_cpu(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     records = distinct(recorded(operators_of("pointwise"), getattr(opdsl, dtype), ["pointwise"], monkeypatch))
     runs = [*records, *(on_edges(each) for each in records if is_contiguous(each))]
-    emulation = Emulation([each.program for each in runs], libraries)
+    emulation.build(each.program for each in runs)
     wrong = []
     for run in runs:
         exact = not uses_library(run.what)
@@ -95,7 +88,7 @@ def test_every_operator_agrees_with_the_cpu(dtype: str, libraries: Path, monkeyp
     assert wrong == []
 
 
-def test_a_stretch_of_memory_beyond_32_bits(libraries: Path) -> None:
+def test_a_stretch_of_memory_beyond_32_bits() -> None:
     def twice(x):
         return x + x
 
@@ -106,7 +99,7 @@ def test_a_stretch_of_memory_beyond_32_bits(libraries: Path) -> None:
     spec = OperandSpec(opdsl.int8, (step,))
     program = pointwise(graph, PointwiseCall((3,), (spec,), (OperandSpec(opdsl.int8, (1,)),), (None,)))
     found = np.zeros(3, np.int8)
-    Emulation([program], libraries).run(program, [far, found])
+    emulation.run(program, [far, found])
     assert found.tolist() == [6, 10, 14]
 
 
@@ -133,7 +126,7 @@ def test_division_by_a_known_number(divisor: int, value: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 255, 256, 1023, 1025])
-def test_tails_of_vectors(count: int, libraries: Path) -> None:
+def test_tails_of_vectors(count: int) -> None:
     def negative(x):
         return -x
 
@@ -142,7 +135,7 @@ def test_tails_of_vectors(count: int, libraries: Path) -> None:
     spec = OperandSpec(opdsl.float32, (4,))
     program = pointwise(graph, PointwiseCall((count,), (spec,), (spec,), (None,)))
     found = np.full(count + 8, -1, np.float32)
-    Emulation([program], libraries).run(program, [values, found], 0)
+    emulation.run(program, [values, found], 0)
     assert found.tolist() == [*(-values[:count]), *[-1] * 8]
 
 

@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCal
 from opdsl.runtime import Tensor
 from opdsl.scalar import TypedGraph, read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
-from tests.unit.backends.emulation import Emulation
+from tests.emulation import programs as emulation
 from tests.unit.backends.recording import Recorded, Recorder, differs, distinct, operators_of, recorded
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
@@ -47,10 +46,10 @@ def operators_that_run(kind: str) -> Iterator[Any]:
             yield operator
 
 
-def wrong_ones(records: list[Recorded], folder: Path) -> list[str]:
+def wrong_ones(records: list[Recorded]) -> list[str]:
     """What an emulated grid makes otherwise than the CPU did."""
     programs = [each.program for each in records]
-    emulation = Emulation(programs, folder)
+    emulation.build(programs)
     wrong = []
     for run, program in zip(records, programs, strict=True):
         operands = run.operands
@@ -61,20 +60,12 @@ def wrong_ones(records: list[Recorded], folder: Path) -> list[str]:
     return wrong
 
 
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where emulations are kept."""
-    return tmp_path_factory.mktemp("emulation")
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["reduction", "row", "scan", "indirect"])
-def test_every_operator_agrees_with_the_cpu(
-    kind: str, dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_operator_agrees_with_the_cpu(kind: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     records = distinct(recorded(operators_that_run(kind), getattr(opdsl, dtype), [kind], monkeypatch))
     assert records or (kind == "row" and dtype in ("bool", "int64", "complex64"))
-    assert not records or wrong_ones(records, libraries) == []
+    assert not records or wrong_ones(records) == []
 
 
 # ------------------------------------------------------------------------------------------------------------- shapes
@@ -141,7 +132,7 @@ REDUCED = [(1,), (31,), (1025,), (100_003,), (3, 40_001), (40_001, 3), (7, 1000,
 
 
 @pytest.mark.parametrize("name", ["sum", "argmax", "var", "composed"])
-def test_reductions_of_any_shape(name: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reductions_of_any_shape(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function: Callable[..., Any] = composed if name == "composed" else getattr(opdsl, name)
     recorder = Recorder(["reduction"])
     with recorder.installed(monkeypatch):
@@ -157,14 +148,14 @@ def test_reductions_of_any_shape(name: str, libraries: Path, monkeypatch: pytest
                 function(x.transpose(0, -1), dim if name == "argmax" else [dim])
     entries = {launch.entry for each in recorder.found for launch in each.program.variants[0].launches}
     assert entries == {"whole", "parts", "rest"}
-    assert wrong_ones(recorder.found, libraries) == []
+    assert wrong_ones(recorder.found) == []
 
 
 SCANNED = [(1,), (9,), (2049,), (70_001,), (3, 9000), (9000, 3), (5, 300, 7), (300, 40)]
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cummax", "running"])
-def test_scans_of_any_shape(name: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scans_of_any_shape(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function: Callable[..., Any] = running if name == "running" else getattr(opdsl, name)
     recorder = Recorder(["scan"])
     with recorder.installed(monkeypatch):
@@ -176,14 +167,14 @@ def test_scans_of_any_shape(name: str, libraries: Path, monkeypatch: pytest.Monk
                 function(x, dim)
                 function(x.transpose(0, -1), dim)
     assert {len(each.program.variants[0].launches) for each in recorder.found} >= {1, 2}
-    assert wrong_ones(recorder.found, libraries) == []
+    assert wrong_ones(recorder.found) == []
 
 
 ROWS = [(1,), (2, 3), (5, 32), (3, 33), (40, 128), (2, 513), (3, 1000), (2, 4097), (3, 9001), (300, 7), (33, 5, 17)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
-def test_rows_of_any_shape(dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_any_shape(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(["row"])
     with recorder.installed(monkeypatch):
         for shape in ROWS:
@@ -198,11 +189,11 @@ def test_rows_of_any_shape(dtype: str, libraries: Path, monkeypatch: pytest.Monk
             opdsl.native_layer_norm(x[..., :length], [length], weight, bias, 1e-5)
             if length > 1:
                 opdsl.softmax(x[..., 1:], -1)  # unaligned
-    assert wrong_ones(recorder.found, libraries) == []
+    assert wrong_ones(recorder.found) == []
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "bfloat16", "float32", "int64", "complex128"])
-def test_updates_that_meet_in_one_place(dtype: str, libraries: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_that_meet_in_one_place(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(["indirect"])
     values = (whole_numbers(40, 6).abs() % 2).to(getattr(opdsl, dtype))
     rows, places = opdsl.arange(40) % 7, (opdsl.arange(240) % 5).reshape(40, 6)
@@ -214,7 +205,7 @@ def test_updates_that_meet_in_one_place(dtype: str, libraries: Path, monkeypatch
         values.index_select(0, rows)
     updates = [each for each in recorder.found if each.call.writes and each.call.reads is not None]
     assert len(updates) == 2
-    assert wrong_ones(recorder.found, libraries) == []
+    assert wrong_ones(recorder.found) == []
 
 
 # ------------------------------------------------------------------------------------------- far apart, beyond 32 bits
@@ -243,35 +234,35 @@ def monoid() -> tuple[TypedGraph, TypedGraph]:
     return typed(lambda x: x, "int8", results=["int64"]), typed(lambda a, b: a + b, "int64", "int64", results=["int64"])
 
 
-def test_a_reduction_beyond_32_bits(libraries: Path) -> None:
+def test_a_reduction_beyond_32_bits() -> None:
     folding = Folding((0,), *monoid(), typed(lambda a, n: a + n, "int64", "int64", results=["int64"]))
     program = reduction(folding, ReductionCall((), (3,), FAR, (OperandSpec(opdsl.int64, ()),), (None,)))
     found = np.zeros((), np.int64)
-    Emulation([program], libraries).run(program, [far_values(), found])
+    emulation.run(program, [far_values(), found])
     assert found == 3 + 5 + 7 + 3
 
 
-def test_a_scan_beyond_32_bits(libraries: Path) -> None:
+def test_a_scan_beyond_32_bits() -> None:
     scanning = Scanning((0,), *monoid(), typed(lambda a: a, "int64", results=["int64"]))
     program = scan(scanning, RowCall((), 3, (FAR,), (OperandSpec(opdsl.int64, (8,)),), (None,)))
     found = np.zeros(3, np.int64)
-    Emulation([program], libraries).run(program, [far_values(), found])
+    emulation.run(program, [far_values(), found])
     assert found.tolist() == [3, 8, 15]
 
 
-def test_rows_beyond_32_bits(libraries: Path) -> None:
+def test_rows_beyond_32_bits() -> None:
     graph = read(lambda x: x - row_max(x), rows=True).specialise({"x": "int8"}, results=["int8"])
     far, near = OperandSpec(opdsl.int8, (STEP, 1)), OperandSpec(opdsl.int8, (1, 1))
     program = row(graph, RowCall((3,), 1, (far,), (near,), (None,)))
     found = np.ones(3, np.int8)
-    Emulation([program], libraries).run(program, [far_values(), found])
+    emulation.run(program, [far_values(), found])
     assert found.tolist() == [0, 0, 0]
 
 
-def test_positions_beyond_32_bits(libraries: Path) -> None:
+def test_positions_beyond_32_bits() -> None:
     position = OperandSpec(opdsl.int64, (8,))
     graph = typed(lambda x: x, "int8", results=["int8"])
     program = indirect(graph, IndirectCall((3,), (OperandSpec(opdsl.int8, (0,)),), NEAR, (position,), 0, False))
     found = np.zeros(3, np.int8)
-    Emulation([program], libraries).run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, found])
+    emulation.run(program, [far_values(), np.array([2, -3, 1]), STEP, 3, found])
     assert found.tolist() == [7, 3, 5]

@@ -17,7 +17,7 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.backends.cuda import allocator
 from opdsl.errors import DeviceError, InterchangeError, NumberError, OptionError, OutOfMemoryError
-from tests.unit.backends.fake_driver import FakeDriver
+from tests.emulation.driver import EmulatedDriver
 
 
 def values(tensor: Tensor) -> list[float]:
@@ -25,19 +25,19 @@ def values(tensor: Tensor) -> list[float]:
     return found
 
 
-def names(driver: FakeDriver) -> list[str]:
+def names(driver: EmulatedDriver) -> list[str]:
     return [each.name for each in driver.calls]
 
 
 # -------------------------------------------------------------------------------------------------------------- launch
 
 
-def test_an_operator_computes_on_the_device(cuda: FakeDriver) -> None:
+def test_an_operator_computes_on_the_device(cuda: EmulatedDriver) -> None:
     x, y = opdsl.arange(6.0).reshape(2, 3), opdsl.ones(3)
     assert values(opdsl.add(x.cuda(), y.cuda(), alpha=2)) == (x + 2 * y).tolist()
 
 
-def test_a_repeated_call_launches_and_does_nothing_else(cuda: FakeDriver) -> None:
+def test_a_repeated_call_launches_and_does_nothing_else(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(6.0).cuda()
     for _ in range(3):
         y = x * x
@@ -47,14 +47,14 @@ def test_a_repeated_call_launches_and_does_nothing_else(cuda: FakeDriver) -> Non
     assert values(y) == [0, 1, 4, 9, 16, 25]
 
 
-def test_a_kernel_is_loaded_once_for_all_shapes(cuda: FakeDriver) -> None:
+def test_a_kernel_is_loaded_once_for_all_shapes(cuda: EmulatedDriver) -> None:
     for size in (3, 5, 300):
         opdsl.ones(size).cuda().rsqrt()
     assert len(cuda.named("load")) <= 1
 
 
 @pytest.mark.parametrize(("begin", "kernel"), [(0, "vectors"), (1, "strided")])
-def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: FakeDriver, begin: int, kernel: str) -> None:
+def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: EmulatedDriver, begin: int, kernel: str) -> None:
     x = opdsl.arange(9.0).cuda()[begin : begin + 8]
     cuda.calls.clear()
     y = x + x
@@ -62,38 +62,38 @@ def test_the_alignment_of_the_arrays_chooses_the_kernel(cuda: FakeDriver, begin:
     assert values(y) == [2.0 * each for each in range(begin, begin + 8)]
 
 
-def test_strides_broadcasting_and_numbers_arrive(cuda: FakeDriver) -> None:
+def test_strides_broadcasting_and_numbers_arrive(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(12.0).reshape(3, 4)
     expected = (x.t()[:, ::2] * 2.5 + opdsl.tensor([[10.0]])).tolist()
     assert values(x.cuda().t()[:, ::2] * 2.5 + opdsl.tensor([[10.0]]).cuda()) == expected
 
 
-def test_complex_numbers_arrive(cuda: FakeDriver) -> None:
+def test_complex_numbers_arrive(cuda: EmulatedDriver) -> None:
     assert values(opdsl.tensor([1 + 2j, 3]).cuda() * 2j) == [-4 + 2j, 6j]
 
 
-def test_a_cpu_number_stands_beside_device_tensors(cuda: FakeDriver) -> None:
+def test_a_cpu_number_stands_beside_device_tensors(cuda: EmulatedDriver) -> None:
     assert values(opdsl.ones(2).cuda() * opdsl.tensor(3.0)) == [3, 3]
 
 
-def test_outputs_that_are_given_are_written(cuda: FakeDriver) -> None:
+def test_outputs_that_are_given_are_written(cuda: EmulatedDriver) -> None:
     x, out = opdsl.arange(4.0).cuda(), opdsl.empty(0, device="cuda")
     assert opdsl.exp(x * 0, out=out) is out
     assert values(out) == [1, 1, 1, 1]
 
 
-def test_in_place_through_a_view(cuda: FakeDriver) -> None:
+def test_in_place_through_a_view(cuda: EmulatedDriver) -> None:
     x = opdsl.zeros((2, 3), device="cuda")
     x[:, 1].add_(5)
     assert values(x) == [[0, 5, 0], [0, 5, 0]]
 
 
-def test_a_number_that_does_not_fit_is_the_cpus_error(cuda: FakeDriver) -> None:
+def test_a_number_that_does_not_fit_is_the_cpus_error(cuda: EmulatedDriver) -> None:
     with pytest.raises(NumberError):
         opdsl.tensor([1], dtype=opdsl.int8).cuda().add_(1, alpha=1000)
 
 
-def test_a_number_too_large_in_a_repeated_call(cuda: FakeDriver) -> None:
+def test_a_number_too_large_in_a_repeated_call(cuda: EmulatedDriver) -> None:
     x = opdsl.tensor([1], dtype=opdsl.int32).cuda()
     for _ in range(3):
         x + 1
@@ -101,7 +101,7 @@ def test_a_number_too_large_in_a_repeated_call(cuda: FakeDriver) -> None:
         x + (1 << 70)
 
 
-def test_threads_share_a_plan(cuda: FakeDriver) -> None:
+def test_threads_share_a_plan(cuda: EmulatedDriver) -> None:
     xs = [opdsl.full((64,), float(k)).cuda() for k in range(8)]
     xs[0] + 1
     results: list[list[float]] = [[] for _ in xs]
@@ -120,19 +120,19 @@ def test_threads_share_a_plan(cuda: FakeDriver) -> None:
 # -------------------------------------------------------------------------------------------------------------- memory
 
 
-def test_freed_memory_is_used_again_on_its_stream(cuda: FakeDriver) -> None:
+def test_freed_memory_is_used_again_on_its_stream(cuda: EmulatedDriver) -> None:
     address = opdsl.empty(100, device="cuda").data_ptr()
     assert opdsl.empty(100, device="cuda").data_ptr() == address
     assert len(cuda.named("allocate")) == 1
 
 
-def test_freed_memory_is_not_handed_to_another_stream(cuda: FakeDriver) -> None:
+def test_freed_memory_is_not_handed_to_another_stream(cuda: EmulatedDriver) -> None:
     address = opdsl.empty(100, device="cuda").data_ptr()
     with opdsl.cuda.Stream():
         assert opdsl.empty(100, device="cuda").data_ptr() != address
 
 
-def test_statistics_count_what_is_in_use(cuda: FakeDriver) -> None:
+def test_statistics_count_what_is_in_use(cuda: EmulatedDriver) -> None:
     x = opdsl.empty(1024, device="cuda")
     found = opdsl.cuda.memory_stats()
     assert (found["in_use"], found["peak"], found["cached"]) == (4096, 4096, 0)
@@ -142,26 +142,26 @@ def test_statistics_count_what_is_in_use(cuda: FakeDriver) -> None:
     assert opdsl.cuda.memory_reserved() == 4096
 
 
-def test_an_empty_cache_gives_memory_back(cuda: FakeDriver) -> None:
+def test_an_empty_cache_gives_memory_back(cuda: EmulatedDriver) -> None:
     opdsl.empty(1024, device="cuda")
     before = cuda.in_use
     opdsl.cuda.empty_cache()
     assert before - cuda.in_use == 4096
 
 
-def test_out_of_memory_gives_the_cache_back_and_tries_again(cuda: FakeDriver) -> None:
+def test_out_of_memory_gives_the_cache_back_and_tries_again(cuda: EmulatedDriver) -> None:
     opdsl.empty(40 << 20, device="cuda")
     assert opdsl.empty(45 << 20, device="cuda").shape == (45 << 20,)
 
 
-def test_out_of_memory_says_what_there_is(cuda: FakeDriver) -> None:
+def test_out_of_memory_says_what_there_is(cuda: EmulatedDriver) -> None:
     kept = opdsl.empty(32 << 20, device="cuda")
     with pytest.raises(OutOfMemoryError, match=r"cuda:0: 384\.0 MiB were asked for, 128\.0 MiB of 256\.0 MiB are free"):
         opdsl.empty(96 << 20, device="cuda")
     assert kept.numel() == 32 << 20
 
 
-def test_a_view_keeps_the_memory(cuda: FakeDriver) -> None:
+def test_a_view_keeps_the_memory(cuda: EmulatedDriver) -> None:
     view = (opdsl.arange(4.0).cuda() * 2)[1:]
     opdsl.empty(4, device="cuda").fill_(-1)
     assert values(view) == [2, 4, 6]
@@ -170,14 +170,14 @@ def test_a_view_keeps_the_memory(cuda: FakeDriver) -> None:
 # ------------------------------------------------------------------------------------------------------------- streams
 
 
-def test_a_stream_waits_for_what_it_reads(cuda: FakeDriver) -> None:
+def test_a_stream_waits_for_what_it_reads(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(8).cuda()
     with opdsl.cuda.Stream():
         y = x + 1
     assert values(y * 2) == [4] * 8
 
 
-def test_writing_waits_for_readers_on_other_streams(cuda: FakeDriver) -> None:
+def test_writing_waits_for_readers_on_other_streams(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(8).cuda()
     side = opdsl.cuda.Stream()
     with side:
@@ -188,7 +188,7 @@ def test_writing_waits_for_readers_on_other_streams(cuda: FakeDriver) -> None:
     assert values(y) == [2] * 8
 
 
-def test_readers_do_not_wait_for_each_other(cuda: FakeDriver) -> None:
+def test_readers_do_not_wait_for_each_other(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(8).cuda()
     first, second = opdsl.cuda.Stream(), opdsl.cuda.Stream()
     with first:
@@ -201,7 +201,7 @@ def test_readers_do_not_wait_for_each_other(cuda: FakeDriver) -> None:
     assert "wait_event" not in names(cuda)
 
 
-def test_memory_that_another_stream_still_reads_is_not_overwritten(cuda: FakeDriver) -> None:
+def test_memory_that_another_stream_still_reads_is_not_overwritten(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(1000).cuda() * 3
     side = opdsl.cuda.Stream()
     with side:
@@ -214,7 +214,7 @@ def test_memory_that_another_stream_still_reads_is_not_overwritten(cuda: FakeDri
     assert values(y) == [4] * 1000
 
 
-def test_record_stream_keeps_memory_for_foreign_work(cuda: FakeDriver) -> None:
+def test_record_stream_keeps_memory_for_foreign_work(cuda: EmulatedDriver) -> None:
     side = opdsl.cuda.Stream()
     x = opdsl.ones(10).cuda()
     x.record_stream(side)
@@ -223,7 +223,7 @@ def test_record_stream_keeps_memory_for_foreign_work(cuda: FakeDriver) -> None:
     assert [each[0] for each in cuda.named("wait_event")] == [0]
 
 
-def test_the_current_stream_belongs_to_the_thread(cuda: FakeDriver) -> None:
+def test_the_current_stream_belongs_to_the_thread(cuda: EmulatedDriver) -> None:
     found = []
     with opdsl.cuda.Stream():
         thread = threading.Thread(target=lambda: found.append(opdsl.cuda.current_stream().handle))
@@ -232,7 +232,7 @@ def test_the_current_stream_belongs_to_the_thread(cuda: FakeDriver) -> None:
     assert found == [0]
 
 
-def test_streams_nest(cuda: FakeDriver) -> None:
+def test_streams_nest(cuda: EmulatedDriver) -> None:
     one, two = opdsl.cuda.Stream(), opdsl.cuda.Stream(device=1)
     with opdsl.cuda.stream(one):
         with two, one:
@@ -242,7 +242,7 @@ def test_streams_nest(cuda: FakeDriver) -> None:
     assert opdsl.cuda.current_stream().handle == 0
 
 
-def test_a_stream_of_another_library_is_current(cuda: FakeDriver) -> None:
+def test_a_stream_of_another_library_is_current(cuda: EmulatedDriver) -> None:
     class Foreign:
         def __cuda_stream__(self) -> tuple[int, int]:
             return 0, 4711
@@ -254,18 +254,18 @@ def test_a_stream_of_another_library_is_current(cuda: FakeDriver) -> None:
     assert cuda.named("launch")[0][-1] == 4711
 
 
-def test_a_stream_is_one_to_other_libraries(cuda: FakeDriver) -> None:
+def test_a_stream_is_one_to_other_libraries(cuda: EmulatedDriver) -> None:
     made = opdsl.cuda.Stream()
     assert made.__cuda_stream__() == (0, made.handle)
     assert opdsl.cuda.Stream.of(made).handle == made.handle
 
 
-def test_what_is_no_stream_is_refused(cuda: FakeDriver) -> None:
+def test_what_is_no_stream_is_refused(cuda: EmulatedDriver) -> None:
     with pytest.raises(InterchangeError, match="__cuda_stream__"):
         opdsl.cuda.Stream.of("stream")
 
 
-def test_events_measure_time(cuda: FakeDriver) -> None:
+def test_events_measure_time(cuda: EmulatedDriver) -> None:
     start, end = opdsl.cuda.Event(enable_timing=True), opdsl.cuda.Event(enable_timing=True)
     start.record()
     end.record()
@@ -274,7 +274,7 @@ def test_events_measure_time(cuda: FakeDriver) -> None:
     assert end.query() and start.elapsed_time(end) == 1.5
 
 
-def test_events_without_timing_measure_none(cuda: FakeDriver) -> None:
+def test_events_without_timing_measure_none(cuda: EmulatedDriver) -> None:
     event = opdsl.cuda.Event()
     event.record()
     with pytest.raises(OptionError, match="enable_timing=True"):
@@ -284,26 +284,26 @@ def test_events_without_timing_measure_none(cuda: FakeDriver) -> None:
 # -------------------------------------------------------------------------------------------------------------- copies
 
 
-def test_a_copy_to_the_host_is_complete(cuda: FakeDriver) -> None:
+def test_a_copy_to_the_host_is_complete(cuda: EmulatedDriver) -> None:
     assert (opdsl.arange(4.0).cuda() * 2).cpu().tolist() == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "bfloat16", "float64", "complex64"])
-def test_there_and_back(cuda: FakeDriver, dtype: str) -> None:
+def test_there_and_back(cuda: EmulatedDriver, dtype: str) -> None:
     x = opdsl.tensor([[1, 0, 3], [4, 5, 6]], dtype=getattr(opdsl, dtype))
     back = x.t().cuda().cpu()
     assert back.tolist() == x.t().tolist()
     assert (back.dtype, back.strides) == (x.dtype, x.t().strides)
 
 
-def test_what_has_gaps_is_made_dense_before_it_moves(cuda: FakeDriver) -> None:
+def test_what_has_gaps_is_made_dense_before_it_moves(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(4096.0).cuda()[::1024]
     cuda.calls.clear()
     assert values(x) == [0, 1024, 2048, 3072]
     assert cuda.named("copy")[0][2] == 16
 
 
-def test_a_copy_that_does_not_wait_is_done_later(cuda: FakeDriver) -> None:
+def test_a_copy_that_does_not_wait_is_done_later(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(4).cuda() + 1
     y = x.to("cpu", non_blocking=True)
     assert y.is_pinned()
@@ -312,7 +312,7 @@ def test_a_copy_that_does_not_wait_is_done_later(cuda: FakeDriver) -> None:
     assert before != y.tolist() == [2, 2, 2, 2]
 
 
-def test_page_locked_memory_waits_for_copies_before_it_is_used_again(cuda: FakeDriver) -> None:
+def test_page_locked_memory_waits_for_copies_before_it_is_used_again(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(8.0).pin_memory()
     address, y = x.data_ptr(), x.to("cuda", non_blocking=True)
     del x
@@ -322,23 +322,23 @@ def test_page_locked_memory_waits_for_copies_before_it_is_used_again(cuda: FakeD
     assert values(y) == list(range(8))
 
 
-def test_pinned_tensors_stay_themselves(cuda: FakeDriver) -> None:
+def test_pinned_tensors_stay_themselves(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(3).pin_memory()
     assert x.pin_memory() is x
     assert x[1:].is_pinned() and not opdsl.ones(3).is_pinned()
 
 
-def test_tensors_on_a_device_are_not_pinned(cuda: FakeDriver) -> None:
+def test_tensors_on_a_device_are_not_pinned(cuda: EmulatedDriver) -> None:
     with pytest.raises(DeviceError, match="Only dense CPU tensors can be pinned"):
         opdsl.ones(3).cuda().pin_memory()
 
 
-def test_to_the_same_device_is_the_tensor_itself(cuda: FakeDriver) -> None:
+def test_to_the_same_device_is_the_tensor_itself(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(3).cuda()
     assert x.to("cuda") is x and x.cuda() is x and x.cuda(0) is x
 
 
-def test_data_is_copied_from_a_device(cuda: FakeDriver) -> None:
+def test_data_is_copied_from_a_device(cuda: EmulatedDriver) -> None:
     assert opdsl.tensor(opdsl.ones(2).cuda()).tolist() == [1, 1]
     assert opdsl.tensor([1, 2], device="cuda").device == opdsl.Device("cuda:0")
 
@@ -346,7 +346,7 @@ def test_data_is_copied_from_a_device(cuda: FakeDriver) -> None:
 # ------------------------------------------------------------------------------------------------------------- devices
 
 
-def test_a_device_without_an_index_is_the_current_one(cuda: FakeDriver) -> None:
+def test_a_device_without_an_index_is_the_current_one(cuda: EmulatedDriver) -> None:
     devices = [opdsl.empty(2, device="cuda").device.index for _ in range(2)]
     with opdsl.cuda.device(1):
         devices += [opdsl.empty(2, device="cuda").device.index for _ in range(2)]
@@ -355,13 +355,13 @@ def test_a_device_without_an_index_is_the_current_one(cuda: FakeDriver) -> None:
     assert devices == [0, 0, 1, 1, 1, 0]
 
 
-def test_kernels_run_on_the_device_of_their_tensors(cuda: FakeDriver) -> None:
+def test_kernels_run_on_the_device_of_their_tensors(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(3).to("cuda:1")
     y = x + 1
     assert y.device.index == 1 and values(y) == [2, 2, 2]
 
 
-def test_a_kernels_device_is_the_current_one(cuda: FakeDriver) -> None:
+def test_a_kernels_device_is_the_current_one(cuda: EmulatedDriver) -> None:
     found = []
     with Library("testcudadevices") as lib:
 
@@ -379,24 +379,24 @@ def test_a_kernels_device_is_the_current_one(cuda: FakeDriver) -> None:
     assert found == [1] and opdsl.cuda.current_device() == 0
 
 
-def test_tensors_move_between_devices(cuda: FakeDriver) -> None:
+def test_tensors_move_between_devices(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(3.0).cuda() + 1
     y = x.to("cuda:1") * 2
     assert len(cuda.named("copy_peer")) == 1
     assert values(y) == [2, 4, 6]
 
 
-def test_tensors_of_two_devices_do_not_meet(cuda: FakeDriver) -> None:
+def test_tensors_of_two_devices_do_not_meet(cuda: EmulatedDriver) -> None:
     with pytest.raises(DeviceError, match="at least two devices, cuda:0 and cuda:1"):
         opdsl.ones(2).cuda(0) + opdsl.ones(2).cuda(1)
 
 
-def test_a_device_that_is_not_there(cuda: FakeDriver) -> None:
+def test_a_device_that_is_not_there(cuda: EmulatedDriver) -> None:
     with pytest.raises(DeviceError, match=r"'cuda:2' is not there: this machine has 2 \(have cuda:0 to cuda:1\)"):
         opdsl.empty(2, device="cuda:2")
 
 
-def test_properties_are_told(cuda: FakeDriver) -> None:
+def test_properties_are_told(cuda: EmulatedDriver) -> None:
     assert opdsl.cuda.device_count() == 2 and opdsl.cuda.is_available()
     assert opdsl.cuda.get_device_name(1) == "Fake GPU 1"
     assert opdsl.cuda.get_device_properties().architecture == "sm_90"
@@ -421,7 +421,7 @@ def test_without_a_driver_the_device_fails_with_one_sentence() -> None:
 # --------------------------------------------------------------------------------------------------------- interchange
 
 
-def test_the_array_interface_shares_memory(cuda: FakeDriver) -> None:
+def test_the_array_interface_shares_memory(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(6.0).cuda().reshape(2, 3).t()
 
     class Foreign:
@@ -432,7 +432,7 @@ def test_the_array_interface_shares_memory(cuda: FakeDriver) -> None:
     assert values(x) == [[1, 4], [2, 5], [3, 6]]
 
 
-def test_the_array_interface_says_where_the_elements_lie(cuda: FakeDriver) -> None:
+def test_the_array_interface_says_where_the_elements_lie(cuda: EmulatedDriver) -> None:
     x = opdsl.zeros((2, 3), device="cuda")
     assert x.__cuda_array_interface__ == {
         "shape": (2, 3),
@@ -448,14 +448,14 @@ def test_tensors_on_the_cpu_have_no_array_interface() -> None:
     assert not hasattr(opdsl.ones(2), "__cuda_array_interface__")
 
 
-def test_bfloat16_goes_by_dlpack_only(cuda: FakeDriver) -> None:
+def test_bfloat16_goes_by_dlpack_only(cuda: EmulatedDriver) -> None:
     x = opdsl.ones(2, dtype=opdsl.bfloat16).cuda()
     with pytest.raises(InterchangeError, match="DLPack"):
         x.__cuda_array_interface__  # noqa: B018
     assert opdsl.from_dlpack(x).dtype is opdsl.bfloat16
 
 
-def test_the_producers_stream_of_an_array_interface_is_waited_for(cuda: FakeDriver) -> None:
+def test_the_producers_stream_of_an_array_interface_is_waited_for(cuda: EmulatedDriver) -> None:
     side = opdsl.cuda.Stream()
     with side:
         x = opdsl.ones(4).cuda() * 3
@@ -466,7 +466,7 @@ def test_the_producers_stream_of_an_array_interface_is_waited_for(cuda: FakeDriv
     assert values(opdsl.cuda.from_cuda_array(Foreign()) + 1) == [4] * 4
 
 
-def test_dlpack_shares_memory(cuda: FakeDriver) -> None:
+def test_dlpack_shares_memory(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(4.0).cuda()
     y = opdsl.from_dlpack(x)
     y[1:].mul_(10)
@@ -474,7 +474,7 @@ def test_dlpack_shares_memory(cuda: FakeDriver) -> None:
     assert y.data_ptr() == x.data_ptr()
 
 
-def test_the_consumers_stream_waits_for_the_tensor(cuda: FakeDriver) -> None:
+def test_the_consumers_stream_waits_for_the_tensor(cuda: EmulatedDriver) -> None:
     x, consumer = opdsl.ones(4).cuda() + 1, opdsl.cuda.Stream()
     cuda.calls.clear()
     x.__dlpack__(stream=consumer.handle)
@@ -482,19 +482,19 @@ def test_the_consumers_stream_waits_for_the_tensor(cuda: FakeDriver) -> None:
 
 
 @pytest.mark.parametrize("stream", [-1, 1, None])
-def test_no_wait_for_the_same_stream_or_where_none_is_asked_for(cuda: FakeDriver, stream: int | None) -> None:
+def test_no_wait_for_the_same_stream_or_where_none_is_asked_for(cuda: EmulatedDriver, stream: int | None) -> None:
     x = opdsl.ones(4).cuda() + 1
     cuda.calls.clear()
     x.__dlpack__(stream=stream)
     assert "wait_event" not in names(cuda)
 
 
-def test_stream_zero_is_ambiguous(cuda: FakeDriver) -> None:
+def test_stream_zero_is_ambiguous(cuda: EmulatedDriver) -> None:
     with pytest.raises(InterchangeError, match="names no CUDA stream"):
         opdsl.ones(2).cuda().__dlpack__(stream=0)
 
 
-def test_dlpack_copies_to_the_cpu_where_it_is_asked_to(cuda: FakeDriver) -> None:
+def test_dlpack_copies_to_the_cpu_where_it_is_asked_to(cuda: EmulatedDriver) -> None:
     class Mover:
         def __init__(self, tensor: Tensor) -> None:
             self.tensor = tensor
@@ -508,7 +508,7 @@ def test_dlpack_copies_to_the_cpu_where_it_is_asked_to(cuda: FakeDriver) -> None
     assert np.from_dlpack(Mover(opdsl.arange(3.0).cuda() + 1)).tolist() == [1, 2, 3]  # type: ignore[arg-type]
 
 
-def test_an_unfinished_capsule_lets_the_memory_go(cuda: FakeDriver) -> None:
+def test_an_unfinished_capsule_lets_the_memory_go(cuda: EmulatedDriver) -> None:
     capsule = opdsl.ones(4).cuda().__dlpack__()
     held = opdsl.cuda.memory_allocated()
     del capsule
@@ -527,13 +527,13 @@ def test_blocks_waste_an_eighth_at_most(size: int) -> None:
 # -------------------------------------------------------------------------------------------------------------- plans
 
 
-def test_no_elements_launch_nothing(cuda: FakeDriver) -> None:
+def test_no_elements_launch_nothing(cuda: EmulatedDriver) -> None:
     x = opdsl.empty((0, 3), device="cuda")
     assert [(1 - x).shape for _ in range(3)] == [(0, 3)] * 3
     assert "launch" not in names(cuda)
 
 
-def test_views_of_repeated_calls(cuda: FakeDriver) -> None:
+def test_views_of_repeated_calls(cuda: EmulatedDriver) -> None:
     x = opdsl.arange(24.0).cuda().view(4, 6)
     for _ in range(3):
         y = x[1:].t()[2]
@@ -542,12 +542,12 @@ def test_views_of_repeated_calls(cuda: FakeDriver) -> None:
     assert y.data_ptr() - x.data_ptr() == 4 * 8
 
 
-def test_a_view_of_no_elements(cuda: FakeDriver) -> None:
+def test_a_view_of_no_elements(cuda: EmulatedDriver) -> None:
     x = opdsl.ones((3, 0), device="cuda")
     assert [x.view(0, 3).shape for _ in range(3)] == [(0, 3)] * 3
 
 
-def test_plans_on_another_device_enter_it(cuda: FakeDriver) -> None:
+def test_plans_on_another_device_enter_it(cuda: EmulatedDriver) -> None:
     found = []
     with Library("testcudaplans") as lib:
 
@@ -571,7 +571,7 @@ def test_plans_on_another_device_enter_it(cuda: FakeDriver) -> None:
     assert found == [1, 1, 1, 1, 0, 1, 0, 1, 0]
 
 
-def test_a_forked_process_is_told(cuda: FakeDriver) -> None:
+def test_a_forked_process_is_told(cuda: EmulatedDriver) -> None:
     opdsl.ones(2).cuda()
     child = os.fork()
     if child == 0:

@@ -2,59 +2,32 @@
 
 Streams are real queues: what is queued runs when something waits for it, and no sooner. So work that nobody has been
 made to wait for has not been done when it is looked for, and a missing wait is a wrong result. Memory that is freed is
-overwritten, in the order of its stream. Kernels are the printed CUDA C++, compiled by g++ (``emulated_grid.h``). Every
-call is recorded.
+overwritten, in the order of its stream. Kernels are the CUDA C++ that NVRTC would get, compiled by g++ (``libraries``)
+and run by an emulated grid (``grid.cpp``). Every call is recorded.
 """
 
 from __future__ import annotations
 
 import ctypes
-import re
+import gc
 import threading
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
 
+from opdsl.backends.cuda import allocator, driver, host, launcher, streams
 from opdsl.backends.cuda.driver import Properties
 from opdsl.backends.cuda.program import Source
 from opdsl.errors import DriverError, OutOfMemoryError
-from tests.unit.backends.emulation import compiled
+from tests.emulation import libraries
+
+__all__ = ["Call", "EmulatedDriver"]
+
+T = TypeVar("T")
 
 FREED = 0xDD
 FRESH = 0xA5
-
-# Keeps the parameters of a kernel from its launch until it runs.
-_HOLDER = """
-#include <tuple>
-template <typename... Given>
-struct Held {
-    void (*kernel)(Given...);
-    std::tuple<std::remove_const_t<Given>...> values;
-};
-template <typename... Given, size_t... at>
-static void* held(void (*kernel)(Given...), void** given, std::index_sequence<at...>) {
-    return new Held<Given...>{kernel, {*static_cast<std::remove_const_t<Given>*>(given[at])...}};
-}
-template <typename... Given>
-static void* hold(void (*kernel)(Given...), void** given) {
-    return held(kernel, given, std::index_sequence_for<Given...>());
-}
-template <typename... Given, size_t... at>
-static void started(
-    void (*kernel)(Given...), void* found, const unsigned* grid, const unsigned* block, size_t shared,
-    std::index_sequence<at...>) {
-    auto* mine = static_cast<Held<Given...>*>(found);
-    void* given[] = {&std::get<at>(mine->values)..., nullptr};
-    emulated::launch(kernel, grid, block, shared, true, given);
-}
-template <typename... Given>
-static void start(void (*kernel)(Given...), void* found, const unsigned* grid, const unsigned* block, size_t shared) {
-    started(kernel, found, grid, block, shared, std::index_sequence_for<Given...>());
-}
-"""
-
-_ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 
 
 class Call(NamedTuple):
@@ -67,28 +40,25 @@ class Call(NamedTuple):
 class Function(NamedTuple):
     """A kernel of a module."""
 
-    library: ctypes.CDLL
+    source: Source
     entry: str
-    shared: int
 
 
-class FakeDriver:
+class EmulatedDriver:
     """Devices of the host's memory.
 
     Args:
         device_count: how many there are.
         memory: bytes of each of them.
-        folder: where compiled kernels are kept.
 
     calls: what has been called since ``calls.clear()``, but for ``activate``.
     """
 
-    def __init__(self, folder: Path, device_count: int = 1, memory: int = 1 << 28) -> None:
+    def __init__(self, device_count: int = 1, memory: int = 1 << 28) -> None:
         self.device_count = device_count
         self.memory = memory
         self.calls: list[Call] = []
         self.current = 0
-        self._folder = folder
         self._next = 1000
         self._lock = threading.RLock()
         self._blocks: dict[int, tuple[Any, int, int]] = {}
@@ -97,13 +67,32 @@ class FakeDriver:
         self._streams: dict[int, int] = {}
         self._events: dict[int, tuple[int, list[bool]]] = {}
         self._modules: dict[int, Source] = {}
-        self._libraries: dict[str, ctypes.CDLL] = {}
+        self._left_out: dict[str, Source] | None = None
         self._functions: dict[int, Function] = {}
         self._sources: dict[bytes, Source] = {}
         self._capturing: dict[int, list[Callable[[], None]]] = {}
         self._graphs: dict[int, list[Callable[[], None]]] = {}
 
     # --------------------------------------------------------------------------------------------------------- tests
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """In the place of the driver and NVRTC, with nothing recorded and no memory in use."""
+        compile_cubin = launcher.compile_cubin
+        launcher.compile_cubin = self.compile
+        driver.use(self)  # type: ignore[arg-type]
+        self.calls.clear()
+        gc.freeze()  # only what is made meanwhile is looked through afterwards, not all that the process holds
+        try:
+            yield
+        finally:
+            gc.collect()
+            for forget in (streams.forget, allocator.forget, host.forget):
+                forget()
+            gc.collect()
+            gc.unfreeze()
+            driver.use(None)
+            launcher.compile_cubin = compile_cubin
 
     def compile(self, source: Source, architecture: str) -> bytes:
         """What takes the place of ``compile_cubin``: a token that ``load`` knows."""
@@ -119,6 +108,26 @@ class FakeDriver:
     def in_use(self) -> int:
         """Bytes of device memory that have been allocated, and not freed."""
         return sum(size for _, size, _ in self._blocks.values())
+
+    def complete(self, run: Callable[[], T]) -> T:
+        """What a function returns when all kernels that it starts have been compiled.
+
+        Where one has not been, nothing runs any more, so that they are compiled together, and the function is called
+        again.
+        """
+        while True:
+            self._left_out = missing = dict[str, Source]()
+            try:
+                result = run()
+            except Exception:
+                if not missing:
+                    raise
+                # else it got what nothing has computed
+            finally:
+                self._left_out = None
+            if not missing:
+                return result
+            libraries.build(missing.values())
 
     # ------------------------------------------------------------------------------------------------------- devices
 
@@ -154,7 +163,7 @@ class FakeDriver:
             ctypes.memset(address, FREED, size)
             content.raw  # noqa: B018  it lives until here
 
-        self._put(stream, release)
+        self.queue(stream, release)
 
     def allocate_host(self, size: int) -> int:
         self._note("allocate_host", size)
@@ -185,9 +194,9 @@ class FakeDriver:
         if self._is_staged(source, size):
             # Pageable memory of the host is read before the call returns.
             content = ctypes.string_at(source, size)
-            self._put(stream, lambda: ctypes.memmove(target, content, size))
+            self.queue(stream, lambda: ctypes.memmove(target, content, size))
         else:
-            self._put(stream, lambda: ctypes.memmove(target, source, size))
+            self.queue(stream, lambda: ctypes.memmove(target, source, size))
 
     def _is_staged(self, address: int, size: int) -> bool:
         on_device = any(start <= address < start + length for start, (_, length, _) in self._blocks.items())
@@ -234,13 +243,13 @@ class FakeDriver:
         queue, done = self._queue(stream), [False]
         assert queue not in self._capturing, "an event of a captured stream is no event outside of it"
         self._events[event] = (queue, done)
-        self._put(stream, lambda: done.__setitem__(0, True))
+        self.queue(stream, lambda: done.__setitem__(0, True))
 
     def wait_event(self, stream: int, event: int) -> None:
         self._note("wait_event", stream, event)
         assert self._queue(stream) not in self._capturing, "a captured stream waits for one outside"
         queue, done = self._events[event]
-        self._put(stream, lambda: self._drain(queue, done))
+        self.queue(stream, lambda: self._drain(queue, done))
 
     def synchronize_event(self, event: int) -> None:
         self._note("synchronize_event", event)
@@ -264,7 +273,7 @@ class FakeDriver:
     def function(self, module: int, entry: str, shared: int) -> int:
         self._note("function", module, entry, shared)
         handle = self._handle()
-        self._functions[handle] = Function(self._library(self._modules[module]), entry, shared)
+        self._functions[handle] = Function(self._modules[module], entry)
         return handle
 
     def launch(
@@ -277,24 +286,13 @@ class FakeDriver:
         parameters: int,
     ) -> None:
         self._note("launch", self._functions[function].entry, grid, block, shared, stream)
-        library, entry, _ = self._functions[function]
-        hold, start = library[f"hold_{entry}"], library[f"start_{entry}"]
-        hold.restype = ctypes.c_void_p
-        held = ctypes.c_void_p(hold(ctypes.c_void_p(parameters)))
-        sizes = (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block)
-        self._put(stream, lambda: start(held, *sizes, ctypes.c_size_t(shared)))
-
-    def _library(self, source: Source) -> ctypes.CDLL:
-        if source.fingerprint not in self._libraries:
-            text = source.text
-            starters = [
-                f'extern "C" void* hold_{each}(void** given) {{ return hold({each}, given); }}\n'
-                f'extern "C" void start_{each}(void* held, const unsigned* grid, const unsigned* block, size_t shared) '
-                f"{{ start({each}, held, grid, block, shared); }}"
-                for each in _ENTRY.findall(text)
-            ]
-            self._libraries[source.fingerprint] = compiled("\n".join([text, _HOLDER, *starters]), self._folder)
-        return self._libraries[source.fingerprint]
+        source, entry = self._functions[function]
+        if self._left_out is not None:
+            if not libraries.is_built(source):
+                self._left_out[source.fingerprint] = source
+            if self._left_out:
+                return
+        self.queue(stream, libraries.Started(libraries.kernel(source, entry), grid, block, parameters).run)
 
     # -------------------------------------------------------------------------------------------------------- graphs
 
@@ -312,7 +310,7 @@ class FakeDriver:
     def launch_graph(self, graph: int, stream: int) -> None:
         self._note("launch_graph", graph, stream)
         for each in self._graphs[graph]:
-            self._put(stream, each)
+            self.queue(stream, each)
 
     def destroy_graph(self, graph: int) -> None:
         self._note("destroy_graph", graph)
@@ -324,7 +322,8 @@ class FakeDriver:
         """A queue: the stream's own, or that of the current device's default stream."""
         return stream or -1 - self.current
 
-    def _put(self, stream: int, work: Callable[[], object]) -> None:
+    def queue(self, stream: int, work: Callable[[], object]) -> None:
+        """Let something be done once a stream has come to it."""
         queue = self._queue(stream)
         if stream:
             device = self._streams.get(stream)

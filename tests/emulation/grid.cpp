@@ -1,31 +1,17 @@
-// What CUDA C++ finds on a GPU, for g++: built-in variables and functions, and a grid that runs one block after another.
+// A grid that runs one block after another.
 //
 // Each thread of a block is a fiber. It gives way to the next one where it has to wait for others, and a round over all
 // fibers that brings none of them forward is a deadlock, which ends the process with a message.
-#pragma once
-#include <math.h>
+#include "grid.h"
+
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-#define __device__
-#define __global__
-#define __noinline__ static
-#define __restrict__
-#define __launch_bounds__(...)
-#define __shared__ static
-#define WARP 32
-
-struct Index {
-    unsigned x, y, z;
-};
-static Index blockIdx, blockDim, threadIdx, gridDim;
+Index blockIdx, blockDim, threadIdx, gridDim;
 
 namespace emulated {
 
@@ -41,15 +27,16 @@ struct Fiber {
 static constexpr size_t STACK = 1 << 16;
 static std::vector<Fiber> fibers;
 static std::vector<char*> stacks;
-static std::vector<char> dynamic;
 static unsigned current;
 static unsigned long progress;
 static jmp_buf scheduler;
-static void (*body)(void*);
-static void* argument;
+static const Kernel* kernel;
+static void** parameters;
+
+unsigned place() { return current; }
 
 static void begin() {
-    body(argument);
+    kernel->run(parameters);
     fibers[current].done = true;
     ++progress;
     _longjmp(scheduler, 1);
@@ -61,11 +48,14 @@ static void give_way() {
     }
 }
 
+static void become(unsigned at) {
+    current = at;
+    threadIdx = {at % blockDim.x, at / blockDim.x % blockDim.y, at / blockDim.x / blockDim.y};
+}
+
 static void resume(unsigned at) {
-    Fiber& fiber = fibers[current = at];
-    threadIdx.x = at % blockDim.x;
-    threadIdx.y = at / blockDim.x % blockDim.y;
-    threadIdx.z = at / blockDim.x / blockDim.y;
+    Fiber& fiber = fibers[at];
+    become(at);
     if (_setjmp(scheduler)) {
         return;
     }
@@ -84,10 +74,8 @@ static void resume(unsigned at) {
 // A block of threads none of which waits for another.
 static void run_alone(unsigned threads) {
     for (unsigned at = 0; at < threads; ++at) {
-        threadIdx.x = at % blockDim.x;
-        threadIdx.y = at / blockDim.x % blockDim.y;
-        threadIdx.z = at / blockDim.x / blockDim.y;
-        body(argument);
+        become(at);
+        kernel->run(parameters);
     }
 }
 
@@ -129,90 +117,55 @@ static void meet(unsigned long Fiber::* count, unsigned first, unsigned last) {
     }
 }
 
+void meet_block() { meet(&Fiber::barriers, 0, fibers.size()); }
+
 static unsigned long long exchanged[1024 / WARP][2][WARP];
 
-// What another lane of the warp has handed in, or the own value where there is none.
-template <typename T>
-static T shuffle(T value, long from) {
-    static_assert(sizeof(T) <= sizeof(unsigned long long), "a shuffle moves up to 64 bits");
+void shuffle(void* value, size_t size, long from) {
     const unsigned warp = current / WARP, lane = current % WARP, first = warp * WARP;
     // Two sets of slots in turn: a lane may hand in its next value before all have read the last one.
     auto& slots = exchanged[warp][fibers[current].meetings % 2];
-    memcpy(&slots[lane], &value, sizeof(T));
+    memcpy(&slots[lane], value, size);
     meet(&Fiber::meetings, first, first + WARP);
-    T found = value;
     if (from >= 0 && from < WARP && first + from < fibers.size()) {
-        memcpy(&found, &slots[from], sizeof(T));
-    }
-    return found;
-}
-
-template <typename... Given>
-struct Call {
-    void (*kernel)(Given...);
-    void** given;
-
-    template <size_t... at>
-    void run(std::index_sequence<at...>) const {
-        kernel(*static_cast<std::remove_const_t<Given>*>(given[at])...);
-    }
-    static void start(void* call) { static_cast<Call*>(call)->run(std::index_sequence_for<Given...>()); }
-};
-
-template <typename... Given>
-static void launch(
-    void (*kernel)(Given...), const unsigned* grid, const unsigned* block, size_t shared, bool together, void** given) {
-    Call<Given...> call{kernel, given};
-    body = Call<Given...>::start;
-    argument = &call;
-    dynamic.assign(shared + 1, 0);
-    gridDim = {grid[0], grid[1], grid[2]};
-    blockDim = {block[0], block[1], block[2]};
-    for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z) {
-        for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y) {
-            for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) {
-                (together ? run_together : run_alone)(block[0] * block[1] * block[2]);
-            }
-        }
+        memcpy(value, &slots[from], size);
     }
 }
 
 } // namespace emulated
 
-static inline unsigned __umulhi(unsigned first, unsigned second) {
-    return static_cast<unsigned>(static_cast<unsigned long long>(first) * second >> 32);
-}
-static inline void __syncthreads() { emulated::meet(&emulated::Fiber::barriers, 0, emulated::fibers.size()); }
-template <typename T>
-static inline T __shfl_down_sync(unsigned, T value, unsigned delta) {
-    return emulated::shuffle(value, emulated::current % WARP + static_cast<long>(delta));
-}
-template <typename T>
-static inline T __shfl_up_sync(unsigned, T value, unsigned delta) {
-    return emulated::shuffle(value, emulated::current % WARP - static_cast<long>(delta));
-}
-template <typename T>
-static inline T __shfl_sync(unsigned, T value, int lane) {
-    return emulated::shuffle(value, lane);
-}
-template <typename T>
-static inline T __shfl_xor_sync(unsigned, T value, int mask) {
-    return emulated::shuffle(value, (emulated::current % WARP) ^ static_cast<unsigned>(mask));
+// Run a kernel from beginning to end.
+extern "C" void emulated_launch(
+    const emulated::Kernel* kernel, const unsigned* grid, const unsigned* block, void** parameters) {
+    emulated::kernel = kernel;
+    emulated::parameters = parameters;
+    gridDim = {grid[0], grid[1], grid[2]};
+    blockDim = {block[0], block[1], block[2]};
+    const unsigned threads = block[0] * block[1] * block[2];
+    for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z) {
+        for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y) {
+            for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) {
+                (kernel->waits ? emulated::run_together : emulated::run_alone)(threads);
+            }
+        }
+    }
 }
 
-// Threads give way only where they wait, so that a plain change is an atomic one.
-template <typename T>
-static inline T atomicCAS(T* place, T expected, T value) {
-    const T found = *place;
-    *place = found == expected ? value : found;
-    return found;
+// The parameters of a launch, copied into one block of memory: addresses first, then what lies there.
+extern "C" void** emulated_hold(const emulated::Kernel* kernel, void** parameters) {
+    constexpr size_t alignment = 16;
+    size_t count = 0, size = 0;
+    for (; kernel->sizes[count]; ++count) {
+        size += (kernel->sizes[count] + alignment - 1) / alignment * alignment;
+    }
+    const size_t addresses = (count * sizeof(void*) / alignment + 1) * alignment;
+    void** held = static_cast<void**>(aligned_alloc(alignment, addresses + size));
+    char* at = reinterpret_cast<char*>(held) + addresses;
+    for (size_t k = 0; k < count; ++k) {
+        memcpy(held[k] = at, parameters[k], kernel->sizes[k]);
+        at += (kernel->sizes[k] + alignment - 1) / alignment * alignment;
+    }
+    return held;
 }
-template <typename T>
-static inline T atomicExch(T* place, T value) {
-    return std::exchange(*place, value);
-}
-template <typename T>
-static inline T atomicAdd(T* place, T value) {
-    return std::exchange(*place, *place + value);
-}
-static inline void __threadfence() {}
+
+extern "C" void emulated_release(void** held) { free(held); }

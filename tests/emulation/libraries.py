@@ -1,0 +1,212 @@
+"""Kernels as functions of the host: their C++ compiled by g++, in the place of NVRTC.
+
+Several sources become one library, since most of the time goes by for what they have in common. Libraries are kept in
+the kernel cache, each under a digest of what it is made of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import math
+import os
+import re
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import opdsl.backends.cuda
+from opdsl.backends import cache
+from opdsl.backends.cuda.program import Source
+
+__all__ = ["Started", "build", "is_built", "kernel"]
+
+# Contraction is off, as --fmad=false is for NVRTC. Shared memory is a static variable of each library's own, whatever
+# others have under the same name (no "unique" symbols).
+_OPTIONS = (
+    "-std=c++17",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fno-gnu-unique",
+    "-U_FORTIFY_SOURCE",
+    "-fPIC",
+    "-w",
+)
+# What runs is small, what is compiled is much.
+_KERNELS = (*_OPTIONS, "-O0", "-fvisibility=hidden")
+_GRID = (*_OPTIONS, "-O2")
+_LINKED = ("-shared", "-s", "-Wl,-z,noseparate-code")
+
+_HERE = Path(__file__).parent
+# In an order in which each finds what it needs.
+_HEADERS = ("prelude", "neighbours", "team", "reduce", "row", "scan", "indirect", "order")
+_ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
+_WAITS = re.compile(r"__sync|__shfl")
+
+Sizes: TypeAlias = tuple[int, int, int]
+
+_libraries: dict[str, ctypes.CDLL] = {}
+
+
+def kernel(source: Source, entry: str) -> int:
+    """The address of a kernel's ``emulated::Kernel``; its source is compiled if need be."""
+    unit = _unit(source)
+    if not is_built(source):
+        build([source])
+    return ctypes.addressof(ctypes.c_char.in_dll(_libraries[unit], f"{unit}_{entry}"))
+
+
+def is_built(source: Source) -> bool:
+    """Whether a source need not be compiled."""
+    unit = _unit(source)
+    if unit not in _libraries:
+        name = cache.load(f"emulated unit {unit}")
+        content = name and cache.load(f"emulated library {name.decode()}")
+        if name and content:
+            _libraries[unit] = _loaded(name.decode(), content)
+    return unit in _libraries
+
+
+def build(sources: Iterable[Source]) -> None:
+    """Compile sources, all of them into one library."""
+    units = {_unit(each): each for each in sources if not is_built(each)}
+    if not units:
+        return
+    name = _digest(*units)
+    content = _compiled("\n".join(_text(unit, source) for unit, source in units.items()), _KERNELS, _precompiled())
+    cache.store(f"emulated library {name}", content)
+    library = _loaded(name, content)
+    for unit in units:
+        cache.store(f"emulated unit {unit}", name.encode())
+        _libraries[unit] = library
+
+
+@functools.cache
+def grid() -> Any:
+    """What runs kernels, see ``grid.cpp``."""
+    text = (_HERE / "grid.cpp").read_text()
+    name = _digest(text)
+    content = cache.load(f"emulated grid {name}")
+    if content is None:
+        content = _compiled(text, _GRID)
+        cache.store(f"emulated grid {name}", content)
+    # Kernels find its functions wherever they are loaded.
+    found = _opened(name, content, ctypes.RTLD_GLOBAL)
+    found.emulated_hold.restype = ctypes.c_void_p
+    return found
+
+
+class Started:
+    """A kernel that has been started, with its parameters as they were.
+
+    Args:
+        kernel: of ``kernel``.
+        blocks, threads: of the grid, and of a block.
+        parameters: the address of an array of the addresses of its parameters.
+    """
+
+    def __init__(self, kernel: int, blocks: Sizes, threads: Sizes, parameters: int) -> None:
+        assert math.prod(threads) <= 1024 and min(*blocks, *threads) > 0 and max(blocks[1:]) < 1 << 16
+        self.kernel = ctypes.c_void_p(kernel)
+        self.sizes = (ctypes.c_uint * 3)(*blocks), (ctypes.c_uint * 3)(*threads)
+        self.parameters = ctypes.c_void_p(grid().emulated_hold(self.kernel, ctypes.c_void_p(parameters)))
+        weakref.finalize(self, grid().emulated_release, self.parameters)
+
+    def run(self) -> None:
+        """Run it from beginning to end."""
+        grid().emulated_launch(self.kernel, *self.sizes, self.parameters)
+
+
+# ------------------------------------------------------------------------------------------------------------- sources
+
+
+@functools.lru_cache(maxsize=4096)
+def _unit(source: Source) -> str:
+    """A name for what a source is compiled to."""
+    return "unit" + _digest(source.body(), *source.headers)
+
+
+def _text(unit: str, source: Source) -> str:
+    """A source in a name space of its own, and what tells of its kernels."""
+    body = source.body()
+    waits = str("team" in source.headers or bool(_WAITS.search(body))).lower()
+    entries = [
+        f'extern "C" __attribute__((visibility("default"))) const emulated::Kernel {unit}_{name} = {{\n'
+        f"    emulated::Entry<{unit}::{name}>::run, emulated::Entry<{unit}::{name}>::sizes, {waits}}};"
+        for name in dict.fromkeys(_ENTRY.findall(body))
+    ]
+    inner = body.replace('extern "C" ', "")
+    return "\n".join([f"namespace {unit} {{", inner, "}", *entries])
+
+
+@functools.cache
+def _digest(*texts: str) -> str:
+    """A name for texts, and everything that all libraries are made of."""
+    digest = hashlib.sha256()
+    for each in (*texts, *_KERNELS, *_GRID, *_LINKED, _beginning()):
+        digest.update(each.encode() + b"\0")
+    return digest.hexdigest()[:24]
+
+
+@functools.cache
+def _beginning() -> str:
+    """What kernels of all kinds begin with."""
+    package = Path(opdsl.backends.cuda.__file__).parent
+    return "\n".join([(_HERE / "grid.h").read_text(), *((package / f"{each}.cuh").read_text() for each in _HEADERS)])
+
+
+# ----------------------------------------------------------------------------------------------------------- compiling
+
+
+@functools.cache
+def _folder() -> Path:
+    """For what is there as long as the process."""
+    folder = tempfile.TemporaryDirectory(prefix="opdsl-emulation-")
+    _kept.append(folder)
+    return Path(folder.name)
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@functools.cache
+def _precompiled() -> Path:
+    """The header that kernels begin with; g++ finds what it has made of it beside it."""
+    header = _folder() / f"kernels-{os.getpid()}.h"
+    header.write_text(_beginning())
+    _run("g++", *_KERNELS, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+    return header
+
+
+def _compiled(text: str, options: Iterable[str], header: Path | None = None) -> bytes:
+    """The library of a translation unit."""
+    place = _folder() / f"made-{os.getpid()}"
+    source, made = place.with_suffix(".cpp"), place.with_suffix(".so")
+    source.write_text(text)
+    included = ["-I", str(_HERE)] if header is None else ["-include", str(header)]
+    _run("g++", *options, *_LINKED, *included, str(source), "-o", str(made))
+    return made.read_bytes()
+
+
+def _run(*command: str) -> None:
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr[:4000]
+
+
+def _loaded(name: str, content: bytes) -> ctypes.CDLL:
+    """The library of kernels of a name."""
+    grid()
+    return _opened(name, content, ctypes.RTLD_LOCAL)
+
+
+@functools.cache
+def _opened(name: str, content: bytes, mode: int) -> ctypes.CDLL:
+    path = _folder() / f"{name}-{os.getpid()}.so"
+    path.write_bytes(content)
+    found = ctypes.CDLL(str(path), mode)
+    path.unlink()
+    return found
