@@ -123,7 +123,7 @@ def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: Emulated
     assert np.array_equal(*found)
 
 
-def test_what_cannot_be_drawn_from_is_told(cuda: FakeDriver) -> None:
+def test_what_cannot_be_drawn_from_is_told(cuda: EmulatedDriver) -> None:
     with pytest.raises(RuntimeError, match="contains either `inf`, `nan` or element < 0"):
         opdsl.multinomial(opdsl.tensor([1.0, -1.0]).cuda(), 1)
     with pytest.raises(RuntimeError, match="sum of probabilities <= 0"):
@@ -163,7 +163,7 @@ def test_sorting(shape: tuple[int, ...], dtype: str, descending: bool, cuda: Emu
     ],
 )
 def test_the_first_elements_of_an_order(
-    shape: tuple[int, ...], count: int, dtype: str, largest: bool, cuda: FakeDriver
+    shape: tuple[int, ...], count: int, dtype: str, largest: bool, cuda: EmulatedDriver
 ) -> None:
     """They are those of a stable sort, at random or where each element comes ahead of those before it."""
     values = np.random.default_rng(4).integers(-2000, 2000, shape).astype(np.float64)
