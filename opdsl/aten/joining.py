@@ -84,7 +84,10 @@ def cat_meta(ctx, tensors, dim):
         "valid": next((position for position, each in enumerate(tensors) if not is_skipped(each)), 0),
         "all_contiguous": all(each.is_contiguous(memory_format) for each in joined),
         "all_same_dtype": all(each.dtype is dtype for each in joined),
-        "all_same_sizes_and_stride": len({(each.shape, each.strides) for each in joined}) == 1,
+        "all_same_sizes_and_stride": all(
+            each.shape == joined[0].shape and each.strides == joined[0].strides for each in joined
+        )
+        and bool(joined),
         "memory_format": memory_format,
     }
 

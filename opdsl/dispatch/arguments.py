@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
-from typing import Final
+from typing import Final, SupportsInt, cast
 
 import numpy
 
 from opdsl.errors import ConversionError
 from opdsl.runtime import Device, Tensor, backends, bool_, to_dtype
 from opdsl.runtime.geometry import to_size
+from opdsl.runtime.symbols import is_symbolic, symbolic_kind
 from opdsl.schema import Argument, ListType, OptionalType, Type
 
 
@@ -58,8 +59,8 @@ def kind_of(argument: Argument) -> Kind:
 
 
 def is_number(value: object) -> bool:
-    """Whether PyTorch takes the value as a Python number: bool, int, float, complex or a NumPy scalar."""
-    return isinstance(value, (int, float, complex, numpy.number, numpy.bool_))
+    """Whether PyTorch takes the value as a Python number: bool, int, float, complex, a NumPy scalar or a symbol."""
+    return isinstance(value, (int, float, complex, numpy.number, numpy.bool_)) or is_symbolic(value)
 
 
 def _zero_dim(value: object) -> Tensor | None:
@@ -99,6 +100,8 @@ def to_int(value: object) -> object:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if symbolic_kind(value) is int:
+        return int(cast("SupportsInt", value))
     tensor = _zero_dim(value)
     if tensor is None or tensor.dtype.category.name != "INT":
         return NO_MATCH
@@ -132,7 +135,7 @@ def to_symbolic_int(value: object) -> object:
 
 def to_float(value: object) -> object:
     """A real number: an int stays an int, a kernel converts it in its own precision."""
-    if isinstance(value, (float, int)):
+    if isinstance(value, (float, int)) or is_symbolic(value):
         return value
     if isinstance(value, (numpy.floating, numpy.integer, numpy.bool_)):
         return value.item()

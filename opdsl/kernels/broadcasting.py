@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opdsl.errors import ShapeError
+from opdsl.runtime.symbols import expected
 
 Shape = tuple[int, ...]
 
@@ -28,12 +29,15 @@ def broadcast(first: Shape, second: Shape) -> Shape:
     # From the last dimension on: of several that do not fit, PyTorch names the last.
     for dim in range(ndim - 1, -1, -1):
         one, other = left[dim], right[dim]
-        if one != other and one != 1 and other != 1:
-            raise ShapeError(
-                f"The size of tensor a ({one}) must match the size of tensor b ({other}) "
-                f"at non-singleton dimension {dim}"
-            )
-        sizes[dim] = other if one == 1 else one
+        message = (
+            f"The size of tensor a ({one}) must match the size of tensor b ({other}) at non-singleton dimension {dim}"
+        )
+        if one == 1:
+            sizes[dim] = other
+        elif other == 1 or expected(one == other, message):
+            sizes[dim] = one
+        else:
+            raise ShapeError(message)
     return tuple(sizes)
 
 

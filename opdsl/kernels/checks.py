@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opdsl.errors import ShapeError
+from opdsl.runtime.symbols import expected
 
 
 def check(condition: object, message: str, **facts: object) -> None:
@@ -20,6 +21,6 @@ def check(condition: object, message: str, **facts: object) -> None:
     Traceback (most recent call last):
     opdsl.errors.ShapeError: expected a (N, C, L) tensor (got=(2, 3))
     """
-    if not condition:
+    if not expected(condition, message):
         listed = ", ".join(f"{name}={value!r}" for name, value in facts.items())
         raise ShapeError(f"{message} ({listed})" if listed else message)

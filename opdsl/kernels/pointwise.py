@@ -34,6 +34,7 @@ from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, Numb
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import scalar_fault
@@ -523,10 +524,10 @@ def _condition(values: Mapping[str, object]) -> str:
 
 
 def _number_type(value: Any) -> type:
-    for kind in (bool, int, float, complex):
-        if isinstance(value, kind):
-            return kind
-    raise ArgumentError(f"a number is needed (got {type(value).__name__})")
+    kind = number_kind(value)
+    if kind is None:
+        raise ArgumentError(f"a number is needed (got {type(value).__name__})")
+    return kind
 
 
 def _category(value: Any) -> Category:

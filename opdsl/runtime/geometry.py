@@ -16,6 +16,7 @@ from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.forking import GEOMETRIES, held_across_fork
+from opdsl.runtime.symbols import is_symbolic
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
 _CHANNELS_LAST_ORDERS = {
@@ -89,7 +90,7 @@ class Geometry:
     is_inference: bool
     read_only: bool
     backend: str
-    _contiguous: bool
+    _contiguous: bool | None
     _dense: bool | None
     _suggested: MemoryFormat | None
 
@@ -110,6 +111,8 @@ class Geometry:
             ShapeError: ``preserve_format``, which is no order.
         """
         if memory_format is MemoryFormat.contiguous_format:
+            if self._contiguous is None:
+                self._contiguous = is_contiguous(self.shape, self.strides)
             return self._contiguous
         order = _CHANNELS_LAST_ORDERS.get(memory_format)
         if order is None:
@@ -119,7 +122,7 @@ class Geometry:
     def is_non_overlapping_and_dense(self) -> bool:
         """Whether every element has an address of its own and no gap lies between them, in any order."""
         if self._dense is None:
-            self._dense = self._contiguous or is_non_overlapping_and_dense(self.shape, self.strides)
+            self._dense = self.is_contiguous() or is_non_overlapping_and_dense(self.shape, self.strides)
         return self._dense
 
     def suggested_memory_format(self) -> MemoryFormat:
@@ -239,7 +242,7 @@ def _new_geometry(
     made.is_inference = is_inference
     made.read_only = read_only
     made.backend = backends.key_of(device.type)
-    made._contiguous = is_contiguous(shape, strides)
+    made._contiguous = None
     made._dense = None
     made._suggested = None
     return made
@@ -289,7 +292,7 @@ def to_size(value: object) -> int:
         TypeError: it is no index.
     """
     # Python's index of a symbolic integer is its value in the example that is traced, and would fix it there.
-    if type(value) is not int and hasattr(value, "__sym_max__"):
+    if type(value) is not int and is_symbolic(value):
         return cast("int", value)
     return operator.index(cast("SupportsIndex", value))
 
@@ -372,7 +375,8 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
     step = 1
     for dim in range(len(shape) - 1, -1, -1):
         if shape[dim] != 1:
-            if strides[dim] != step:
+            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
+            if not follows:
                 return False
             step *= shape[dim]
     return True
@@ -390,7 +394,8 @@ def _is_dense_in_order(shape: Sequence[int], strides: Sequence[int], order: Sequ
     step = 1
     for dim in order:
         if shape[dim] != 1:
-            if strides[dim] != step:
+            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
+            if not follows:
                 return False
             step *= shape[dim]
     return True

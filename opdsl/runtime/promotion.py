@@ -21,6 +21,7 @@ from opdsl.runtime.dtype import (
     int64,
     uint8,
 )
+from opdsl.runtime.symbols import symbolic_kind
 
 
 class Operand(Protocol):
@@ -134,6 +135,8 @@ _NUMBER_DTYPES: dict[type | None, DType] = {bool: bool_, int: int64}
 def number_kind(value: object) -> type | None:
     """``bool``, ``int``, ``float`` or ``complex``, whichever a value is; None for other values.
 
+    A number that is not known yet is of one of these kinds, too.
+
     >>> number_kind(numpy.float32(1))
     <class 'float'>
     """
@@ -142,7 +145,7 @@ def number_kind(value: object) -> type | None:
             return kind
     if isinstance(value, numpy.generic):
         return _NUMPY_KINDS.get(value.dtype.kind)
-    return None
+    return symbolic_kind(value)
 
 
 def can_cast(source: DType, target: DType) -> bool:

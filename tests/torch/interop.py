@@ -13,6 +13,7 @@ import torch
 import opdsl
 from opdsl import Alias, Array, DType, Ints, Library, Scalar, Tensor, check
 from opdsl.interop.torch import deregister, register
+from tests.torch.interop_kinds import declare_more
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -34,6 +35,7 @@ def declare(lib: Library) -> None:
     declare_pointwise(lib)
     declare_structured(lib)
     declare_python(lib)
+    declare_more(lib)
 
 
 def declare_pointwise(lib: Library) -> None:
@@ -198,8 +200,14 @@ def declare_python(lib: Library) -> None:
 
 def make(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0, requires_grad: bool = False) -> torch.Tensor:
     """A tensor of numbers that are neither tied nor near kinks."""
-    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=torch.float64)
+    full = torch.complex128 if dtype.is_complex else torch.float64
+    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed + len(shape)), dtype=full)
     return numbers.to(dtype).requires_grad_(requires_grad)
+
+
+def empty(*shape: int) -> torch.Tensor:
+    """A tensor to write."""
+    return torch.empty(shape, dtype=torch.float64)
 
 
 def sample(*values: Any, **named: Any) -> Arguments:
@@ -237,6 +245,50 @@ SAMPLES: dict[str, Callable[[], list[Arguments]]] = {
     "rank": lambda: [sample(make(4, 3))],
     "ramp": lambda: [sample(3), sample(4, 0.5, dtype=torch.float64)],
     "double_": lambda: [sample(make(4))],
+    "softmax": lambda: [
+        sample(make(3, 4), 1),
+        sample(make(3, 4).t(), -1),
+        sample(make(2, 3, 4), 0),
+        sample(make(0, 4), 1),
+        sample(make(), 0),
+    ],
+    "softmax_": lambda: [sample(make(3, 4), 1)],
+    "softmax.out": lambda: [sample(make(3, 4), 1, out=empty(3, 4))],
+    "running_sum": lambda: [sample(make(3, 4).t(), 0), sample(make(0, 3), 0), sample(make(), 0)],
+    "running_sum_": lambda: [sample(make(3, 4), 1)],
+    "running_sum.out": lambda: [sample(make(3, 4), 1, out=empty(3, 4))],
+    "running_largest": lambda: [sample(make(3, 4), 1), sample(make(0, 4), 0)],
+    "running_largest.out": lambda: [
+        sample(make(3, 4), 1, values=empty(3, 4), indices=torch.empty(3, 4, dtype=torch.int64))
+    ],
+    "average": lambda: [sample(make(3, 4)), sample(make(3, 4), [0]), sample(make(2, 3, 4), [0, -1], True)],
+    "ordered": lambda: [sample(make(3), make(3, seed=2))],
+    "ordered.out": lambda: [sample(make(3), make(3, seed=2), out0=empty(3), out1=empty(3))],
+    "bounds": lambda: [sample(make(3))],
+    "bounds.out": lambda: [sample(make(3), out0=empty(), out1=empty())],
+    "products": lambda: [sample([make(2), make(3)], [make(2, seed=4), make(3, seed=5)])],
+    "exchange": lambda: [sample(make(3), make(3, seed=2))],
+    "pieces": lambda: [sample(make(5, 2), 2), sample(make(4, 4).t(), 3, 1)],
+    "masked": lambda: [sample(make(3)), sample(make(3), make(3, seed=4) > 0), sample(make(3), None, 0.5)],
+    "joined": lambda: [sample([make(3), None, make(2)])],
+    "plus": lambda: [
+        sample(make(3), make(3, seed=3)),
+        sample(make(2, 3).t(), make(3, 2)),
+        sample(make(0), make(0)),
+        sample(make(), make()),
+    ],
+    "plus_": lambda: [sample(make(3), make(3, seed=3))],
+    "plus.out": lambda: [sample(make(3), make(3, seed=3), out=empty(3))],
+    "exponential_times": lambda: [
+        sample(make(3, dtype=torch.complex128), make(3, dtype=torch.complex128, seed=4)),
+        sample(make(3, dtype=torch.complex128).conj(), make(3, seed=4)),
+    ],
+    "magnitude": lambda: [sample(make(3, dtype=torch.complex128)), sample(make(3))],
+    "magnitude.out": lambda: [sample(make(3, dtype=torch.complex128), out=empty(3))],
+    "swish_of_sums": lambda: [sample(make(3), make(3, seed=2))],
+    "noise": lambda: [sample(make(3), 0.0)],
+    "filled": lambda: [sample([2, 3], 1.5), sample([2], 3, dtype=torch.float64)],
+    "positives": lambda: [sample(make(5))],
 }
 
 # Those with derivatives.
@@ -253,6 +305,22 @@ DIFFERENTIABLE = (
     "dropped",
     "first_half",
     "turned",
+    "softmax",
+    "running_sum",
+    "running_largest",
+    "average",
+    "ordered",
+    "bounds",
+    "products",
+    "pieces",
+    "masked",
+    "joined",
+    "plus",
+    "exponential_times",
+    "magnitude",
+    "swish_of_sums",
+    "noise",
+    "positives",
 )
 
 
@@ -272,6 +340,6 @@ def followed(value: Any) -> Any:
     """A value whose tensors require grad, where they can."""
     if isinstance(value, list):
         return [followed(each) for each in value]
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+    if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
         return value
     return value.detach().clone(memory_format=torch.preserve_format).requires_grad_()

@@ -41,7 +41,7 @@ def differentiable(ops, name, place, seed=None):
 GRADIENT_CASES = [
     (name, place)
     for name, place in cases(DIFFERENTIABLE)
-    if any(each.is_floating_point() for each in tensors_in(SAMPLES[name]()[place][0]))
+    if any(each.is_floating_point() or each.is_complex() for each in tensors_in(SAMPLES[name]()[place][0]))
 ]
 
 

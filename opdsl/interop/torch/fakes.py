@@ -9,12 +9,14 @@ import torch
 
 from opdsl.dispatch import KeySet, Operator
 from opdsl.interop.torch.kernels import with_default_dtype
-from opdsl.interop.torch.tensors import TORCH_DTYPES, stand_in, to_opdsl, to_torch
-from opdsl.runtime import Tensor
+from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, over, to_opdsl, to_torch
+from opdsl.runtime import Device, Tensor, making_sizes
+from opdsl.runtime.geometry import geometry
 
 __all__ = ["fake"]
 
 _META = KeySet("Meta")
+_META_DEVICE = Device("meta")
 
 
 def fake(operator: Operator, values: Sequence[Any]) -> Any:
@@ -28,10 +30,40 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
         MissingKernelError: the operator has no meta function.
         OpdslError: the values do not fit.
     """
-    with with_default_dtype():
-        result = operator.find_in(_META)(*[to_opdsl(each, stand_in) for each in values])
+    given = [_number(to_opdsl(each, _stand_in)) for each in values]
+    with with_default_dtype(), making_sizes(_new_size):
+        result = operator.find_in(_META)(*given)
     device = next(_devices(values), None)
     return _made(result, device)
+
+
+def _stand_in(source: torch.Tensor) -> Tensor:
+    """A meta tensor of the same geometry, to compute shapes with."""
+    form = geometry_of(source, _META_DEVICE)
+    if any(isinstance(each, torch.SymInt) for each in (*form.shape, *form.strides)):
+        form = geometry(form.dtype, form.device, _number(form.shape), _number(form.strides))
+    return over(None, form)
+
+
+def _number(value: Any) -> Any:
+    """A value with stand-ins for the integers in it that torch knows nothing of."""
+    values = value if isinstance(value, tuple) else (value,)
+    if not any(isinstance(each, torch.SymInt) for each in values):
+        return value
+    from opdsl.interop.torch.symbols import Sizes, symbol  # with torch's symbols, which are imported now
+
+    return Sizes(map(symbol, value)) if isinstance(value, tuple) else symbol(value)
+
+
+def _new_size(least: int, most: int | None) -> Any:
+    """A size that torch knows nothing of but these limits; those that are symbols the compiled program checks."""
+    low, high = (_plain(each) for each in (least, most))
+    size = torch.library.get_ctx().new_dynamic_size(
+        min=low if isinstance(low, int) else 0, max=high if isinstance(high, int) else None
+    )
+    for holds in (size >= low, True if high is None else size <= high):
+        torch._check(holds)  # type: ignore[no-untyped-call]
+    return _number(size)
 
 
 def _devices(values: Sequence[Any]) -> Any:
@@ -46,9 +78,15 @@ def _devices(values: Sequence[Any]) -> Any:
 def _made(result: Any, device: torch.device | None) -> Any:
     if isinstance(result, Tensor):
         form = result.geometry
-        return torch.empty_strided(form.shape, form.strides, dtype=TORCH_DTYPES[form.dtype], device=device)
+        shape, strides = (tuple(map(_plain, each)) for each in (form.shape, form.strides))
+        return torch.empty_strided(shape, strides, dtype=TORCH_DTYPES[form.dtype], device=device)
     if isinstance(result, tuple):
         return tuple(_made(each, device) for each in result)
     if isinstance(result, list):
         return [_made(each, device) for each in result]
-    return to_torch(result)
+    return to_torch(_plain(result))
+
+
+def _plain(size: Any) -> Any:
+    """A number as torch has it."""
+    return getattr(size, "symbol", size) if type(size) is not int else size
