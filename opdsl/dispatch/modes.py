@@ -28,6 +28,7 @@ class DispatchMode(Scope):
     before_decomposition: False, and the mode sees the operators that composites call, but not the composites; True,
         and it sees the operators that the program calls, but not what their bodies call. Modes before decomposition
         come before those after it.
+    keeps_plans: whether callers keep what ``plan`` gives.
 
     A mode is a context manager, and a decorator of functions.
 
@@ -44,6 +45,7 @@ class DispatchMode(Scope):
     """
 
     before_decomposition: bool = False
+    keeps_plans: bool = False
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """What a call is answered with; override it.
@@ -60,6 +62,20 @@ class DispatchMode(Scope):
             What the schema says; an operator that writes an argument may return None for it.
         """
         return operator(*args, **kwargs)
+
+    def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
+        """What answers further calls like one that ``dispatch`` has answered; None, and it is asked each time.
+
+        Args:
+            operator: see ``dispatch``.
+            arguments: all of them, in the order of the schema.
+
+        Returns:
+            A function of those arguments of which a plan does not know the value: tensors, lists of them, and numbers.
+            It runs with this mode off, for calls whose tensors have the same geometries, and whose other arguments are
+            the same.
+        """
+        return None
 
     @property
     def dispatch_key(self) -> DispatchKey:
@@ -87,6 +103,45 @@ def _without_innermost(key: DispatchKey, state: State) -> State:
     return less if _innermost(less, key) else less.change(include=less.include - KeySet(key))
 
 
+class _ModeCall:
+    """What a mode makes of the calls of one operator.
+
+    Args:
+        mode, operator: these.
+        outside: takes the mode off.
+    """
+
+    __slots__ = ("mode", "operator", "outside")
+
+    def __init__(self, mode: DispatchMode, operator: Operator, outside: Guard) -> None:
+        self.mode = mode
+        self.operator = operator
+        self.outside = outside
+
+    def __call__(self, *arguments: object) -> object:
+        given, named = box(self.operator, arguments)
+        with self.outside:
+            result = self.mode.dispatch(self.operator.function, given, named)
+        who = f"{self.operator.name}: the mode {type(self.mode).__name__}"
+        return checked_result(self.operator.schema, arguments, result, lambda: who)
+
+    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
+        """The mode's plan, which runs with the mode off."""
+        made = self.mode.plan(self.operator.function, arguments)
+        if made is None:
+            return None
+        plan, without = made, self.outside.state_within(current.get())
+
+        def run(*dynamic: object) -> object:
+            token = current.set(without)
+            try:
+                return plan(*dynamic)
+            finally:
+                current.reset(token)
+
+        return run
+
+
 class ModeKernel(PerCallKernel):
     """The fallback of a key at which calls come to modes."""
 
@@ -102,14 +157,7 @@ class ModeKernel(PerCallKernel):
         mode = _innermost(current.get(), self.key)
         if mode is None or (self.key is PYTHON and operator.is_composite(below)):
             return operator.find_in(below)
-        return partial(self._run, mode, operator)
-
-    def _run(self, mode: DispatchMode, operator: Operator, *arguments: object) -> object:
-        given, named = box(operator, arguments)
-        with self._outside:
-            result = mode.dispatch(operator.function, given, named)
-        who = f"{operator.name}: the mode {type(mode).__name__}"
-        return checked_result(operator.schema, arguments, result, lambda: who)
+        return _ModeCall(mode, operator, self._outside)
 
     def __str__(self) -> str:
         return "modes"

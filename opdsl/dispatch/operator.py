@@ -43,6 +43,7 @@ class Operator:
     """
 
     __slots__ = (
+        "__weakref__",
         "_entries",
         "accepts_numbers",
         "declaration",
@@ -54,6 +55,7 @@ class Operator:
         "location",
         "may_alias",
         "name",
+        "own_signature",
         "packet",
         "packet_name",
         "properties",
@@ -93,6 +95,8 @@ class Operator:
         self.dress: Callable[[FunctionType], object] | None = None
         # How its arguments get their gradients, for autograd.
         self.derivative: Any = None
+        # What ``own_signature`` has found.
+        self.own_signature: Any = None
         # Set when it is defined.
         self.packet: Packet
         self.registrations: dict[DispatchKey, list[Kernel]] = {}

@@ -228,7 +228,11 @@ class Signature:
 
 def own_signature(operator: Operator) -> Signature:
     """The signature of one operator alone, without the partner of its packet."""
-    return Signature(None, operator) if operator.schema.kind is SchemaKind.out else Signature(operator)
+    found: Signature | None = operator.own_signature
+    if found is None:
+        is_out = operator.schema.kind is SchemaKind.out
+        found = operator.own_signature = Signature(None, operator) if is_out else Signature(operator)
+    return found
 
 
 def _check_options(options: Mapping[str, object], out: Tensor) -> None:

@@ -144,7 +144,8 @@ def state_of(
             state.checking = checking
             state.default_dtype = default_dtype
             state.devices = devices
-            state.plans = not modes and not tracing and not checking
+            keeping = all(getattr(each, "keeps_plans", False) for each in modes)
+            state.plans = keeping and not tracing and not checking
             state.known = {}
         return state
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd import forward_ad
 
-from opdsl.dispatch import KeySet, Operator
+from opdsl.dispatch import Kernel, Operator, current
 from opdsl.errors import DuplicateOperatorError
 from opdsl.interop.torch import batching, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.fakes import fake
+from opdsl.interop.torch.kernels import CPU
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import is_differentiable
 
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from opdsl.interop.torch.gradients import Gradients
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["Bridge", "is_plain", "needs_recording"]
+__all__ = ["Bridge", "is_plain"]
 
-_CPU = KeySet("CPU")
+# The tag of operators whose results' shapes depend on elements.
+_DYNAMIC = "dynamic_output_shape"
 
 # Kinds of kernels whose calls plans can answer.
 _PLANNED = frozenset(("pointwise", "reduction", "row", "scan"))
@@ -52,6 +54,7 @@ class Bridge:
         self.operator = operator
         self.schema = schema
         self.define = define
+        self._kernel: Kernel | None = None
         namespace, _, text = str(schema).partition("::")
         self.local_name = text.partition("(")[0]
         self.library = make_library(namespace, "FRAGMENT")
@@ -64,7 +67,12 @@ class Bridge:
     @cached_property
     def is_composite(self) -> bool:
         """Whether its kernel is a body that calls other operators."""
-        return self.operator.is_composite(_CPU)
+        return self.operator.is_composite(CPU)
+
+    @cached_property
+    def optional_lists(self) -> tuple[int, ...]:
+        """The places of lists of tensors that may be missing."""
+        return tuple(place for place, each in enumerate(self.schema.arguments) if str(each.type) == "Tensor?[]")
 
     @cached_property
     def returns_tensors(self) -> bool:
@@ -79,19 +87,36 @@ class Bridge:
     @cached_property
     def kind(self) -> str:
         """What its CPU kernel is made of, in a word; empty for a function of torch's or opdsl's tensors."""
-        kernel = self.operator.entry(next(iter(_CPU.reachable()))).kernel
+        kernel = self.operator.entry(next(iter(CPU.reachable()))).kernel
         return getattr(kernel, "kind", "")
 
     @cached_property
     def plans(self) -> Plans | None:
-        """See ``Plans``, if its kernel may have some; they are dropped when a kernel of the operator changes."""
+        """See ``Plans``, if its kernel may have some."""
         if self.kind not in _PLANNED:
             return None
         from opdsl.interop.torch.plans import Plans  # with what runs machine code
 
-        plans = Plans(self.schema.name.qualified)
-        self.operator.watchers.append(plans.clear)
-        return plans
+        self._watch()
+        return Plans(self.schema.name.qualified)
+
+    def kernel(self) -> Kernel:
+        """The CPU kernel that a call runs."""
+        if self._kernel is None or current.get().checking:
+            self._watch()
+            self._kernel = self.operator.find_in(CPU)
+        return self._kernel
+
+    def _watch(self) -> None:
+        if self._forget not in self.operator.watchers:
+            self.operator.watchers.append(self._forget)
+
+    def _forget(self) -> None:
+        """Drop what was found of the operator's kernels: one has changed."""
+        self._kernel = None
+        plans: Plans | None = self.__dict__.get("plans")
+        if plans is not None:
+            plans.clear()
 
     def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
         """A function that answers calls from plans, and hands the others to one that is given."""
@@ -119,8 +144,8 @@ class Bridge:
 
     def close(self) -> None:
         """Take the operator out of torch."""
-        if self.__dict__.get("plans") is not None:
-            self.operator.watchers.remove(self.__dict__["plans"].clear)
+        if self._forget in self.operator.watchers:
+            self.operator.watchers.remove(self._forget)
         self.library._destroy()
 
     def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -141,25 +166,34 @@ class Bridge:
         self.implement(function, "CompositeImplicitAutograd")
         self.implement(function, "FuncTorchBatchedDecomposition")
 
+    def implement_fake(self) -> None:
+        """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""
+        torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
+
     def register_functional(self) -> None:
         """Register kernels for an operator that writes nothing and returns no views."""
         if not any(map(is_differentiable, self.schema.arguments)):
             # No tensor says where it runs: for all keys alike.
             self.implement(self.on_cpu, "CompositeExplicitAutograd")
-            torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
+            self.implement_fake()
             return
         self.implement(self.planned(self.on_cpu, NOTHING), "CPU")
         if kernels.has_cuda():
             self.implement(self.on_cuda, "CUDA")
         self.implement(self.with_autograd, "Autograd")
         self.implement(self.planned(self.with_autograd, RECORDED), "AutogradCPU")
-        self.implement(self.without_elements, "Meta")
+        if _DYNAMIC in self.operator.tags:
+            self.implement_fake()
+        else:
+            self.implement(self.without_elements, "Meta")
         self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
 
     def on_cpu(self, *given: Any, **named: Any) -> Any:
         """What the CPU key runs."""
         values = self.complete(given, named)
-        return self.run_beneath(*values) if named else kernels.run(self.operator, values, self.plans, given)
+        if named:
+            return self.run_beneath(*values)
+        return kernels.run_on_cpu(self.kernel(), values, self.plans, given)
 
     def on_cuda(self, *given: Any, **named: Any) -> Any:
         """What the CUDA key runs."""
@@ -173,9 +207,19 @@ class Bridge:
     def with_autograd(self, *given: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
         values = self.complete(given, named)
-        if not (needs_recording(values) and self.returns_tensors):
+        if not (self.returns_tensors and self.needs_recording(values)):
             return self.run_beneath(*(values if named else given))
         return self.decomposed(values) if self.is_composite else self.gradients.apply(*values)
+
+    def needs_recording(self, values: Sequence[Any]) -> bool:
+        """Whether a call has to be recorded, for gradients or for tangents."""
+        if torch.is_grad_enabled():
+            if torch._C._any_requires_grad(*values):
+                return True
+            # torch does not look into lists of tensors that may be missing.
+            if any(torch._C._any_requires_grad(*values[place]) for place in self.optional_lists):
+                return True
+        return forward_ad._current_level >= 0
 
     def decomposed(self, values: Sequence[Any]) -> Any:
         """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
@@ -188,7 +232,7 @@ class Bridge:
         """Run it below autograd."""
         values = self.complete(given, named)
         if is_plain(values):
-            return self.on_cpu(*given, **named)
+            return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
@@ -228,13 +272,6 @@ def _storage(tensor: torch.Tensor) -> int | None:
     except (RuntimeError, NotImplementedError):
         return None
     return storage
-
-
-def needs_recording(values: Sequence[Any]) -> bool:
-    """Whether a call has to be recorded, for gradients or for tangents."""
-    if torch.is_grad_enabled() and torch._C._any_requires_grad(*values):
-        return True
-    return forward_ad._current_level >= 0
 
 
 def is_plain(values: Sequence[Any]) -> bool:

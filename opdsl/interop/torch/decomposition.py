@@ -7,11 +7,14 @@ So autograd, vmap, symbolic shapes and compilation see what they know.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
 from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
+from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch
 from opdsl.kernels.view_kernel import ViewKernel
@@ -26,28 +29,58 @@ _CPU = KeySet("CPU")
 
 
 class OnTorch(DispatchMode):
-    """Hands every operator that is called to torch.
-
-    Args:
-        define: makes the torch operator of one that torch does not have yet.
-    """
+    """Hands every operator that is called to torch."""
 
     before_decomposition = True
-
-    def __init__(self, define: Define) -> None:
-        self.define = define
+    keeps_plans = True
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """See ``DispatchMode``."""
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
-        target = torch_operator(called)
-        if target is None and called.is_composite(_CPU):
-            with self:
+        if torch_operator(called) is None and called.is_composite(_CPU):
+            with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        target = self.define(called) if target is None else target
-        given, named = Completion(called).split([to_torch(each) for each in arguments])
-        return _proxies(called, arguments, target(*given, **named))
+        given, named = _completion(called).split([to_torch(each) for each in arguments])
+        return _proxies(called, arguments, _target(called)(*given, **named))
+
+    def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
+        """See ``DispatchMode``: a call of the torch operator."""
+        called: Operator = operator.operator
+        if called.schema.is_mutable or (torch_operator(called) is None and called.is_composite(_CPU)):
+            return None
+        completion, constants = _completion(called), tuple(to_torch(each) for each in arguments)
+        names = [each.python_name for each in called.schema.arguments]
+        places = [names.index(each) for each in called.dynamic_names]
+        # Operators of torch stay; what is registered may be taken back and registered again.
+        target = torch_operator(called) if called.schema.name.namespace is None else None
+
+        def run(*dynamic: object) -> object:
+            values = list(constants)
+            for place, value in zip(places, dynamic, strict=True):
+                values[place] = to_torch(value)
+            given, named = completion.split(values)
+            return _converted((target or _target(called))(*given, **named), proxy)
+
+        return run
+
+
+_ON_TORCH = OnTorch()
+_WITHIN = Guard(_ON_TORCH.state_within, keep=True)
+_define: ContextVar[Define] = ContextVar("opdsl_define")
+_completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
+
+
+def _completion(operator: Operator) -> Completion:
+    found = _completions.get(operator)
+    if found is None:
+        found = _completions[operator] = Completion(operator)
+    return found
+
+
+def _target(operator: Operator) -> Callable[..., Any]:
+    """The torch operator of one that is called, made if torch does not have it yet."""
+    return torch_operator(operator) or _define.get()(operator)
 
 
 def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> Any:
@@ -57,13 +90,13 @@ def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> An
         if argument.alias is not None and argument.alias.write and isinstance(value, Tensor):
             known[id(value.array)] = value
             value.geometry = geometry_of(value.array)
+    return _converted(results, lambda value: known.get(id(value)) or proxy(value))
 
-    def convert(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return known.get(id(value)) or proxy(value)
-        return tuple(map(convert, value)) if isinstance(value, list | tuple) else value
 
-    return convert(results)
+def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return tensor(value)
+    return tuple(_converted(each, tensor) for each in value) if isinstance(value, list | tuple) else value
 
 
 def torch_operator(operator: Operator) -> Callable[..., Any] | None:
@@ -79,14 +112,18 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
     Args:
         function: takes ``values`` as opdsl's, returns opdsl's.
         values: of torch.
-        define: see ``OnTorch``.
+        define: see ``Define``.
 
     Returns:
         The result as torch's: a tensor, a list, or a tuple of them.
     """
     given = [to_opdsl(each, proxy) for each in values]
-    with OnTorch(define):
-        result = function(*given)
+    token = _define.set(define)
+    try:
+        with _WITHIN:
+            result = function(*given)
+    finally:
+        _define.reset(token)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
 
@@ -96,7 +133,7 @@ def decompose(operator: Operator, values: Sequence[Any], define: Define) -> Any:
     Args:
         operator: what is called.
         values: torch's, in the order of the schema.
-        define: see ``OnTorch``.
+        define: see ``Define``.
 
     Raises:
         UnknownOperatorError: it is neither.

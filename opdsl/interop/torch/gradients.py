@@ -49,6 +49,7 @@ class Recipe(NamedTuple):
     tensors, results, others: the places of what the steps read: tensors, results, and arguments of other types.
     reads: the names of these.
     dropped: the places of results through which no gradients come.
+    is_complex: whether complex numbers take part.
     reason: why there are no steps.
     """
 
@@ -59,6 +60,7 @@ class Recipe(NamedTuple):
     others: tuple[int, ...] = ()
     reads: tuple[str, ...] = ()
     dropped: tuple[int, ...] = ()
+    is_complex: bool = False
     reason: str = ""
 
 
@@ -124,13 +126,13 @@ class Gradients:
             if need and name in candidates and name not in without
         )
         if derivative is None:
-            return Recipe(wanted, None)
+            return Recipe(wanted, None, is_complex=is_complex)
         try:
             formulas = derivative.formulas(wanted, is_complex=is_complex)
         except ScalarFunctionError as error:
-            return Recipe(wanted, None, reason=f" {error}")
+            return Recipe(wanted, None, is_complex=is_complex, reason=f" {error}")
         if formulas is None:
-            return Recipe(wanted, None)
+            return Recipe(wanted, None, is_complex=is_complex)
         read = {name for each in formulas for name in each.reads}
         arguments = [at for at, name in enumerate(self.names) if name in read]
         tensors = tuple(at for at in arguments if at in self.plain)
@@ -146,6 +148,7 @@ class Gradients:
             others,
             (*names, *(self.names[at] for at in others)),
             tuple(at for at, flag in enumerate(flags) if not flag),
+            is_complex,
         )
 
     def _step(self, formula: Formula) -> Step:
@@ -286,6 +289,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             recipe = ctx.recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             ctx.lengths = lengths
             results = result if isinstance(result, tuple) else (result,)
+            follows_complex = recipe.is_complex or results[0].is_complex()
+            ctx.real = [not _is_complex(each) for each in flat] if follows_complex else None
             if forward_ad._current_level >= 0:
                 ctx.values, ctx.results = values, results
             if recipe.dropped:
@@ -309,9 +314,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
                 others = [next(rest) if each is None else each[0] for each in ctx.others]
                 kept = [*kept[: len(recipe.tensors) + len(recipe.results)], *fold(ctx.lists, others)]
             found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept, strict=True)))
-            if ctx.lengths is None:
-                return (None, *[found.get(name) for name in gradients.names])
-            return (None, *spread(ctx.lengths, [found.get(name) for name in gradients.names]))
+            flat = spread(ctx.lengths, [found.get(name) for name in gradients.names])
+            return (None, *(flat if ctx.real is None else map(_real_part, flat, ctx.real)))
 
         @staticmethod
         def jvp(ctx: Any, _: None, *flat: Any) -> Any:
@@ -325,6 +329,15 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
 
     Recorded.__name__ = Recorded.__qualname__ = gradients.operator.schema.name.base
     return Recorded
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_complex()
+
+
+def _real_part(gradient: Any, is_real: bool) -> Any:
+    """The gradient of an argument; a real one has but the real part (``handle_r_to_c`` in FunctionsManual.cpp)."""
+    return gradient.real if is_real and _is_complex(gradient) else gradient
 
 
 def _listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:

@@ -11,16 +11,16 @@ import torch
 
 from opdsl.dispatch import Kernel, KeySet, Operator, current
 from opdsl.dispatch.state import Guard
-from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch
+from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch, torch_tensor
 from opdsl.runtime import Tensor
 from opdsl.runtime.tensor import storage_root
 
 if TYPE_CHECKING:
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["has_cuda", "run", "run_writing", "with_default_dtype"]
+__all__ = ["CPU", "has_cuda", "run", "run_on_cpu", "run_writing", "with_default_dtype"]
 
-_CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
+CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
 
 
 def with_default_dtype() -> Guard:
@@ -43,20 +43,18 @@ def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object
     """The keys of a call, and what it has to be within: on CUDA, torch's current stream is opdsl's."""
     device = next((each.device for each in _spread(values) if isinstance(each, torch.Tensor)), None)
     if device is None or device.type != "cuda":
-        return _CPU, nullcontext()
+        return CPU, nullcontext()
     from opdsl.cuda import Stream
 
     return _CUDA, Stream.of(torch.cuda.current_stream(device), device.index)
 
 
-def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, given: Sequence[Any] = ()) -> Any:
-    """Run an operator that writes nothing.
+def run(operator: Operator, values: Sequence[Any]) -> Any:
+    """Run an operator that writes nothing, on the device of its tensors.
 
     Args:
         operator: which.
         values: torch's, in the order of the schema.
-        plans: get one for calls like this; None where it is none that plans serve.
-        given: what torch handed over: the first of the values.
 
     Returns:
         New torch tensors.
@@ -66,13 +64,29 @@ def run(operator: Operator, values: Sequence[Any], plans: Plans | None = None, g
     """
     keys, place = _where(values)
     with place:
-        arguments = tuple(to_opdsl(each, shared) for each in values)
-        kernel = operator.find_in(keys)
-        result = _call(kernel, arguments)
-        results = _results(result, list(_tensors(arguments)))
+        return run_on_cpu(operator.find_in(keys), values)
+
+
+def run_on_cpu(kernel: Kernel, values: Sequence[Any], plans: Plans | None = None, given: Sequence[Any] = ()) -> Any:
+    """Run a kernel on the memory of torch tensors.
+
+    Args:
+        kernel: for these.
+        values: see ``run``.
+        plans: get one for calls like this; None where it is none that plans serve.
+        given: what torch handed over: the first of the values.
+    """
+    arguments = tuple([to_opdsl(each, shared) for each in values])
+    result = _call(kernel, arguments)
     if plans is not None:
         plans.make(kernel, given, arguments)
-    return results
+    if (
+        isinstance(result, Tensor)
+        and result._base is None
+        and not any(each is result or type(each) is tuple for each in arguments)
+    ):
+        return torch_tensor(result)
+    return _results(result, list(_tensors(arguments)))
 
 
 def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None = None) -> None:

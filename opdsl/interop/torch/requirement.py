@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 from opdsl.errors import MissingDependencyError
 
 OLDEST = (2, 13)
@@ -21,11 +19,14 @@ def require_torch() -> None:
     oldest = ".".join(map(str, OLDEST))
     install = f'Install it: pip install "torch>={oldest}"'
     try:
-        version = importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
+        import torch
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
         raise MissingDependencyError(
             f"opdsl.interop.torch needs PyTorch {oldest} or newer, and none is installed. {install}"
         ) from None
+    version = str(torch.__version__)
     if _numbers(version) < OLDEST:
         raise MissingDependencyError(
             f"opdsl.interop.torch needs PyTorch {oldest} or newer (tested with {TESTED}; got {version}). {install}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import torch
@@ -15,15 +17,16 @@ from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpa
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.geometry import Geometry, geometry
 from opdsl.runtime.tensor import prepare
+from opdsl.runtime.views import required_storage
 
 __all__ = [
     "DTYPES",
     "TORCH_DTYPES",
     "array_over",
     "geometry_of",
+    "over",
     "proxy",
     "shared",
-    "stand_in",
     "to_opdsl",
     "to_torch",
     "torch_tensor",
@@ -46,13 +49,25 @@ def geometry_of(source: torch.Tensor, device: Device | None = None) -> Geometry:
     Raises:
         InterchangeError: it is sparse, or its dtype or device is not known here.
     """
-    dtype = DTYPES.get(source.dtype)
-    if dtype is None or source.layout is not torch.strided:
+    if source.dtype not in DTYPES or source.layout is not torch.strided:
         raise InterchangeError(
             f"opdsl has no tensors of {source.dtype} and {source.layout}. Convert it first: x.float(), x.to_dense()."
         )
-    place = Device(str(source.device)) if device is None else device
-    return geometry(dtype, place, tuple(source.shape), tuple(source.stride()))
+    place = source.device if device is None else device
+    try:
+        return _known_geometry(source.dtype, place, source.shape, source.stride())
+    except TypeError:  # of symbols, which have no hash
+        return _geometry(source.dtype, place, source.shape, source.stride())
+
+
+def _geometry(
+    dtype: torch.dtype, device: torch.device | Device, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Geometry:
+    place = device if isinstance(device, Device) else Device(str(device))
+    return geometry(DTYPES[dtype], place, tuple(shape), tuple(strides))
+
+
+_known_geometry = lru_cache(maxsize=4096)(_geometry)
 
 
 def shared(source: torch.Tensor) -> Tensor:
@@ -63,21 +78,17 @@ def shared(source: torch.Tensor) -> Tensor:
     """
     form = geometry_of(source)
     if form.device.type == "cpu":
-        return _over(array_over(source, form), form)
+        return over(array_over(source, form), form)
     return from_dlpack(source.detach())
-
-
-def stand_in(source: torch.Tensor) -> Tensor:
-    """A meta tensor of the same geometry, to compute shapes with."""
-    return _over(None, geometry_of(source, Device("meta")))
 
 
 def proxy(source: torch.Tensor) -> Tensor:
     """A tensor that stands for a torch tensor of any kind while opdsl's Python runs on it; see ``OnTorch``."""
-    return _over(source, geometry_of(source))
+    return over(source, geometry_of(source))
 
 
-def _over(array: Any, form: Geometry) -> Tensor:
+def over(array: Any, form: Geometry) -> Tensor:
+    """A tensor of a geometry over whatever holds its elements; None for nothing."""
     prepare()
     made = Tensor()
     if array is not None:
@@ -88,29 +99,34 @@ def _over(array: Any, form: Geometry) -> Tensor:
     return made
 
 
-class _Memory:
-    """What NumPy takes an array from: the memory of a torch tensor, which it keeps alive."""
+class _Layout(NamedTuple):
+    """How an array lies over memory.
 
-    __slots__ = ("__array_interface__", "source")
+    memory: the class of that memory.
+    shape, steps: of the array, in elements and in bytes.
+    """
 
-    def __init__(self, source: torch.Tensor, form: Geometry) -> None:
-        size = form.dtype.itemsize
-        self.source = source
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": form.shape,
-            "typestr": form.dtype.numpy.str,
-            "strides": tuple(step * size for step in form.strides),
-            "data": (source.data_ptr(), False),
-        }
+    memory: type[ctypes.Array[ctypes.c_char]]
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]
+    steps: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _layout(form: Geometry) -> _Layout:
+    dtype = form.dtype.numpy
+    size = required_storage(form.shape, form.strides) * dtype.itemsize
+    return _Layout(ctypes.c_char * size, form.shape, dtype, tuple(step * dtype.itemsize for step in form.strides))
 
 
 def array_over(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
     """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more."""
+    memory, shape, dtype, steps = _layout(form)
     if form.numel == 0:
-        steps = tuple(step * form.dtype.itemsize for step in form.strides)
-        return numpy.ndarray(form.shape, form.dtype.numpy, numpy.empty(1, form.dtype.numpy), 0, steps)
-    return numpy.asarray(_Memory(source, form))
+        return numpy.ndarray(shape, dtype, numpy.empty(1, dtype), 0, steps)
+    held: Any = memory.from_address(source.data_ptr())
+    held.source = source  # which the array keeps alive
+    return numpy.ndarray(shape, dtype, held, 0, steps)
 
 
 def torch_tensor(source: Tensor) -> torch.Tensor:
@@ -141,7 +157,7 @@ def to_opdsl(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
 
     Args:
         value: as torch hands it to a kernel.
-        tensor: what becomes of tensors: ``shared``, ``stand_in`` or ``proxy``.
+        tensor: what becomes of tensors: ``shared`` or ``proxy``, for example.
     """
     if isinstance(value, torch.Tensor):
         return tensor(value)

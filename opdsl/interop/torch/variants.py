@@ -15,7 +15,7 @@ import torch
 
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
-from opdsl.interop.torch.bridge import Bridge, is_plain, needs_recording
+from opdsl.interop.torch.bridge import Bridge, is_plain
 from opdsl.interop.torch.calls import RECORDED
 from opdsl.interop.torch.decomposition import decompose
 from opdsl.schema import FunctionSchema, SchemaKind
@@ -108,7 +108,7 @@ class WritingBridge(Bridge):
         if len(given) < len(values):
             return self.run(*values)
         written = written_of(self.schema, values)
-        records = needs_recording(values)
+        records = self.needs_recording(values)
         if records and self.schema.kind is SchemaKind.out and torch._C._any_requires_grad(*values):
             raise RequiresGradError(
                 f"{self.schema.name.base}(): functions with out=... arguments don't support automatic differentiation, "
