@@ -67,6 +67,7 @@ from opdsl.runtime.overlap import (
     share_storage,
 )
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
+from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import (
     Array,
     CPUTensor,
@@ -124,6 +125,7 @@ __all__ = [
     "cpu",
     "default_generator",
     "double",
+    "dynamic_size",
     "float16",
     "float32",
     "float64",
@@ -146,6 +148,7 @@ __all__ = [
     "is_installed",
     "long",
     "make_view",
+    "making_sizes",
     "manual_seed",
     "meta",
     "number_dtype",
