@@ -72,8 +72,8 @@ def log_sigmoid_forward(self: Tensor) -> LogSigmoid:
 
 @log_sigmoid_forward.pointwise(dtypes="floating")
 def log_sigmoid_scalar_function(self):
-    buffer = math.exp(-abs(self))
-    return min(self, 0.0) - math.log1p(buffer), buffer
+    buffer = math.exp(-self if self > 0 else self)
+    return (0.0 if self > 0 else self) - math.log1p(buffer), buffer
 
 
 @op("aten::log_sigmoid", python_module="nn", device_check="NoCheck")
@@ -151,7 +151,7 @@ hardtanh.pointwise(dtypes=("integer", "floating"))(between)
 # At the bounds none of the gradient passes, as in PyTorch.
 @hardtanh.derivative("self")
 def hardtanh_derivative(grad, self, min_val, max_val):
-    return where((self > min_val) * (self < max_val), grad, 0.0)
+    return where((self <= min_val) + (self >= max_val), 0.0, grad)
 
 
 @op("aten::hardsigmoid", **ACTIVATION)
@@ -162,7 +162,8 @@ def hardsigmoid(self: Tensor) -> Tensor:
 
 @hardsigmoid.pointwise(dtypes="floating")
 def hardsigmoid_scalar_function(self):
-    return 0.0 if self <= -3.0 else 1.0 if self >= 3.0 else (self + 3.0) / 6.0
+    inside = self > -3.0 and self < 3.0
+    return (self + 3.0) / 6.0 if inside else 0.0 if self <= -3.0 else 1.0 if self >= 3.0 else math.nan
 
 
 @op(
@@ -176,6 +177,12 @@ def hardswish(self: Tensor) -> Tensor:
 @hardswish.pointwise(dtypes="floating")
 def hardswish_scalar_function(self):
     return self * min(max(self + 3.0, 0.0), 6.0) / 6.0
+
+
+# At the kinks that of the straight pieces, as in PyTorch.
+@hardswish.derivative("self")
+def hardswish_derivative(grad, self):
+    return where(self <= -3.0, 0.0, where(self < 3.0, grad * (self / 3.0 + 0.5), grad))
 
 
 @op("aten::threshold", **{**ACTIVATION, "python_module": None, "inplace": Inplace(tags=())})
@@ -213,7 +220,7 @@ def softshrink_meta(ctx, self, lambd):
 
 @softshrink.pointwise(dtypes="floating")
 def softshrink_scalar_function(self, lambd):
-    return self - lambd if self > lambd else self + lambd if self < -lambd else self * 0.0
+    return self - lambd if self > lambd else self * 0.0 if self >= -lambd else self + lambd
 
 
 # --------------------------------------------------------------------------------------------------- smooth functions
@@ -249,7 +256,7 @@ def elu(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar 
 
 @elu.pointwise(dtypes="floating")
 def elu_scalar_function(self, alpha, scale, input_scale):
-    return self * scale if self > 0 else math.expm1(self * input_scale) * (alpha * scale)
+    return math.expm1(self * input_scale) * (alpha * scale) if self <= 0 else self * scale
 
 
 @op(

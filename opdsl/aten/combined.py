@@ -8,6 +8,7 @@ from typing import Any
 
 from opdsl.aten.comparison import where
 from opdsl.aten.entries import BINARY, UNARY
+from opdsl.aten.mathematics import exp, exp2
 from opdsl.declare import Inplace, Out, op
 from opdsl.kernels import check
 from opdsl.runtime import Category, Tensor
@@ -112,6 +113,12 @@ def logaddexp_scalar_function(self, other):
     return self if same else max(self, other) + math.log1p(math.exp(-abs(self - other)))
 
 
+# PyTorch's: NaN beside NaN, and where both are the same infinity.
+@logaddexp.derivative("self", "other")
+def logaddexp_derivative(grad, self, other):
+    return grad / (1 + exp(other - self)).conj(), grad / (1 + exp(self - other)).conj()
+
+
 @logaddexp.pointwise(dtypes="complex")
 def logaddexp_complex_scalar_function(self, other):
     first = self.real >= other.real
@@ -131,6 +138,11 @@ def logaddexp2(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_scalar_function(self, other):
     same = math.isinf(self) and self == other
     return self if same else max(self, other) + math.log1p(math.exp2(-abs(self - other))) * (1.0 / math.log(2.0))
+
+
+@logaddexp2.derivative("self", "other")
+def logaddexp2_derivative(grad, self, other):
+    return grad / (1 + exp2(other - self)), grad / (1 + exp2(self - other))
 
 
 def xlogy_number_entry(out: str) -> dict[str, Any]:

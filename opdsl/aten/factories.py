@@ -19,6 +19,7 @@ from opdsl.runtime import (
     MemoryFormat,
     Tensor,
     bool_,
+    bump_version,
     complex64,
     complex128,
     float64,
@@ -86,6 +87,7 @@ def empty_out(
     """Gives ``out`` the size."""
     check_size(size)
     give_size(out, tuple(size))
+    bump_version(out)
     return out
 
 

@@ -239,7 +239,7 @@ def sinc(self: Tensor) -> Tensor:
 @sinc.pointwise(promote="int_to_float")
 def sinc_scalar_function(self):
     angle = math.pi * self
-    return 1.0 if self == 0 else math.sin(angle) / angle
+    return 1.0 if angle * angle == 0 else math.sin(angle) / angle
 
 
 # --------------------------------------------------------------------------------------------------------- nan_to_num

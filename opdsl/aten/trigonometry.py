@@ -204,7 +204,7 @@ def angle(self: Tensor) -> Tensor:
 
 @angle.pointwise(promote="int_to_float", dtypes="floating")
 def angle_scalar_function(self):
-    return self if math.isnan(self) else math.pi if self < 0 else 0.0
+    return math.nan if math.isnan(self) else math.pi if self < 0 else 0.0
 
 
 @angle.pointwise(promote="complex_to_real", dtypes="complex")

@@ -401,14 +401,19 @@ def _nextafter(b: _Builder, gradient: int, arguments: tuple[int, ...], result: i
     return _Guarded((Guard(b.add("equal", *arguments), False),), gradient), None
 
 
-def _modulus(rounding: str) -> Rule:
-    """``x - y * rounded(x / y)``"""
+def _fmod(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """``x - y * trunc(x / y)``"""
+    return gradient, b.negative(b.multiply(gradient, b.add("trunc", b.divide(*arguments))))
 
-    def rule(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
-        x, y = arguments
-        return gradient, b.negative(b.multiply(gradient, b.add(rounding, b.divide(x, y))))
 
-    return rule
+def _ieee_remainder(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """``x - y * round(x / y)``"""
+    return gradient, b.negative(b.multiply(gradient, b.add("round", b.divide(*arguments))))
+
+
+def _remainder(b: _Builder, gradient: int, arguments: tuple[int, ...], result: int) -> Sent:
+    """``x - y * (x // y)``, which is not the rounded quotient where one of them is infinite"""
+    return gradient, b.negative(b.multiply(gradient, b.add("floor_divide", *arguments)))
 
 
 def _one_plus(b: _Builder, value: int) -> int:
@@ -448,9 +453,9 @@ _RULES: Final[dict[str, Rule]] = {
     "select": _choice,
     "absolute": _absolute,
     "power": _power,
-    "fmod": _modulus("trunc"),
-    "remainder": _modulus("floor"),
-    "ieee_remainder": _modulus("round"),
+    "fmod": _fmod,
+    "remainder": _remainder,
+    "ieee_remainder": _ieee_remainder,
     "atan2": _atan2,
     "hypot": _hypot,
     "copysign": _copysign,
