@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from opdsl.aten.windows import Sliding, collect, counts_of, lengths_of, seen, spread
 from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, fill_, multiply, new_tensor
+from opdsl.kernels import check, clone, fill_, multiply, new_tensor
 from opdsl.kernels.dtypes import precision_of
 from opdsl.runtime import Category, MemoryFormat, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, int64
-from opdsl.runtime.geometry import geometry
+from opdsl.runtime.geometry import geometry, strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
 
 Shape = tuple[int, ...]
@@ -20,6 +20,9 @@ Slides = tuple[Sliding, ...]
 
 _ELEMENTS = 1 << 21
 """So many elements of columns are laid out at once, for as many samples as that is."""
+
+COMMON = (float32, float16, bfloat16)
+"""The dtypes for which PyTorch has a library of its own."""
 
 LAYOUTS = {2: MemoryFormat.channels_last, 3: MemoryFormat.channels_last_3d}
 
@@ -186,7 +189,7 @@ def check_operands(input: Tensor, weight: Tensor, bias_sizes: Shape | None, give
 
 
 def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
-    """The windows over the input; over the result of a transposed convolution.
+    """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
 
     Raises:
         ShapeError: there is none.
@@ -200,7 +203,7 @@ def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
             for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, given.output_padding, strict=True)
         ]
         check(
-            min(sizes) >= 0 or 0 in input.shape,
+            min(sizes) >= (0 if input.dtype in COMMON else 1) or 0 in input.shape,
             f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: {sizes}. "
             "Output size is too small",
         )
@@ -243,12 +246,16 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, *, transpos
 def layout_of(input: Tensor, weight: Tensor) -> MemoryFormat:
     """The memory format of a result: channels last if the input or the weight is.
 
-    Only the library that PyTorch has for float32 and 16-bit numbers leaves volumes so.
+    Only the library that PyTorch has for the common dtypes leaves volumes so.
     """
-    is_common = input.dtype in (float32, float16, bfloat16)
-    layout = LAYOUTS.get(input.ndim - 2) if is_common or input.ndim < 5 else None
+    layout = LAYOUTS.get(input.ndim - 2) if input.dtype in COMMON or input.ndim < 5 else None
     formats = (input.geometry.suggested_memory_format(), weight.geometry.suggested_memory_format())
     return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
+
+
+def laid_out(made: Tensor, layout: MemoryFormat) -> Tensor:
+    """A result with the very strides of a memory format: those of others, too, would do for a single channel."""
+    return made if made.strides == strides_for(made.shape, layout) else clone(made, layout)
 
 
 # ---------------------------------------------------------------------------------------------------------- convolution
@@ -270,7 +277,7 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     made = compute(input.to(wide), weight.to(wide), windows, given.groups)
     if bias is not None:
         made.add_(bias.to(wide).view((-1, *(1,) * len(windows))))
-    return made.to(input.dtype).contiguous(memory_format=layout_of(input, weight))
+    return laid_out(made.to(input.dtype), layout_of(input, weight))
 
 
 @op("aten::convolution", tags="core", autogen="convolution.out")
@@ -362,10 +369,10 @@ def convolution_backward_kernel(
     found: list[Any] = [None, None, None]  # None for what is not asked for
     if output_mask[0]:
         compute = correlate if transposed else spread_out
-        found[0] = compute(grad, kernels, windows, groups).to(input.dtype).contiguous(memory_format=layout)
+        found[0] = laid_out(compute(grad, kernels, windows, groups).to(input.dtype), layout)
     if output_mask[1]:
         pair = (images, grad) if transposed else (grad, images)
-        found[1] = weight_gradient(*pair, windows, groups).to(weight.dtype).contiguous(memory_format=layout)
+        found[1] = laid_out(weight_gradient(*pair, windows, groups).to(weight.dtype), layout)
     if output_mask[2]:
         found[2] = grad.sum((0, *range(2, grad.ndim))).to(grad_output.dtype)
     return found[0], found[1], found[2]
