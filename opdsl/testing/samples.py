@@ -24,6 +24,7 @@ from opdsl.schema import GENERATED, Argument, ListType, OptionalType
 from opdsl.testing import (
     aten_samples,
     factory_samples,
+    fourier_samples,
     index_samples,
     loss_samples,
     network_samples,
@@ -41,6 +42,7 @@ _TOPICS = (
     index_samples,
     placing_samples,
     factory_samples,
+    fourier_samples,
     row_samples,
     network_samples,
     order_samples,

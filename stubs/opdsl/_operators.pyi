@@ -460,6 +460,111 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
     def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummin`` into given tensors."""
 
+class _packet__fft_c2c(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: Sequence[int], normalization: int, forward: bool, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The Fourier transform of complex numbers along dimensions, or its inverse.
+
+        Args:
+            self: complex.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            forward: whether the exponent is negative.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: Sequence[int], normalization: int, forward: bool) -> Tensor:
+        """The Fourier transform of complex numbers along dimensions, or its inverse.
+
+        Args:
+            self: complex.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            forward: whether the exponent is negative.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: Sequence[int], normalization: int, forward: bool, *, out: Tensor) -> Tensor:
+        """The Fourier transform of complex numbers along dimensions, or its inverse.
+
+        Args:
+            self: complex.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            forward: whether the exponent is negative.
+        """
+
+class _packet__fft_c2r(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The inverse Fourier transform of what has real numbers as its result.
+
+        Args:
+            self: complex; the last of the dimensions ends where the rest follows by symmetry.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            last_dim_size: how many points the result has along the last of the dimensions.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Tensor:
+        """The inverse Fourier transform of what has real numbers as its result.
+
+        Args:
+            self: complex; the last of the dimensions ends where the rest follows by symmetry.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            last_dim_size: how many points the result has along the last of the dimensions.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int, *, out: Tensor) -> Tensor:
+        """The inverse Fourier transform of what has real numbers as its result.
+
+        Args:
+            self: complex; the last of the dimensions ends where the rest follows by symmetry.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            last_dim_size: how many points the result has along the last of the dimensions.
+        """
+
+class _packet__fft_r2c(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, dim: Sequence[int], normalization: int, onesided: bool, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The Fourier transform of real numbers along dimensions.
+
+        Args:
+            self: float32 or float64.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            onesided: whether the last of the dimensions ends where the rest follows by symmetry.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Tensor:
+        """The Fourier transform of real numbers along dimensions.
+
+        Args:
+            self: float32 or float64.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            onesided: whether the last of the dimensions ends where the rest follows by symmetry.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: Sequence[int], normalization: int, onesided: bool, *, out: Tensor) -> Tensor:
+        """The Fourier transform of real numbers along dimensions.
+
+        Args:
+            self: float32 or float64.
+            dim: the dimensions, none of them negative.
+            normalization: what the result is divided by, see ``NONE``.
+            onesided: whether the last of the dimensions ends where the rest follows by symmetry.
+        """
+
 class _packet__fused_rms_norm(Operator[..., tuple[Tensor, Tensor]], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, eps: float | None
@@ -4412,6 +4517,534 @@ class _packet_feature_dropout_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, p: float, train: bool) -> Tensor:
         """``feature_dropout`` in place."""
 
+class _packet_fft_fft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The discrete Fourier transform of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The discrete Fourier transform of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_fft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The discrete Fourier transform of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The discrete Fourier transform of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_fftfreq(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        n: int,
+        d: float = 1.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The frequencies of ``fft``'s results, of ``n`` points that lie ``d`` apart."""
+    @_operator
+    @staticmethod
+    def default(
+        n: int,
+        d: float = 1.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The frequencies of ``fft``'s results, of ``n`` points that lie ``d`` apart."""
+    @_operator
+    @staticmethod
+    def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_fftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_fftshift(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+        """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+        """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
+
+class _packet_fft_hfft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_hfft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_hfftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The transform, which is real, of half a symmetric signal of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ifft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The inverse discrete Fourier transform of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ifft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse discrete Fourier transform of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The inverse discrete Fourier transform of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ifftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The inverse discrete Fourier transform of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ifftshift(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+        """The inverse of ``fftshift``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+        """The inverse of ``fftshift``."""
+
+class _packet_fft_ihfft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The inverse of ``hfft`` of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The inverse of ``hfft`` of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ihfft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse of ``hfftn`` of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The inverse of ``hfftn`` of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_ihfftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse of ``hfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The inverse of ``hfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_irfft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The inverse of ``rfft`` of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The inverse of ``rfft`` of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_irfft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse of ``rfftn`` of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The inverse of ``rfftn`` of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_irfftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The inverse of ``rfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The inverse of ``rfftn`` of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_rfft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        """The half that says all of the transform of real numbers of ``n`` points along ``dim``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_rfft2(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The half that says all of the transform of real numbers of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] = (-2, -1), norm: str | None = None
+    ) -> Tensor:
+        """The half that says all of the transform of real numbers of ``s`` points along two dimensions."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] = (-2, -1),
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_rfftfreq(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        n: int,
+        d: float = 1.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The frequencies of ``rfft``'s results, of ``n`` points that lie ``d`` apart."""
+    @_operator
+    @staticmethod
+    def default(
+        n: int,
+        d: float = 1.0,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """The frequencies of ``rfft``'s results, of ``n`` points that lie ``d`` apart."""
+    @_operator
+    @staticmethod
+    def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
+        """The same into a given tensor."""
+
+class _packet_fft_rfftn(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The half that says all of the transform of real numbers of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Tensor:
+        """The half that says all of the transform of real numbers of ``s`` points along ``dim``, all or the last dimensions by default."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        s: int | Sequence[int] | None = None,
+        dim: int | Sequence[int] | None = None,
+        norm: str | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The same into a given tensor."""
+
 class _packet_fill(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, value: _Tensor) -> _Tensor:
@@ -5689,6 +6322,59 @@ class _packet_isreal(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """Where the imaginary part of an element is 0."""
+
+class _packet_istft(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> Tensor:
+        """The signals of which ``stft`` gave the transforms: the windows' sum, divided by that of the squared windows.
+
+        Args:
+            self: complex (batch, frequencies, windows) or (frequencies, windows).
+            n_fft, hop_length, win_length, window, center, normalized: what ``stft`` was given.
+            onesided: whether the frequencies end where the rest follows by symmetry; what their number says by default.
+            length: of the signals; what is missing at the end becomes 0.
+            return_complex: whether the signals are complex.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        center: bool = True,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        length: int | None = None,
+        return_complex: bool = False,
+    ) -> Tensor:
+        """The signals of which ``stft`` gave the transforms: the windows' sum, divided by that of the squared windows.
+
+        Args:
+            self: complex (batch, frequencies, windows) or (frequencies, windows).
+            n_fft, hop_length, win_length, window, center, normalized: what ``stft`` was given.
+            onesided: whether the frequencies end where the rest follows by symmetry; what their number says by default.
+            length: of the signals; what is missing at the end becomes 0.
+            return_complex: whether the signals are complex.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
+        """
 
 class _packet_kl_div(Operator[..., Tensor], Protocol):
     def __call__(
@@ -11408,6 +12094,108 @@ class _packet_std_mean(Operator[..., tuple[Tensor, Tensor]], Protocol):
     ) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean along dimensions, of a sample if ``unbiased``."""
 
+class _packet_stft(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor:
+        """The Fourier transforms of windows that slide over signals.
+
+        Args:
+            self: (length) or (batch, length).
+            n_fft: how many points are transformed at a time.
+            hop_length: from one to the next; a quarter of ``n_fft`` by default.
+            win_length: the length of the window, ``n_fft`` by default.
+            window: what the points are multiplied by, ones by default.
+            center: whether the first window's middle is the first point; the signal is continued on both sides then.
+            pad_mode: how, see ``pad``.
+            normalized: whether results are divided by the root of ``n_fft``.
+            onesided: whether they end where the rest follows by symmetry, which is the default for real numbers.
+            return_complex: whether they are complex, or pairs of real numbers.
+            align_to_window: whether windows shorter than ``n_fft`` begin at the first point. Only without ``center``.
+
+        Returns:
+            (batch, frequencies, windows), without ``batch`` for one signal, with a last dimension of 2 for pairs.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other.
+        """
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor:
+        """``stft`` without ``center``."""
+    @_operator
+    @staticmethod
+    def center(
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor:
+        """The Fourier transforms of windows that slide over signals.
+
+        Args:
+            self: (length) or (batch, length).
+            n_fft: how many points are transformed at a time.
+            hop_length: from one to the next; a quarter of ``n_fft`` by default.
+            win_length: the length of the window, ``n_fft`` by default.
+            window: what the points are multiplied by, ones by default.
+            center: whether the first window's middle is the first point; the signal is continued on both sides then.
+            pad_mode: how, see ``pad``.
+            normalized: whether results are divided by the root of ``n_fft``.
+            onesided: whether they end where the rest follows by symmetry, which is the default for real numbers.
+            return_complex: whether they are complex, or pairs of real numbers.
+            align_to_window: whether windows shorter than ``n_fft`` begin at the first point. Only without ``center``.
+
+        Returns:
+            (batch, frequencies, windows), without ``batch`` for one signal, with a last dimension of 2 for pairs.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        normalized: bool = False,
+        onesided: bool | None = None,
+        return_complex: bool | None = None,
+        align_to_window: bool | None = None,
+    ) -> Tensor:
+        """``stft`` without ``center``."""
+
 class _packet_sub(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
@@ -12630,6 +13418,9 @@ _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
+_fft_c2c: _packet__fft_c2c
+_fft_c2r: _packet__fft_c2r
+_fft_r2c: _packet__fft_r2c
 _fused_rms_norm: _packet__fused_rms_norm
 _index_put_impl_: _packet__index_put_impl_
 _log_softmax: _packet__log_softmax
@@ -12862,6 +13653,7 @@ isnan: _packet_isnan
 isneginf: _packet_isneginf
 isposinf: _packet_isposinf
 isreal: _packet_isreal
+istft: _packet_istft
 kl_div: _packet_kl_div
 kthvalue: _packet_kthvalue
 layer_norm: _packet_layer_norm
@@ -13019,6 +13811,7 @@ squeeze_copy: _packet_squeeze_copy
 stack: _packet_stack
 std: _packet_std
 std_mean: _packet_std_mean
+stft: _packet_stft
 sub: _packet_sub
 subtract: _packet_subtract
 sum: _packet_sum
@@ -13075,7 +13868,51 @@ zero_: _packet_zero_
 zeros: _packet_zeros
 zeros_like: _packet_zeros_like
 
-class _module_fft: ...
+class _module_fft:
+    fft: _packet_fft_fft
+    fft2: _packet_fft_fft2
+    fft_fft: _packet_fft_fft
+    fft_fft2: _packet_fft_fft2
+    fft_fftfreq: _packet_fft_fftfreq
+    fft_fftn: _packet_fft_fftn
+    fft_fftshift: _packet_fft_fftshift
+    fft_hfft: _packet_fft_hfft
+    fft_hfft2: _packet_fft_hfft2
+    fft_hfftn: _packet_fft_hfftn
+    fft_ifft: _packet_fft_ifft
+    fft_ifft2: _packet_fft_ifft2
+    fft_ifftn: _packet_fft_ifftn
+    fft_ifftshift: _packet_fft_ifftshift
+    fft_ihfft: _packet_fft_ihfft
+    fft_ihfft2: _packet_fft_ihfft2
+    fft_ihfftn: _packet_fft_ihfftn
+    fft_irfft: _packet_fft_irfft
+    fft_irfft2: _packet_fft_irfft2
+    fft_irfftn: _packet_fft_irfftn
+    fft_rfft: _packet_fft_rfft
+    fft_rfft2: _packet_fft_rfft2
+    fft_rfftfreq: _packet_fft_rfftfreq
+    fft_rfftn: _packet_fft_rfftn
+    fftfreq: _packet_fft_fftfreq
+    fftn: _packet_fft_fftn
+    fftshift: _packet_fft_fftshift
+    hfft: _packet_fft_hfft
+    hfft2: _packet_fft_hfft2
+    hfftn: _packet_fft_hfftn
+    ifft: _packet_fft_ifft
+    ifft2: _packet_fft_ifft2
+    ifftn: _packet_fft_ifftn
+    ifftshift: _packet_fft_ifftshift
+    ihfft: _packet_fft_ihfft
+    ihfft2: _packet_fft_ihfft2
+    ihfftn: _packet_fft_ihfftn
+    irfft: _packet_fft_irfft
+    irfft2: _packet_fft_irfft2
+    irfftn: _packet_fft_irfftn
+    rfft: _packet_fft_rfft
+    rfft2: _packet_fft_rfft2
+    rfftfreq: _packet_fft_rfftfreq
+    rfftn: _packet_fft_rfftn
 
 fft: _module_fft
 
@@ -13200,6 +14037,9 @@ class _namespace_aten:
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
+    _fft_c2c: _packet__fft_c2c
+    _fft_c2r: _packet__fft_c2r
+    _fft_r2c: _packet__fft_r2c
     _fused_rms_norm: _packet__fused_rms_norm
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_
@@ -13431,6 +14271,28 @@ class _namespace_aten:
     feature_alpha_dropout_: _packet_feature_alpha_dropout_
     feature_dropout: _packet_feature_dropout
     feature_dropout_: _packet_feature_dropout_
+    fft_fft: _packet_fft_fft
+    fft_fft2: _packet_fft_fft2
+    fft_fftfreq: _packet_fft_fftfreq
+    fft_fftn: _packet_fft_fftn
+    fft_fftshift: _packet_fft_fftshift
+    fft_hfft: _packet_fft_hfft
+    fft_hfft2: _packet_fft_hfft2
+    fft_hfftn: _packet_fft_hfftn
+    fft_ifft: _packet_fft_ifft
+    fft_ifft2: _packet_fft_ifft2
+    fft_ifftn: _packet_fft_ifftn
+    fft_ifftshift: _packet_fft_ifftshift
+    fft_ihfft: _packet_fft_ihfft
+    fft_ihfft2: _packet_fft_ihfft2
+    fft_ihfftn: _packet_fft_ihfftn
+    fft_irfft: _packet_fft_irfft
+    fft_irfft2: _packet_fft_irfft2
+    fft_irfftn: _packet_fft_irfftn
+    fft_rfft: _packet_fft_rfft
+    fft_rfft2: _packet_fft_rfft2
+    fft_rfftfreq: _packet_fft_rfftfreq
+    fft_rfftn: _packet_fft_rfftn
     fill: _packet_fill
     fill_: _packet_fill_
     fix: _packet_fix
@@ -13513,6 +14375,7 @@ class _namespace_aten:
     isneginf: _packet_isneginf
     isposinf: _packet_isposinf
     isreal: _packet_isreal
+    istft: _packet_istft
     kl_div: _packet_kl_div
     kthvalue: _packet_kthvalue
     l1_loss: _packet_l1_loss
@@ -13781,6 +14644,7 @@ class _namespace_aten:
     stack: _packet_stack
     std: _packet_std
     std_mean: _packet_std_mean
+    stft: _packet_stft
     sub: _packet_sub
     sub_: _packet_sub_
     subtract: _packet_subtract

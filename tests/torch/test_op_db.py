@@ -241,6 +241,8 @@ REORDERED = {
     *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss")),
     *(f"nn.functional.{name}" for name in ("binary_cross_entropy",)),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
+    *("stft", "istft"),
+    *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
 }
 
 # Those that bring rows of the shape that is their second argument to mean 0.

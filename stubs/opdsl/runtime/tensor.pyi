@@ -1080,6 +1080,30 @@ class Tensor(Differentiable):
         """Where an element is positive infinity."""
     def isreal(self) -> Tensor:
         """Where the imaginary part of an element is 0."""
+    def istft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        length: _int | None = None,
+        return_complex: _bool = False,
+    ) -> Tensor:
+        """The signals of which ``stft`` gave the transforms: the windows' sum, divided by that of the squared windows.
+
+        Args:
+            self: complex (batch, frequencies, windows) or (frequencies, windows).
+            n_fft, hop_length, win_length, window, center, normalized: what ``stft`` was given.
+            onesided: whether the frequencies end where the rest follows by symmetry; what their number says by default.
+            length: of the signals; what is missing at the end becomes 0.
+            return_complex: whether the signals are complex.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
+        """
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results_kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     def lcm(self, other: Tensor) -> Tensor:
@@ -1735,6 +1759,54 @@ class Tensor(Differentiable):
         self, dim: _int | Sequence[_int] | None = None, *, correction: Scalar | None = None, keepdim: _bool = False
     ) -> Tensor:
         """The square root of the variance along dimensions."""
+    @overload
+    def stft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        center: _bool = True,
+        pad_mode: str = "reflect",
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        return_complex: _bool | None = None,
+        align_to_window: _bool | None = None,
+    ) -> Tensor:
+        """The Fourier transforms of windows that slide over signals.
+
+        Args:
+            self: (length) or (batch, length).
+            n_fft: how many points are transformed at a time.
+            hop_length: from one to the next; a quarter of ``n_fft`` by default.
+            win_length: the length of the window, ``n_fft`` by default.
+            window: what the points are multiplied by, ones by default.
+            center: whether the first window's middle is the first point; the signal is continued on both sides then.
+            pad_mode: how, see ``pad``.
+            normalized: whether results are divided by the root of ``n_fft``.
+            onesided: whether they end where the rest follows by symmetry, which is the default for real numbers.
+            return_complex: whether they are complex, or pairs of real numbers.
+            align_to_window: whether windows shorter than ``n_fft`` begin at the first point. Only without ``center``.
+
+        Returns:
+            (batch, frequencies, windows), without ``batch`` for one signal, with a last dimension of 2 for pairs.
+
+        Raises:
+            ShapeError, DeviceError: the arguments do not fit each other.
+        """
+    @overload
+    def stft(
+        self,
+        n_fft: _int,
+        hop_length: _int | None = None,
+        win_length: _int | None = None,
+        window: Tensor | None = None,
+        normalized: _bool = False,
+        onesided: _bool | None = None,
+        return_complex: _bool | None = None,
+        align_to_window: _bool | None = None,
+    ) -> Tensor:
+        """``stft`` without ``center``."""
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``self - alpha * other``"""
     def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
