@@ -25,11 +25,13 @@ class Blas:
 
     products: the address of ``cblas_?gemm`` for each letter.
     integer: LLVM's type of its sizes.
+    lapack: the names of LAPACK's routines beside it, with ``{}`` for the routine.
     controller: sets and tells the number of its threads (see threadpoolctl).
     """
 
     products: dict[str, int]
     integer: str
+    lapack: str
     controller: Any
 
 
@@ -48,7 +50,8 @@ def blas() -> Blas | None:
             if all(hasattr(library.dynlib, name) for name in names.values()):
                 found = {letter: getattr(library.dynlib, name) for letter, name in names.items()}
                 places = {letter: ctypes.cast(each, ctypes.c_void_p).value or 0 for letter, each in found.items()}
-                return Blas(places, integer, library)
+                lapack = f"{prefix.removesuffix('cblas')}{{}}_{suffix}"
+                return Blas(places, integer, lapack, library)
     return None
 
 
