@@ -77,7 +77,7 @@ def call(name: str, dtype: Any, *given: object) -> int:
     Args:
         name: without the letter of its type; that of real numbers, where there are two.
         dtype: of the matrices.
-        given: what it takes, in order, but for ``info``: letters as str, integers, floats (of the matrix's type), arrays,
+        given: what it takes, in order, but for ``info``: letters as str, integers, floats of the matrix's type, arrays
             and ``Work``.
 
     Returns:
