@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from opdsl.aten.checks import holds
 from opdsl.aten.comparison import where
 from opdsl.aten.extrema import ValuesAndIndices, selected_derivative
 from opdsl.aten.joining import cat
@@ -16,7 +17,7 @@ from opdsl.aten.ranges import arange_end
 from opdsl.aten.sorting import WrittenOrdered, sort, sort_stable
 from opdsl.declare import op
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, range_of, resize_output, write_out
+from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.runtime import (
     Category,
     Tensor,
@@ -285,8 +286,7 @@ def quantiles(
     )
     place = wrap_dimension(0 if dim is None else dim, self.ndim)
     if self.device is cpu:
-        is_share = q.ge(0).logical_and(q.le(1))
-        check(range_of(is_share.to(int64)) in (None, (1, 1)), "quantile() q values must be in the range [0, 1]")
+        check(holds(q.ge(0).logical_and(q.le(1))), "quantile() q values must be in the range [0, 1]")
     if dim is not None and self.ndim:
         shape = (*self.shape[:place], *((1,) if keepdim else ()), *self.shape[place + 1 :])
         rows = self if place == self.ndim - 1 else self.unsqueeze(-1).transpose(place, -1)

@@ -22,6 +22,7 @@ from opdsl.runtime import DType, Tensor, float32
 from opdsl.runtime.contents import tensors_in
 from opdsl.schema import GENERATED, Argument, ListType, OptionalType
 from opdsl.testing import (
+    algebra_samples,
     aten_samples,
     factory_samples,
     fourier_samples,
@@ -37,6 +38,7 @@ from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
 _TOPICS = (
+    algebra_samples,
     aten_samples,
     view_samples,
     index_samples,

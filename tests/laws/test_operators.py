@@ -33,6 +33,10 @@ OF_GRADIENTS = 5
 WITHOUT_DIFFERENCES = {
     "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
     "aten::native_batch_norm_backward": "the same of save_mean and save_invstd (see tests/unit/test_gradcheck.py)",
+    **dict.fromkeys(
+        ("aten::cdist", "aten::_cdist_forward", "aten::pdist", "aten::_pdist_forward"),
+        "has no second gradients, as in PyTorch; first ones are held against those (tests/torch)",
+    ),
 }
 
 # Operators whose packet's function is not held to give what they do, with the reason.

@@ -1,0 +1,126 @@
+"""Elements of images moved between channels and pixels, and tensors summed to another shape."""
+
+from __future__ import annotations
+
+from opdsl.declare import op
+from opdsl.kernels import check
+from opdsl.runtime import MemoryFormat, Tensor
+from opdsl.schema.vocabulary import SymInt
+
+
+def laid_out(elements: Tensor, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """A copy of elements in another shape, in the memory format of the images that they are of."""
+    made = elements.clone(memory_format=MemoryFormat.contiguous_format).view(shape)
+    return made.contiguous(memory_format=like.geometry.suggested_memory_format()) if like.ndim == 4 else made
+
+
+@op("aten::pixel_shuffle", autogen="pixel_shuffle.out")
+def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
+    """Images (..., C * r * r, H, W) as larger ones of fewer channels (..., C, H * r, W * r)."""
+    ...
+
+
+@pixel_shuffle.kernel("CPU", "CompositeExplicitAutogradNonFunctional")
+def pixel_shuffle_kernel(self, upscale_factor):
+    check(
+        self.ndim >= 3,
+        f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
+    )
+    check(upscale_factor > 0, f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    *batch, channels, height, width = self.shape
+    square = upscale_factor * upscale_factor
+    check(
+        channels % square == 0,
+        "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+        f"input.size(-3)={channels} is not divisible by {square}",
+    )
+    apart = self.reshape((*batch, channels // square, upscale_factor, upscale_factor, height, width))
+    first = len(batch)
+    order = (*range(first), first, first + 3, first + 1, first + 4, first + 2)
+    shape = (*batch, channels // square, height * upscale_factor, width * upscale_factor)
+    return laid_out(apart.permute(order), shape, self)
+
+
+@pixel_shuffle.derivative("self")
+def pixel_shuffle_derivative(grad, upscale_factor):
+    return pixel_unshuffle(grad, upscale_factor)
+
+
+@op("aten::pixel_unshuffle", autogen="pixel_unshuffle.out")
+def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
+    """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
+    ...
+
+
+@pixel_unshuffle.kernel("CPU", "CompositeExplicitAutogradNonFunctional")
+def pixel_unshuffle_kernel(self, downscale_factor):
+    check(
+        self.ndim >= 3,
+        f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)",
+    )
+    check(downscale_factor > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
+    *batch, channels, height, width = self.shape
+    for name, place, size in (("height", -2, height), ("width", -1, width)):
+        check(
+            size % downscale_factor == 0,
+            f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={size} is "
+            f"not divisible by {downscale_factor}",
+        )
+    rows, columns = height // downscale_factor, width // downscale_factor
+    apart = self.reshape((*batch, channels, rows, downscale_factor, columns, downscale_factor))
+    first = len(batch)
+    order = (*range(first), first, first + 2, first + 4, first + 1, first + 3)
+    shape = (*batch, channels * downscale_factor * downscale_factor, rows, columns)
+    return laid_out(apart.permute(order), shape, self)
+
+
+@pixel_unshuffle.derivative("self")
+def pixel_unshuffle_derivative(grad, downscale_factor):
+    return pixel_shuffle(grad, downscale_factor)
+
+
+# -------------------------------------------------------------------------------------------------------------- groups
+
+
+@op("aten::channel_shuffle", autogen="channel_shuffle.out")
+def channel_shuffle(self: Tensor, groups: SymInt) -> Tensor:
+    """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
+    ...
+
+
+@channel_shuffle.kernel("CPU", "CUDA", "Meta")
+def channel_shuffle_kernel(self, groups):
+    check(self.ndim > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
+    channels = self.shape[1]
+    check(
+        groups > 0,
+        f"Number of groups to divide channels in must be positive. Value of groups:{groups}",
+    )
+    check(
+        channels % groups == 0,
+        f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.",
+    )
+    apart = self.reshape((self.shape[0], groups, channels // groups, *self.shape[2:]))
+    return laid_out(apart.transpose(1, 2), self.shape, self)
+
+
+@channel_shuffle.derivative("self")
+def channel_shuffle_derivative(grad, groups):
+    return channel_shuffle(grad, grad.shape[1] // groups)
+
+
+# --------------------------------------------------------------------------------------------------------- sum_to_size
+
+
+@op("aten::sum_to_size", variants="method", device_check="NoCheck", device_guard=False, may_alias=True)
+def sum_to_size(self: Tensor, size: list[SymInt]) -> Tensor:
+    """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+    fresh = self.ndim - len(size)
+    pairs = zip(reversed(size), reversed(self.shape), strict=False)
+    fits = fresh >= 0 and all(wanted in (1, ours) for wanted, ours in pairs)
+    check(fits, f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
+    if not size:
+        return self.sum()
+    dims = [dim for dim in range(self.ndim) if dim < fresh or (size[dim - fresh] == 1 and self.shape[dim] != 1)]
+    found = self.sum(dims, True) if dims else self
+    return found.view(size) if fresh else found
