@@ -328,6 +328,28 @@ class _packet__batch_norm_impl_index(Operator[..., tuple[Tensor, Tensor, Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
         """``native_batch_norm``, then memory of a backend's own and the number of the backend: 0, for ours."""
 
+class _packet__cdist_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+        """The gradient of the first vectors of ``cdist``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+        """The gradient of the first vectors of ``cdist``."""
+    @_operator
+    @staticmethod
+    def out(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet__cdist_forward(Operator[..., Tensor], Protocol):
+    def __call__(cls, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+        """``cdist`` without a derivative of its own for products of matrices."""
+    @_operator
+    @staticmethod
+    def default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+        """``cdist`` without a derivative of its own for products of matrices."""
+    @_operator
+    @staticmethod
+    def out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor) -> Tensor: ...
+
 class _packet__convolution(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -459,6 +481,17 @@ class _packet__cummin_helper(Operator[..., None], Protocol):
     @staticmethod
     def default(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
         """``cummin`` into given tensors."""
+
+class _packet__euclidean_dist(Operator[..., Tensor], Protocol):
+    def __call__(cls, x1: Tensor, x2: Tensor) -> Tensor:
+        """The Euclidean distances of all pairs of vectors, from their scalar products."""
+    @_operator
+    @staticmethod
+    def default(x1: Tensor, x2: Tensor) -> Tensor:
+        """The Euclidean distances of all pairs of vectors, from their scalar products."""
+    @_operator
+    @staticmethod
+    def out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor: ...
 
 class _packet__fft_c2c(Operator[..., Tensor], Protocol):
     def __call__(
@@ -777,6 +810,28 @@ class _packet__pad_enum(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
         """``pad``, the mode given by its number."""
+
+class _packet__pdist_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+        """The gradient of the rows of ``pdist``."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+        """The gradient of the rows of ``pdist``."""
+    @_operator
+    @staticmethod
+    def out(grad: Tensor, self: Tensor, p: float, pdist: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet__pdist_forward(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: float = 2) -> Tensor:
+        """``pdist`` of contiguous rows."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float = 2) -> Tensor:
+        """``pdist`` of contiguous rows."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: float = 2, *, out: Tensor) -> Tensor: ...
 
 class _packet__pin_memory(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, device: Device | str | int | None = None) -> Tensor:
@@ -2276,6 +2331,20 @@ class _packet_bernoulli_(Operator[..., Tensor], Protocol):
     def float(self: _Tensor, p: _float = 0.5, *, generator: Generator | None = None) -> _Tensor:
         """Fills the tensor with 1 where a trial with the probability ``p`` succeeds, with 0 elsewhere."""
 
+class _packet_bilinear(Operator[..., Tensor], Protocol):
+    def __call__(cls, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """``input1 @ weight[k] @ input2 + bias[k]`` for each k, of vectors along the last dimensions.
+
+        input1: (..., N). input2: (..., M). weight: (K, N, M). bias: (K,).
+        """
+    @_operator
+    @staticmethod
+    def default(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """``input1 @ weight[k] @ input2 + bias[k]`` for each k, of vectors along the last dimensions.
+
+        input1: (..., N). input2: (..., M). weight: (K, N, M). bias: (K,).
+        """
+
 class _packet_binary_cross_entropy(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -2741,6 +2810,14 @@ class _packet_bucketize(Operator[..., Tensor], Protocol):
         self: _Scalar, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False, out: _Tensor
     ) -> _Tensor: ...
 
+class _packet_cartesian_prod(Operator[..., Tensor], Protocol):
+    def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
+        """All combinations of one element of each vector, a row each; a single vector as it is."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> Tensor:
+        """All combinations of one element of each vector, a row each; a single vector as it is."""
+
 class _packet_cat(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The tensors one after another along a dimension."""
@@ -2782,6 +2859,36 @@ class _packet_cauchy_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
         """Fills the tensor with Cauchy distributed numbers."""
 
+class _packet_cdist(Operator[..., Tensor], Protocol):
+    def __call__(cls, x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None) -> Tensor:
+        """The distances of all pairs of rows of two matrices.
+
+        Args:
+            x1: floating-point numbers (..., P, M).
+            x2: (..., R, M); what stands before broadcasts.
+            p: which norm of differences: 0 and more, inf.
+            compute_mode: of Euclidean distances: 1 from scalar products, which is fast, 2 from differences, which is
+                exact; 0 or None decides by the number of rows.
+
+        Returns:
+            (..., P, R).
+        """
+    @_operator
+    @staticmethod
+    def default(x1: Tensor, x2: Tensor, p: float = 2, compute_mode: int | None = None) -> Tensor:
+        """The distances of all pairs of rows of two matrices.
+
+        Args:
+            x1: floating-point numbers (..., P, M).
+            x2: (..., R, M); what stands before broadcasts.
+            p: which norm of differences: 0 and more, inf.
+            compute_mode: of Euclidean distances: 1 from scalar products, which is fast, 2 from differences, which is
+                exact; 0 or None decides by the number of rows.
+
+        Returns:
+            (..., P, R).
+        """
+
 class _packet_ceil(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The least integer that is not below each element."""
@@ -2821,6 +2928,17 @@ class _packet_celu_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
         """``max(self, 0) + min(alpha * (exp(self / alpha) - 1), 0)``"""
+
+class _packet_channel_shuffle(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, groups: int) -> Tensor:
+        """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, groups: int) -> Tensor:
+        """The channels of all groups in turns: the first of each group, then the second ones, and so on."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, groups: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_chunk(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
@@ -3058,6 +3176,14 @@ class _packet_column_stack(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
         """``column_stack`` into a given tensor."""
+
+class _packet_combinations(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+        """All combinations of ``r`` elements of a vector, a row each, in the order of their positions."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+        """All combinations of ``r`` elements of a vector, a row each, in the order of their positions."""
 
 class _packet_complex(Operator[..., Tensor], Protocol):
     def __call__(cls, real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -3542,6 +3668,14 @@ class _packet_copysign_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """The magnitude of ``self`` with the sign of a number."""
 
+class _packet_corrcoef(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The correlation coefficients of variables, one a row, from their observations, one a column."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The correlation coefficients of variables, one a row, from their observations, one a column."""
+
 class _packet_cos(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The cosine of every element, an angle in radians."""
@@ -3625,6 +3759,44 @@ class _packet_count_nonzero(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
         """How many elements along a dimension, or of all, are not zero."""
+
+class _packet_cov(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    ) -> Tensor:
+        """The covariance matrix of variables, one a row, from their observations, one a column.
+
+        Args:
+            self: the observations; a vector is one variable.
+            correction: what the number of observations is lessened by.
+            fweights: how often each observation is there.
+            aweights: how much each observation counts.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+    ) -> Tensor:
+        """The covariance matrix of variables, one a row, from their observations, one a column.
+
+        Args:
+            self: the observations; a vector is one variable.
+            correction: what the number of observations is lessened by.
+            fweights: how often each observation is there.
+            aweights: how much each observation counts.
+        """
+
+class _packet_cross(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
+        """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+        """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+        """``cross`` into a given tensor."""
 
 class _packet_cross_entropy_loss(Operator[..., Tensor], Protocol):
     def __call__(
@@ -3716,6 +3888,22 @@ class _packet_cumsum_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements so far; integers are summed as int64."""
+
+class _packet_cumulative_trapezoid(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+        """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    @overload
+    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
+    @_operator
+    @staticmethod
+    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+        """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    @_operator
+    @staticmethod
+    def dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
 
 class _packet_deg2rad(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -3824,6 +4012,54 @@ class _packet_diagonal_scatter(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
         """``self`` with a diagonal replaced."""
+
+class _packet_diff(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        n: int = 1,
+        dim: int = -1,
+        prepend: Tensor | None = None,
+        append: Tensor | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+
+        prepend, append: what is put before and behind ``self`` first.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    ) -> Tensor:
+        """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+
+        prepend, append: what is put before and behind ``self`` first.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        n: int = 1,
+        dim: int = -1,
+        prepend: Tensor | None = None,
+        append: Tensor | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``diff`` into a given tensor."""
+
+class _packet_dist(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+        """The norm of the difference."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+        """The norm of the difference."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor) -> Tensor: ...
 
 class _packet_div(Operator[..., Tensor], Protocol):
     @overload
@@ -4006,6 +4242,38 @@ class _packet_dstack(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
         """``dstack`` into a given tensor."""
+
+class _packet_einsum(Operator[..., Tensor], Protocol):
+    def __call__(cls, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+        """The sums of products that an equation tells, whose labels name the operands' dimensions.
+
+        Args:
+            equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
+                result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
+            tensors: the operands.
+            path: the places of the two operands that are contracted next, one pair after another; what comes of them is
+                put behind the others. The first two without it.
+
+        >>> import opdsl
+        >>> opdsl.einsum("ij,j->i", [opdsl.tensor([[1, 2], [3, 4]]), opdsl.tensor([1, 10])])
+        tensor([21, 43])
+        """
+    @_operator
+    @staticmethod
+    def default(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+        """The sums of products that an equation tells, whose labels name the operands' dimensions.
+
+        Args:
+            equation: the labels of each operand's dimensions, letters, with commas between; behind ``->`` those of the
+                result. What is not in the result is summed over. ``...`` stands for any dimensions, which broadcast.
+            tensors: the operands.
+            path: the places of the two operands that are contracted next, one pair after another; what comes of them is
+                put behind the others. The first two without it.
+
+        >>> import opdsl
+        >>> opdsl.einsum("ij,j->i", [opdsl.tensor([[1, 2], [3, 4]]), opdsl.tensor([1, 10])])
+        tensor([21, 43])
+        """
 
 class _packet_elu(Operator[..., Tensor], Protocol):
     def __call__(
@@ -6386,6 +6654,18 @@ class _packet_kl_div(Operator[..., Tensor], Protocol):
     def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, log_target: bool = False) -> Tensor:
         """``target * (log(target) - self)``, the divergence of ``exp(self)`` from ``target``; 0 where ``target`` is."""
 
+class _packet_kron(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """``kron`` into a given tensor."""
+
 class _packet_kthvalue(Operator[..., _results_kthvalue], Protocol):
     def __call__(
         cls,
@@ -6655,6 +6935,38 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_linalg_cross(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+        """The cross products of vectors of three elements along a dimension."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+        """The cross products of vectors of three elements along a dimension."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+        """The cross products of vectors of three elements along a dimension."""
+
+class _packet_linalg_vander(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, *, N: int | None = None) -> Tensor:
+        """The Vandermonde matrices of vectors along the last dimension: powers from 0 to ``N - 1``."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor, *, N: int | None = None) -> Tensor:
+        """The Vandermonde matrices of vectors along the last dimension: powers from 0 to ``N - 1``."""
+
+class _packet_linalg_vecdot(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+        """The scalar products of vectors along a dimension, the first ones conjugated."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+        """The scalar products of vectors along a dimension, the first ones conjugated."""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+        """``linalg_vecdot`` into a given tensor."""
 
 class _packet_linalg_vector_norm(Operator[..., Tensor], Protocol):
     def __call__(
@@ -7824,6 +8136,22 @@ class _packet_median(Operator[..., Tensor | _results_median], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
+
+class _packet_meshgrid(Operator[..., list[Tensor]], Protocol):
+    @overload
+    def __call__(cls, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The coordinates of all points of a grid: one tensor for each vector, which lies along its own dimension."""
+    @overload
+    def __call__(cls, tensors: Sequence[Tensor], *, indexing: str) -> list[Tensor]:
+        """``meshgrid`` whose first two dimensions are rows and columns (``ij``), or the other way round (``xy``)."""
+    @_operator
+    @staticmethod
+    def default(tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The coordinates of all points of a grid: one tensor for each vector, which lies along its own dimension."""
+    @_operator
+    @staticmethod
+    def indexing(tensors: Sequence[Tensor], *, indexing: str) -> list[Tensor]:
+        """``meshgrid`` whose first two dimensions are rows and columns (``ij``), or the other way round (``xy``)."""
 
 class _packet_min(Operator[..., Tensor | _results_min], Protocol):
     @overload
@@ -9332,6 +9660,14 @@ class _packet_numpy_T(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``x.T``: all dimensions the other way round."""
 
+class _packet_one_hot(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, num_classes: int = -1) -> Tensor:
+        """A row for each number, 1 at that position and 0 elsewhere; as long as the largest number asks for by default."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, num_classes: int = -1) -> Tensor:
+        """A row for each number, 1 at that position and 0 elsewhere; as long as the largest number asks for by default."""
+
 class _packet_ones(Operator[..., Tensor], Protocol):
     @overload
     def __call__(
@@ -9454,6 +9790,14 @@ class _packet_pairwise_distance(Operator[..., Tensor], Protocol):
     def default(x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
         """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
 
+class _packet_pdist(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: float = 2) -> Tensor:
+        """The distances of each row of a matrix to all rows behind it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: float = 2) -> Tensor:
+        """The distances of each row of a matrix to all rows behind it."""
+
 class _packet_permute(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
         """The dimensions in another order."""
@@ -9478,6 +9822,28 @@ class _packet_pin_memory(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, device: Device | str | int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+
+class _packet_pixel_shuffle(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, upscale_factor: int) -> Tensor:
+        """Images (..., C * r * r, H, W) as larger ones of fewer channels (..., C, H * r, W * r)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, upscale_factor: int) -> Tensor:
+        """Images (..., C * r * r, H, W) as larger ones of fewer channels (..., C, H * r, W * r)."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, upscale_factor: int, *, out: Tensor) -> Tensor: ...
+
+class _packet_pixel_unshuffle(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, downscale_factor: int) -> Tensor:
+        """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, downscale_factor: int) -> Tensor:
+        """Images (..., C, H * r, W * r) as smaller ones of more channels (..., C * r * r, H, W)."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, downscale_factor: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_polar(Operator[..., Tensor], Protocol):
     def __call__(cls, abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -10629,6 +10995,26 @@ class _packet_remainder_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """What dividing by a number leaves."""
+
+class _packet_renorm(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, *, out: Tensor) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+
+class _packet_renorm_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
 
 class _packet_repeat(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, repeats: Sequence[int]) -> Tensor:
@@ -12298,6 +12684,14 @@ class _packet_sum(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor: ...
 
+class _packet_sum_to_size(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, size: Sequence[int]) -> Tensor:
+        """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, size: Sequence[int]) -> Tensor:
+        """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+
 class _packet_swapaxes(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, axis0: int, axis1: int) -> Tensor:
         """``transpose``, by NumPy's name."""
@@ -12441,6 +12835,26 @@ class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
     @staticmethod
     def tensor_indices_or_sections(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
         """``tensor_split`` by a tensor: a number of parts, or positions."""
+
+class _packet_tensordot(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        other: Tensor,
+        dims_self: Sequence[int],
+        dims_other: Sequence[int],
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+        """The sums of products over dimensions of one tensor and as many of another; the other dimensions stay."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int], *, out: Tensor) -> Tensor:
+        """``tensordot`` into a given tensor of the same dtype."""
 
 class _packet_threshold(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -12628,6 +13042,37 @@ class _packet_transpose_copy(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def int_out(self: Tensor, dim0: _int, dim1: _int, *, out: Tensor) -> Tensor: ...
+
+class _packet_trapezoid(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+        """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    @overload
+    def __call__(cls, y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
+    @_operator
+    @staticmethod
+    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+        """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
+    @_operator
+    @staticmethod
+    def dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
+
+class _packet_trapz(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
+        """An older name of ``trapezoid``."""
+    @overload
+    def __call__(cls, y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+        """An older name of ``trapezoid``."""
+    @_operator
+    @staticmethod
+    def dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
+        """An older name of ``trapezoid``."""
 
 class _packet_tril(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -12998,6 +13443,14 @@ class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
+
+class _packet_vander(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+        """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+        """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
 
 class _packet_var(Operator[..., Tensor], Protocol):
     @overload
@@ -13418,6 +13871,7 @@ _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
 _cummin_helper: _packet__cummin_helper
+_euclidean_dist: _packet__euclidean_dist
 _fft_c2c: _packet__fft_c2c
 _fft_c2r: _packet__fft_c2r
 _fft_r2c: _packet__fft_r2c
@@ -13501,6 +13955,7 @@ baddbmm: _packet_baddbmm
 batch_norm: _packet_batch_norm
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
+bilinear: _packet_bilinear
 binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
 bincount: _packet_bincount
 bitwise_and: _packet_bitwise_and
@@ -13514,11 +13969,14 @@ bmm: _packet_bmm
 broadcast_tensors: _packet_broadcast_tensors
 broadcast_to: _packet_broadcast_to
 bucketize: _packet_bucketize
+cartesian_prod: _packet_cartesian_prod
 cat: _packet_cat
+cdist: _packet_cdist
 ceil: _packet_ceil
 ceil_: _packet_ceil_
 celu: _packet_celu
 celu_: _packet_celu_
+channel_shuffle: _packet_channel_shuffle
 chunk: _packet_chunk
 clamp: _packet_clamp
 clamp_: _packet_clamp_
@@ -13530,6 +13988,7 @@ clip: _packet_clip
 clip_: _packet_clip_
 clone: _packet_clone
 column_stack: _packet_column_stack
+combinations: _packet_combinations
 complex: _packet_complex
 concat: _packet_concat
 concatenate: _packet_concatenate
@@ -13543,6 +14002,7 @@ conv_transpose2d: _packet_conv_transpose2d
 conv_transpose3d: _packet_conv_transpose3d
 convolution: _packet_convolution
 copysign: _packet_copysign
+corrcoef: _packet_corrcoef
 cos: _packet_cos
 cos_: _packet_cos_
 cosh: _packet_cosh
@@ -13550,10 +14010,13 @@ cosh_: _packet_cosh_
 cosine_embedding_loss: _packet_cosine_embedding_loss
 cosine_similarity: _packet_cosine_similarity
 count_nonzero: _packet_count_nonzero
+cov: _packet_cov
+cross: _packet_cross
 cummax: _packet_cummax
 cummin: _packet_cummin
 cumprod: _packet_cumprod
 cumsum: _packet_cumsum
+cumulative_trapezoid: _packet_cumulative_trapezoid
 deg2rad: _packet_deg2rad
 deg2rad_: _packet_deg2rad_
 detach: _packet_detach
@@ -13565,6 +14028,8 @@ diagflat: _packet_diagflat
 diagonal: _packet_diagonal
 diagonal_copy: _packet_diagonal_copy
 diagonal_scatter: _packet_diagonal_scatter
+diff: _packet_diff
+dist: _packet_dist
 div: _packet_div
 divide: _packet_divide
 dot: _packet_dot
@@ -13572,6 +14037,7 @@ dropout: _packet_dropout
 dropout_: _packet_dropout_
 dsplit: _packet_dsplit
 dstack: _packet_dstack
+einsum: _packet_einsum
 embedding: _packet_embedding
 empty: _packet_empty
 empty_like: _packet_empty_like
@@ -13655,6 +14121,7 @@ isposinf: _packet_isposinf
 isreal: _packet_isreal
 istft: _packet_istft
 kl_div: _packet_kl_div
+kron: _packet_kron
 kthvalue: _packet_kthvalue
 layer_norm: _packet_layer_norm
 lcm: _packet_lcm
@@ -13698,6 +14165,7 @@ max_pool3d: _packet_max_pool3d
 maximum: _packet_maximum
 mean: _packet_mean
 median: _packet_median
+meshgrid: _packet_meshgrid
 min: _packet_min
 minimum: _packet_minimum
 mm: _packet_mm
@@ -13735,8 +14203,11 @@ ones: _packet_ones
 ones_like: _packet_ones_like
 outer: _packet_outer
 pairwise_distance: _packet_pairwise_distance
+pdist: _packet_pdist
 permute: _packet_permute
 permute_copy: _packet_permute_copy
+pixel_shuffle: _packet_pixel_shuffle
+pixel_unshuffle: _packet_pixel_unshuffle
 polar: _packet_polar
 positive: _packet_positive
 pow: _packet_pow
@@ -13759,6 +14230,7 @@ reciprocal_: _packet_reciprocal_
 relu: _packet_relu
 relu_: _packet_relu_
 remainder: _packet_remainder
+renorm: _packet_renorm
 repeat_interleave: _packet_repeat_interleave
 reshape: _packet_reshape
 resize_as_: _packet_resize_as_
@@ -13826,6 +14298,7 @@ tan_: _packet_tan_
 tanh: _packet_tanh
 tanh_: _packet_tanh_
 tensor_split: _packet_tensor_split
+tensordot: _packet_tensordot
 threshold: _packet_threshold
 threshold_: _packet_threshold_
 tile: _packet_tile
@@ -13833,6 +14306,8 @@ topk: _packet_topk
 trace: _packet_trace
 transpose: _packet_transpose
 transpose_copy: _packet_transpose_copy
+trapezoid: _packet_trapezoid
+trapz: _packet_trapz
 tril: _packet_tril
 tril_indices: _packet_tril_indices
 triu: _packet_triu
@@ -13851,6 +14326,7 @@ unsafe_split: _packet_unsafe_split
 unsafe_split_with_sizes: _packet_unsafe_split_with_sizes
 unsqueeze: _packet_unsqueeze
 unsqueeze_copy: _packet_unsqueeze_copy
+vander: _packet_vander
 var: _packet_var
 var_mean: _packet_var_mean
 vdot: _packet_vdot
@@ -13917,7 +14393,13 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
+    cross: _packet_linalg_cross
+    linalg_cross: _packet_linalg_cross
+    linalg_vander: _packet_linalg_vander
+    linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
+    vander: _packet_linalg_vander
+    vecdot: _packet_linalg_vecdot
     vector_norm: _packet_linalg_vector_norm
 
 linalg: _module_linalg
@@ -13962,6 +14444,7 @@ class _module_nn:
     nll_loss: _packet_nll_loss
     nll_loss2d: _packet_nll_loss2d
     nll_loss_nd: _packet_nll_loss_nd
+    one_hot: _packet_one_hot
     pad: _packet_pad
     reflection_pad1d: _packet_reflection_pad1d
     reflection_pad2d: _packet_reflection_pad2d
@@ -14033,10 +14516,13 @@ class _namespace_aten:
     _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
     _adaptive_avg_pool3d_backward: _packet__adaptive_avg_pool3d_backward
     _batch_norm_impl_index: _packet__batch_norm_impl_index
+    _cdist_backward: _packet__cdist_backward
+    _cdist_forward: _packet__cdist_forward
     _convolution: _packet__convolution
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
     _cummin_helper: _packet__cummin_helper
+    _euclidean_dist: _packet__euclidean_dist
     _fft_c2c: _packet__fft_c2c
     _fft_c2r: _packet__fft_c2r
     _fft_r2c: _packet__fft_r2c
@@ -14050,6 +14536,8 @@ class _namespace_aten:
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
+    _pdist_backward: _packet__pdist_backward
+    _pdist_forward: _packet__pdist_forward
     _pin_memory: _packet__pin_memory
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
@@ -14146,6 +14634,7 @@ class _namespace_aten:
     batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
     bernoulli_: _packet_bernoulli_
+    bilinear: _packet_bilinear
     binary_cross_entropy: _packet_binary_cross_entropy
     binary_cross_entropy_backward: _packet_binary_cross_entropy_backward
     binary_cross_entropy_with_logits: _packet_binary_cross_entropy_with_logits
@@ -14167,13 +14656,16 @@ class _namespace_aten:
     broadcast_tensors: _packet_broadcast_tensors
     broadcast_to: _packet_broadcast_to
     bucketize: _packet_bucketize
+    cartesian_prod: _packet_cartesian_prod
     cat: _packet_cat
     cauchy: _packet_cauchy
     cauchy_: _packet_cauchy_
+    cdist: _packet_cdist
     ceil: _packet_ceil
     ceil_: _packet_ceil_
     celu: _packet_celu
     celu_: _packet_celu_
+    channel_shuffle: _packet_channel_shuffle
     chunk: _packet_chunk
     clamp: _packet_clamp
     clamp_: _packet_clamp_
@@ -14186,6 +14678,7 @@ class _namespace_aten:
     clone: _packet_clone
     col2im: _packet_col2im
     column_stack: _packet_column_stack
+    combinations: _packet_combinations
     complex: _packet_complex
     concat: _packet_concat
     concatenate: _packet_concatenate
@@ -14204,6 +14697,7 @@ class _namespace_aten:
     copy_: _packet_copy_
     copysign: _packet_copysign
     copysign_: _packet_copysign_
+    corrcoef: _packet_corrcoef
     cos: _packet_cos
     cos_: _packet_cos_
     cosh: _packet_cosh
@@ -14211,6 +14705,8 @@ class _namespace_aten:
     cosine_embedding_loss: _packet_cosine_embedding_loss
     cosine_similarity: _packet_cosine_similarity
     count_nonzero: _packet_count_nonzero
+    cov: _packet_cov
+    cross: _packet_cross
     cross_entropy_loss: _packet_cross_entropy_loss
     cummax: _packet_cummax
     cummin: _packet_cummin
@@ -14218,6 +14714,7 @@ class _namespace_aten:
     cumprod_: _packet_cumprod_
     cumsum: _packet_cumsum
     cumsum_: _packet_cumsum_
+    cumulative_trapezoid: _packet_cumulative_trapezoid
     deg2rad: _packet_deg2rad
     deg2rad_: _packet_deg2rad_
     detach: _packet_detach
@@ -14229,6 +14726,8 @@ class _namespace_aten:
     diagonal: _packet_diagonal
     diagonal_copy: _packet_diagonal_copy
     diagonal_scatter: _packet_diagonal_scatter
+    diff: _packet_diff
+    dist: _packet_dist
     div: _packet_div
     div_: _packet_div_
     divide: _packet_divide
@@ -14238,6 +14737,7 @@ class _namespace_aten:
     dropout_: _packet_dropout_
     dsplit: _packet_dsplit
     dstack: _packet_dstack
+    einsum: _packet_einsum
     elu: _packet_elu
     elu_: _packet_elu_
     embedding: _packet_embedding
@@ -14377,6 +14877,7 @@ class _namespace_aten:
     isreal: _packet_isreal
     istft: _packet_istft
     kl_div: _packet_kl_div
+    kron: _packet_kron
     kthvalue: _packet_kthvalue
     l1_loss: _packet_l1_loss
     layer_norm: _packet_layer_norm
@@ -14394,6 +14895,9 @@ class _namespace_aten:
     less_equal_: _packet_less_equal_
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
+    linalg_cross: _packet_linalg_cross
+    linalg_vander: _packet_linalg_vander
+    linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
     linear: _packet_linear
     linspace: _packet_linspace
@@ -14449,6 +14953,7 @@ class _namespace_aten:
     maximum: _packet_maximum
     mean: _packet_mean
     median: _packet_median
+    meshgrid: _packet_meshgrid
     min: _packet_min
     minimum: _packet_minimum
     mish: _packet_mish
@@ -14511,14 +15016,18 @@ class _namespace_aten:
     not_equal: _packet_not_equal
     not_equal_: _packet_not_equal_
     numpy_T: _packet_numpy_T
+    one_hot: _packet_one_hot
     ones: _packet_ones
     ones_like: _packet_ones_like
     outer: _packet_outer
     pad: _packet_pad
     pairwise_distance: _packet_pairwise_distance
+    pdist: _packet_pdist
     permute: _packet_permute
     permute_copy: _packet_permute_copy
     pin_memory: _packet_pin_memory
+    pixel_shuffle: _packet_pixel_shuffle
+    pixel_unshuffle: _packet_pixel_unshuffle
     polar: _packet_polar
     positive: _packet_positive
     pow: _packet_pow
@@ -14555,6 +15064,8 @@ class _namespace_aten:
     relu_: _packet_relu_
     remainder: _packet_remainder
     remainder_: _packet_remainder_
+    renorm: _packet_renorm
+    renorm_: _packet_renorm_
     repeat: _packet_repeat
     repeat_interleave: _packet_repeat_interleave
     replication_pad1d: _packet_replication_pad1d
@@ -14650,6 +15161,7 @@ class _namespace_aten:
     subtract: _packet_subtract
     subtract_: _packet_subtract_
     sum: _packet_sum
+    sum_to_size: _packet_sum_to_size
     swapaxes: _packet_swapaxes
     swapaxes_: _packet_swapaxes_
     swapdims: _packet_swapdims
@@ -14664,6 +15176,7 @@ class _namespace_aten:
     tanh: _packet_tanh
     tanh_: _packet_tanh_
     tensor_split: _packet_tensor_split
+    tensordot: _packet_tensordot
     threshold: _packet_threshold
     threshold_: _packet_threshold_
     tile: _packet_tile
@@ -14673,6 +15186,8 @@ class _namespace_aten:
     transpose: _packet_transpose
     transpose_: _packet_transpose_
     transpose_copy: _packet_transpose_copy
+    trapezoid: _packet_trapezoid
+    trapz: _packet_trapz
     tril: _packet_tril
     tril_: _packet_tril_
     tril_indices: _packet_tril_indices
@@ -14700,6 +15215,7 @@ class _namespace_aten:
     unsqueeze: _packet_unsqueeze
     unsqueeze_: _packet_unsqueeze_
     unsqueeze_copy: _packet_unsqueeze_copy
+    vander: _packet_vander
     var: _packet_var
     var_mean: _packet_var_mean
     vdot: _packet_vdot

@@ -262,7 +262,6 @@ REORDERED = {
     *(f"nn.functional.{name}" for name in ("cosine_similarity", "nll_loss")),
     *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss")),
     *(f"nn.functional.{name}" for name in ("binary_cross_entropy",)),
-    *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul"),
     *("stft", "istft"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),

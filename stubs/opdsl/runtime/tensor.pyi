@@ -713,6 +713,8 @@ class Tensor(Differentiable):
     @overload
     def copysign_(self, other: Scalar) -> Tensor:
         """The magnitude of ``self`` with the sign of a number."""
+    def corrcoef(self) -> Tensor:
+        """The correlation coefficients of variables, one a row, from their observations, one a column."""
     def cos(self) -> Tensor:
         """The cosine of every element, an angle in radians."""
     def cos_(self) -> Tensor:
@@ -729,8 +731,19 @@ class Tensor(Differentiable):
         """How many elements along dimensions are not zero."""
     @overload
     def count_nonzero(self, *dim: _int) -> Tensor: ...
+    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariance matrix of variables, one a row, from their observations, one a column.
+
+        Args:
+            self: the observations; a vector is one variable.
+            correction: what the number of observations is lessened by.
+            fweights: how often each observation is there.
+            aweights: how much each observation counts.
+        """
     def cpu(self, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor in the memory of the CPU; itself if it is there."""
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The cross products of vectors of three elements along a dimension, the first one of that size for None."""
     def cuda(
         self,
         device: Device | str | _int | None = None,
@@ -769,6 +782,13 @@ class Tensor(Differentiable):
         """A diagonal of two dimensions, as a last dimension in their place."""
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """``self`` with a diagonal replaced."""
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """The differences of neighbours along a dimension, ``n`` times; of bools whether they differ.
+
+        prepend, append: what is put before and behind ``self`` first.
+        """
+    def dist(self, other: Tensor, p: Scalar = 2) -> Tensor:
+        """The norm of the difference."""
     @overload
     def div(self, other: Tensor | Scalar) -> Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
@@ -1104,6 +1124,8 @@ class Tensor(Differentiable):
         Raises:
             ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
         """
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of one tensor times the whole other one, as blocks."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _results_kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     def lcm(self, other: Tensor) -> Tensor:
@@ -1575,6 +1597,10 @@ class Tensor(Differentiable):
     @overload
     def remainder_(self, other: Scalar) -> Tensor:
         """What dividing by a number leaves."""
+    def renorm(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
+    def renorm_(self, p: Scalar, dim: _int, maxnorm: Scalar) -> Tensor:
+        """The slices along a dimension, those of a larger ``p``-norm than ``maxnorm`` shortened to it."""
     @overload
     def repeat(self, repeats: Sequence[_int]) -> Tensor:
         """The tensor side by side with itself, so many times along each dimension."""
@@ -1821,6 +1847,11 @@ class Tensor(Differentiable):
     @overload
     def sum(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The sum along dimensions, along all for ``dim=None``; integers are summed as int64."""
+    @overload
+    def sum_to_size(self, size: Sequence[_int]) -> Tensor:
+        """The sums over the dimensions along which a tensor of that shape would be broadcast; itself without any."""
+    @overload
+    def sum_to_size(self, *size: _int) -> Tensor: ...
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose``, by NumPy's name."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
