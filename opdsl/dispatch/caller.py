@@ -20,13 +20,11 @@ from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.return_types import with_names
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
-from opdsl.dispatch.state import State, current
+from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
-
-PLAN_LIMIT = 4096  # plans of one caller; a stream of ever new shapes must not grow without bound
 
 Plan = Callable[..., object]
 

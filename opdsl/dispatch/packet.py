@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
+from typing import Protocol
 from weakref import WeakSet
 
 from opdsl.dispatch.caller import Caller
@@ -77,6 +78,13 @@ def make_caller(
     )
 
 
+class Forgetting(Protocol):
+    """What has plans that are made of others'."""
+
+    def forget(self) -> None:
+        """Drop them."""
+
+
 class Packet:
     """All overloads of one name.
 
@@ -106,7 +114,7 @@ class Packet:
         self.method: Facade | None = None
         self._operator_facades: dict[str, Facade] = {}
         self.generation = 0
-        self.dependents: WeakSet[Packet] = WeakSet()
+        self.dependents: WeakSet[Forgetting] = WeakSet()
         self.main = self.facade(_has_function)
         self.function: FunctionType = self.main.function
 

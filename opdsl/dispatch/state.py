@@ -29,6 +29,8 @@ _GENERATOR = 0x20
 _COROUTINE = 0x80
 _ASYNC_GENERATOR = 0x200
 
+PLAN_LIMIT = 4096  # plans of one function; a stream of ever new shapes must not grow without bound
+
 
 class State:
     """One combination of everything below; there is one object of each, so it is compared and hashed by identity.

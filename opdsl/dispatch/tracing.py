@@ -2,20 +2,25 @@
 
 Only an author knows that a body calls the same operators whenever its tensors have the same geometries, so the body
 says it: ``traceable``. It is run once more while every call that it makes is noted with its plan. A plan comes of that
-only if everything is accounted for: every tensor is an argument or the result of a noted call, every noted call has a
-plan whose results always have the same geometries, and no Python number of the call is involved.
+only if everything is accounted for: every tensor is an argument or the result of a noted call, and every noted call has
+a plan. It is for the Python numbers of the call, others have plans of their own. Where the geometry of a result is not
+certain, it looks at it before it uses it, and hands the call to the kernel if it is another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.differentiation import OperatorAutograd
-from opdsl.dispatch.state import Guard
-from opdsl.runtime import Tensor
+from opdsl.dispatch.specialised import by_numbers
+from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
+from opdsl.runtime import Tensor, version_of
+from opdsl.runtime.forking import registering
+from opdsl.runtime.generator import rehearsed
 
 if TYPE_CHECKING:
     from opdsl.dispatch.operator import Kernel, Operator
@@ -53,56 +58,111 @@ def is_traceable(function: object) -> bool:
 
 
 class Trace:
-    """The calls that a kernel makes, as the lines of a function.
+    """The calls that a function makes, as the lines of another one.
 
     Args:
-        operator: whose kernel it is.
-        arguments: in the order of its schema.
+        kernel: the function; it takes the calls for which what was noted does not hold.
+        arguments: of the call that is noted, in its order.
+        are_values: for each of them whether it is the same in every call.
     """
 
-    def __init__(self, operator: Operator, arguments: tuple[object, ...]) -> None:
+    def __init__(self, kernel: Kernel, arguments: Sequence[object], are_values: Sequence[bool]) -> None:
         self.names: dict[int, str] = {}
         self.held: list[object] = []  # so that each identity stays its own
         self.lines: list[str] = []
-        self.plans: dict[str, Plan] = {}
-        self.constants: dict[str, object] = {}
+        self.namespace: dict[str, object] = {}
         self.packets: dict[Packet, int] = {}
         self.is_complete = True
+        self.fixes_geometries = True
+        self.versions: list[int] = []  # of what is held, after the last call
+        self.guards: dict[str, str] = {}  # of results, by what stands for them, that are not used yet
         self.parameters: list[str] = []
-        for argument, value in zip(operator.schema.arguments, arguments, strict=True):
-            if kind_of(argument) is not Kind.VALUE:
-                self._take_in(f"given{len(self.parameters)}", value)
+        self.numbers: dict[str, object] = {}
+        complete = [
+            self.constant(value) if is_value else self._taken_in(value)
+            for value, is_value in zip(arguments, are_values, strict=True)
+        ]
+        self.versions = self._versions()
+        self.namespace["kernel"] = kernel
+        self.slow = f"return kernel({', '.join(complete)})"
 
-    def _take_in(self, name: str, value: object) -> None:
+    def run(self, kernel: Kernel, arguments: Sequence[object]) -> Plan | None:
+        """Note what a function calls; the plan of that, for these numbers."""
+        token = _trace.set(self)
+        try:
+            with _TRACING, rehearsed():
+                result = kernel(*arguments)
+        finally:
+            _trace.reset(token)
+        return self._plan(result)
+
+    def _taken_in(self, value: object) -> str:
+        """Note an argument of the kernel; the expression that hands it on."""
+        name = f"given{len(self.parameters)}"
         self.parameters.append(name)
         if isinstance(value, Tensor):
             self._name(value, name)
         elif isinstance(value, (list, tuple)):
             for place, each in enumerate(value):
                 self._name(each, f"{name}[{place}]")
+            return f"tuple({name})"
         elif value is not None:
-            self.is_complete = False  # where a number goes cannot be seen
+            self.numbers[name] = value  # where it goes cannot be seen, so the plan is for this one alone
+        return name
 
     def _name(self, value: object, name: str) -> None:
         self.names[id(value)] = name
         self.held.append(value)
 
-    def note(self, operator: Operator, plan: Plan | None, arguments: tuple[object, ...], result: object) -> None:
-        """Take one call in; without a plan the trace is of no use any more."""
+    def constant(self, value: object) -> str:
+        """The expression of a value that every call has."""
+        name = f"constant{len(self.namespace)}"
+        self.namespace[name] = value
+        if isinstance(value, Tensor):
+            self._name(value, name)
+        return name
+
+    def note(
+        self, operator: Operator, plan: Plan | None, arguments: tuple[object, ...], result: object, *, is_fixed: bool
+    ) -> None:
+        """Take one call in; without a plan the trace is of no use any more.
+
+        Args:
+            is_fixed: whether the plan's results always have these geometries; where not, it is looked at them before
+                they are used.
+        """
         results = result if isinstance(result, (list, tuple)) else (result,)
         if plan is None or not all(isinstance(each, Tensor) for each in results):
             self.is_complete = False
             return
-        number = len(self.lines)
-        self.plans[f"plan{number}"] = plan
         handed = [
             self.source(value)
             for argument, value in zip(operator.schema.arguments, arguments, strict=True)
             if kind_of(argument) is not Kind.VALUE
         ]
-        self.lines.append(f"result{number} = plan{number}({', '.join(handed)})")
+        for used in self._unsure(handed):
+            self.lines.append(self.guards.pop(used))
+        name = f"result{len(self.lines)}"
+        self.lines.append(f"{name} = {self.constant(plan)}({', '.join(handed)})")
+        if not is_fixed:
+            forms = self.constant([each.geometry for each in results])
+            made = f"[{name}.geometry]" if results == (result,) else f"[each.geometry for each in {name}]"
+            self.guards[name] = f"if {made} != {forms}: {self.slow}"
         for place, each in enumerate(results):
-            self._name(each, f"result{number}" if result is each else f"result{number}[{place}]")
+            self._name(each, name if result is each else f"{name}[{place}]")
+        self.versions = self._versions()
+
+    def look(self) -> None:
+        """Look whether something was written that no call accounts for; the trace is of no use any more then."""
+        self.is_complete &= self.versions == self._versions()[: len(self.versions)]
+
+    def _versions(self) -> list[int]:
+        tensors = [each for each in self.held if isinstance(each, Tensor)]
+        return [version_of(each) for each in tensors]
+
+    def _unsure(self, sources: Sequence[str]) -> list[str]:
+        """What stands in expressions for results that may have other geometries."""
+        return [name for name in self.guards if any(re.search(rf"\b{name}\b", each) for each in sources)]
 
     def source(self, value: object) -> str:
         """The expression of an argument or a result."""
@@ -114,23 +174,31 @@ class Trace:
             if known is None:
                 self.is_complete = False
             return known or "None"
-        name = f"constant{len(self.constants)}"
-        self.constants[name] = value
-        return name
+        return self.constant(value)
 
-    def plan(self, result: object) -> Plan | None:
-        """The function of what was noted; None if not all of it is accounted for."""
+    def _plan(self, result: object) -> Plan | None:
+        """The function of what was noted, for these numbers; None if not all of it is accounted for."""
+        self.look()
         returned = self.source(result)
-        if not self.is_complete or not self.lines:
+        self.fixes_geometries = not self._unsure([returned])
+        if not self.is_complete:
             return None
         parameters = ", ".join(self.parameters)
-        if self.lines == [f"result0 = plan0({parameters})"] and returned == "result0":
-            return self.plans["plan0"]
-        namespace: dict[str, object] = {**self.plans, **self.constants}
-        lines = [f"def traced({parameters}):", *self.lines, f"return {returned}"]
-        exec("\n    ".join(lines) + "\n", namespace)
-        made = namespace["traced"]
+        only = re.fullmatch(rf"result0 = (\w+)\({re.escape(parameters)}\)", "".join(self.lines))
+        if only is not None and returned == "result0":
+            made = self.namespace[only[1]]
+        else:
+            lines = [f"def traced({parameters}):", *self.lines, f"return {returned}"]
+            exec("\n    ".join(lines) + "\n", self.namespace)
+            made = self.namespace["traced"]
         return made if callable(made) else None
+
+    def complete(self) -> Plan:
+        """The kernel as a function of what a plan is handed."""
+        exec(f"def complete({', '.join(self.parameters)}):\n    {self.slow}\n", self.namespace)
+        made = self.namespace["complete"]
+        assert callable(made)
+        return made
 
 
 _trace: ContextVar[Trace | None] = ContextVar("opdsl_trace", default=None)
@@ -144,38 +212,106 @@ def trace(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]) -> 
     Returns:
         The plan, or None where there is none; and the packets that it is made of, each with its generation.
     """
+    own, plan = _traced(operator, kernel, arguments)
+    if own is None or plan is None:
+        return None, {}
+    places = [place for place, each in enumerate(operator.schema.arguments) if kind_of(each) is not Kind.VALUE]
+
+    def again(*given: object) -> Plan | None:
+        values = list(arguments)
+        for place, value in zip(places, given, strict=True):
+            values[place] = tuple(value) if isinstance(value, list) else value
+        other, made = _traced(operator, kernel, tuple(values))
+        # Callers know of the packets of the first plan alone, and drop both when one of these changes.
+        return made if other is not None and other.packets.items() <= own.packets.items() else None
+
+    return by_numbers(own.parameters, own.numbers, plan, again, own.complete()), own.packets
+
+
+def _traced(
+    operator: Operator, kernel: Kernel, arguments: tuple[object, ...]
+) -> tuple[Trace, Plan | None] | tuple[None, None]:
+    """What a kernel calls, if it is traceable, and the plan of these calls for these numbers."""
     kernel = _beneath(kernel, arguments)
     if operator.schema.is_mutable or not is_traceable(getattr(kernel, "function", None)):
-        return None, {}
-    own = Trace(operator, arguments)
-    if not own.is_complete:
-        return None, {}
-    token = _trace.set(own)
-    try:
-        with _TRACING:
-            result = kernel(*arguments)
-    finally:
-        _trace.reset(token)
-    return own.plan(result), own.packets
+        return None, None
+    own = Trace(kernel, arguments, [kind_of(each) is Kind.VALUE for each in operator.schema.arguments])
+    return own, own.run(kernel, arguments)
+
+
+def traced(function: Plan, arguments: Sequence[object], are_values: Sequence[bool]) -> Plan | None:
+    """A plan of a function that is no operator and only calls operators, as ``traceable`` has it.
+
+    Args:
+        arguments: of a call.
+        are_values: for each of them whether it is the same in every call; the plan is handed the others.
+    """
+    return Trace(function, arguments, are_values).run(function, arguments)
+
+
+class FunctionPlans:
+    """Plans of a function that is no operator and only calls operators, as ``traceable`` has it.
+
+    plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
+    """
+
+    def __init__(self) -> None:
+        self.plans: dict[tuple[object, ...], Plan] = {}
+
+    def learn(
+        self, key: tuple[object, ...], function: Plan, arguments: Sequence[object], constants: Sequence[Tensor] = ()
+    ) -> object:
+        """Call a function, and keep a plan of calls with this key.
+
+        Args:
+            key: where the plan is kept; its first part is the state.
+            function: of the arguments, which may be tensors.
+            arguments: of the call.
+            constants: tensors that it uses in every call.
+        """
+        result = function(*arguments)
+        state = current.get()
+        if state.plans and not state.recording:
+            own = Trace(function, (*arguments, *constants), (*(False for _ in arguments), *(True for _ in constants)))
+            own.slow = f"return kernel({', '.join(own.parameters)})"
+            plan = own.run(function, arguments) or function
+            with registering:
+                if all(packet.generation == each for packet, each in own.packets.items()):
+                    if len(self.plans) >= PLAN_LIMIT:
+                        self.plans.clear()
+                    self.plans[key] = plan
+                    for packet in own.packets:
+                        packet.dependents.add(self)
+        return result
+
+    def forget(self) -> None:
+        """Drop all plans: a kernel has changed."""
+        with registering:
+            self.plans.clear()
 
 
 def run_traced(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]) -> object:
     """Run a kernel that a traced one calls, and note it."""
     noted = _trace.get()
     assert noted is not None, "a state that traces has a trace"
+    noted.look()
     noted.packets.setdefault(operator.packet, operator.packet.generation)
     before = list(_geometries(arguments))
     plan: Plan | None = None
+    is_fixed = True
     with _NOT_TRACING:
         result = kernel(*arguments)
         if before == list(_geometries(arguments)):
             kernel = _beneath(kernel, arguments)
-            plan, packets = trace(operator, kernel, arguments)
-            noted.packets.update(packets)
+            own, plan = _traced(operator, kernel, arguments)  # its numbers are those of the kernel that calls it
+            if own is not None and plan is not None:
+                noted.packets.update(own.packets)
+                is_fixed = own.fixes_geometries
             planner: Any = kernel
-            if plan is None and getattr(planner, "fixes_geometries", False):
+            if plan is None and hasattr(planner, "plan"):
                 plan = planner.plan(arguments)
-    noted.note(operator, plan, arguments, result)
+                is_fixed = getattr(planner, "fixes_geometries", False)
+    noted.note(operator, plan, arguments, result, is_fixed=is_fixed)
     return result
 
 
@@ -191,4 +327,4 @@ def _geometries(arguments: tuple[object, ...]) -> Iterator[object]:
                 yield each.geometry
 
 
-__all__ = ["is_traceable", "run_traced", "trace", "traceable"]
+__all__ = ["FunctionPlans", "is_traceable", "run_traced", "trace", "traceable", "traced"]

@@ -182,11 +182,12 @@ def to_dtype(value: object) -> DType:
 
 
 def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
-    # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.
-    if value.name == "bfloat16":
-        return bfloat16
     # Equal dtypes of other byte order are not equal to the native ones, so they are not found.
-    return _BY_NUMPY.get(value)
+    found = _BY_NUMPY.get(value)
+    if found is not None:
+        return found
+    # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.
+    return bfloat16 if value.name == "bfloat16" else None
 
 
 def _from_type(value: type) -> DType | None:

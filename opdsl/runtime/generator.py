@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, ClassVar
 
 from opdsl.errors import ConversionError, DeviceError, OptionError
@@ -16,6 +19,17 @@ DEFAULT_SEED = 67280421310721
 """The seed of default generators until ``manual_seed`` is called (``c10::detail::getNonDeterministicRandom`` aside)."""
 
 _WORD = 1 << 64
+_rehearsed: ContextVar[bool] = ContextVar("opdsl_rehearsed", default=False)
+
+
+@contextmanager
+def rehearsed() -> Iterator[None]:
+    """No numbers are used up while this is entered in a thread or task: what is called is not for its results."""
+    token = _rehearsed.set(True)
+    try:
+        yield
+    finally:
+        _rehearsed.reset(token)
 
 
 class Generator:
@@ -78,7 +92,8 @@ class Generator:
         """Take ``count`` blocks of the sequence: the seed, and the place of the first block; both below 2**64."""
         with self._lock:
             place = self._place
-            self._place = (place + count) % _WORD
+            if not _rehearsed.get():
+                self._place = (place + count) % _WORD
             return self._seed, place
 
     def get_state(self) -> Tensor:

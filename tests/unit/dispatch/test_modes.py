@@ -96,7 +96,7 @@ CALLS: tuple[tuple[Callable[[Tensor, Any], object], list[str], list[str]], ...] 
     (lambda x, own: x[0], ["select.int"], ["select.int"]),
     (lambda x, own: x[:, 1:], ["slice.Tensor"], ["slice.Tensor"]),
     (lambda x, own: x[None], ["unsqueeze"], ["unsqueeze"]),
-    (lambda x, own: x.__setitem__(0, 5.0), ["full", "select.int", "copy_"], ["full", "select.int", "copy_"]),
+    (lambda x, own: x.__setitem__(0, 5.0), ["select.int", "fill_.Scalar"], ["select.int", "fill_.Scalar"]),
     (lambda x, own: x.clone(), ["clone"], ["clone"]),
     (lambda x, own: own.shift(x), ["testmodes::testmodes_shift"], ["testmodes::testmodes_shift"]),
     (lambda x, own: x.testmodes_shift(2.0), ["testmodes::testmodes_shift"], ["testmodes::testmodes_shift"]),

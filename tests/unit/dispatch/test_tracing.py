@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import opdsl
-from opdsl import Library, Tensor, traceable
+from opdsl import Alias, Library, Tensor, traceable
 from opdsl.dispatch import Operator
+from opdsl.dispatch.specialised import LIMIT
+from opdsl.kernels import fill_
 
 
 @contextmanager
@@ -227,3 +229,87 @@ def test_an_error_of_the_body_is_the_same_each_time() -> None:
     with pytest.raises(RuntimeError) as second:
         square().reshape(3)
     assert str(first.value) == str(second.value)
+
+
+def test_numbers_have_plans_of_their_own() -> None:
+    runs = []
+
+    def body(self: Tensor, by: float) -> Tensor:
+        runs.append(by)
+        return self * by
+
+    with declared(body) as f:
+        for by in (1.0, 2.0):
+            f(opdsl.ones(1), by)
+        seen = len(runs)
+        assert [f(opdsl.ones(1), by).tolist() for by in (2.0, 1.0)] == [[2.0], [1.0]]
+        assert len(runs) == seen
+
+
+def test_the_two_zeros_are_two_numbers() -> None:
+    def body(self: Tensor, by: float) -> Tensor:
+        return self * by
+
+    with declared(body) as f:
+        for by in (0.0, -0.0, 0.0, -0.0):
+            assert str(f(opdsl.ones(1), by).item()) == str(by)
+
+
+def test_numbers_that_never_come_again_are_not_planned_without_end() -> None:
+    runs = []
+
+    def body(self: Tensor, by: float) -> Tensor:
+        runs.append(by)
+        return self * by
+
+    with declared(body) as f:
+        for count in range(3 * LIMIT):
+            assert f(opdsl.ones(1), float(count)).item() == count
+    assert len(runs) < 5 * LIMIT
+
+
+def test_an_argument_may_be_the_result() -> None:
+    runs = []
+
+    def body(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
+        runs.append(1)
+        return self
+
+    with declared(body) as f:
+        x = square()
+        assert f(x) is x
+        seen = len(runs)
+        assert f(x) is x
+        assert len(runs) == seen
+
+
+def test_what_is_written_without_a_call_is_not_planned() -> None:
+    def body(self: Tensor) -> Tensor:
+        made = opdsl.empty_like(self)
+        fill_(made, 3)
+        return made
+
+    with declared(body) as f:
+        for _ in range(3):
+            assert f(square()).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+def test_tracing_uses_up_no_random_numbers() -> None:
+    def body(self: Tensor) -> Tensor:
+        return self * opdsl.rand_like(self)
+
+    def drawn() -> list[object]:
+        opdsl.manual_seed(3)
+        return [f(opdsl.ones(2)).tolist() for _ in range(3)]
+
+    with declared(body) as f:
+        assert drawn() == drawn()
+
+
+def test_results_of_geometries_that_elements_decide_are_returned_as_they_are() -> None:
+    def body(self: Tensor) -> Tensor:
+        return opdsl.nonzero(self)
+
+    with declared(body) as f:
+        for values, expected in (([0.0, 1.0], [[1]]), ([1.0, 1.0], [[0], [1]]), ([0.0, 0.0], [])):
+            assert f(opdsl.tensor(values)).tolist() == expected
