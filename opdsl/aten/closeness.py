@@ -6,7 +6,7 @@ The rules are those of ATen/native/TensorCompare.cpp and Distance.cpp.
 from __future__ import annotations
 
 from opdsl.aten.statistics import linalg_vector_norm
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
@@ -17,6 +17,7 @@ from opdsl.runtime import Category, Tensor, bool_, result_type
 
 
 @op("aten::isclose", variants="function, method")
+@traceable
 def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether ``abs(self - other) <= atol + rtol * abs(other)``; infinities are close to equal ones alone."""
     if self.dtype is not other.dtype:
@@ -51,12 +52,14 @@ def allclose_kernel(self, other, rtol, atol, equal_nan):
 
 
 @op("aten::pairwise_distance")
+@traceable
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension."""
     return (x1 - x2 + eps).norm(p, [max(x1.ndim, x2.ndim) - 1], keepdim)
 
 
 @op("aten::cosine_similarity", variants="function")
+@traceable
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
     common = result_type((x1, x2), get_default_dtype())

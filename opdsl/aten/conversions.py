@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.kernels import copied
 from opdsl.kernels.planners import copies, planned
 from opdsl.kernels.strides import dense_strides
@@ -92,6 +92,7 @@ def converted(
 
 
 @op("aten::to.dtype_layout", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def to_dtype_layout(
     self: Tensor[Alias("a")],
     *,
@@ -108,6 +109,7 @@ def to_dtype_layout(
 
 
 @to_dtype_layout.overload("device", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def to_device(
     self: Tensor[Alias("a")],
     device: Device,
@@ -121,6 +123,7 @@ def to_device(
 
 
 @to_dtype_layout.overload("dtype", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def to_dtype_tensor(
     self: Tensor[Alias("a")],
     dtype: DType,
@@ -133,6 +136,7 @@ def to_dtype_tensor(
 
 
 @to_dtype_layout.overload("other", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def to_other(
     self: Tensor[Alias("a")],
     other: Tensor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.kernels import clone, copy_
 from opdsl.kernels.planners import copies, planned
 from opdsl.runtime import MemoryFormat, Tensor
@@ -18,6 +18,7 @@ def copy_tensor_(
 
 
 @copy_tensor_.kernel("CompositeExplicitAutograd")
+@planned(copies)
 def copy_tensor_kernel(self, src, non_blocking):
     return copy_(self, src, non_blocking=non_blocking)
 
@@ -61,6 +62,7 @@ def clone_derivative(grad):
 
 
 @op("aten::contiguous", variants="method", manual_cpp_binding=True)
+@traceable
 def contiguous(
     self: Tensor[Alias("a")], *, memory_format: MemoryFormat = MemoryFormat.contiguous_format
 ) -> Tensor[Alias("a")]:

@@ -8,7 +8,7 @@ from typing import Any
 from opdsl.aten.arithmetic import add, mul
 from opdsl.aten.factories import empty, zeros
 from opdsl.aten.likes import empty_like, ones_like
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, bool_
 from opdsl.schema import Alias
@@ -60,6 +60,7 @@ def _alpha_factors(input: Tensor, p: float, *, by_feature: bool) -> tuple[Tensor
 
 
 @op("aten::dropout", **DROPPING)
+@traceable
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeros for elements with the probability ``p``, the others divided by ``1 - p``; ``input`` if not training."""
     return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=False))
@@ -72,6 +73,7 @@ def dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) -> Ten
 
 
 @op("aten::feature_dropout", **DROPPING)
+@traceable
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``dropout`` of whole features, the second dimension."""
     return input if _leaves(input, p, train) else mul(input, _factors(input, p, by_feature=True))
@@ -96,6 +98,7 @@ def _alpha_(self: Tensor, p: float, *, by_feature: bool) -> Tensor:
 
 
 @op("aten::alpha_dropout", **DROPPING)
+@traceable
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout that keeps mean and variance of standardised input, as networks with SELU need it."""
     return input if _leaves(input, p, train) else _alpha(input, p, by_feature=False)
@@ -108,6 +111,7 @@ def alpha_dropout_(self: Tensor[Alias("a", write=True)], p: float, train: bool) 
 
 
 @op("aten::feature_alpha_dropout", **DROPPING)
+@traceable
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``alpha_dropout`` of whole features, the second dimension."""
     return input if _leaves(input, p, train) else _alpha(input, p, by_feature=True)
@@ -128,6 +132,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 
 @native_dropout.kernel("CPU", "CUDA", "Meta")
+@traceable
 def native_dropout_kernel(input, p, train):
     if input.numel() == 0:
         return input, empty_like(input, dtype=bool_)
@@ -150,6 +155,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
 
 
 @native_dropout_backward.kernel("CPU", "CUDA", "Meta")
+@traceable
 def native_dropout_backward_kernel(grad_output, mask, scale):
     return mul(mul(grad_output, mask), scale)
 

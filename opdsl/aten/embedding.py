@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.comparison import where
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int32, int64
@@ -32,6 +32,7 @@ def embedding(
 
 
 @embedding.kernel("CompositeExplicitAutograd")
+@traceable
 def embedding_kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse):
     check(weight.ndim == 2, "'weight' must be 2-D")
     check_indices("embedding", 1, indices)

@@ -217,5 +217,6 @@ def scalar_tensor(
 
 
 @scalar_tensor.kernel("CompositeExplicitAutograd")
+@planned(fills)
 def scalar_tensor_kernel(s, dtype, layout, device, pin_memory):
     return fill_(empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opdsl.aten.positions import BOTH, LONG, along, among_all, as_int64, modulo, reading_plan, require_inside, sizes_of
-from opdsl.declare import Out, op
+from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, PositionError
 from opdsl.kernels import Positions, as_resized, check, gather, write_out
 from opdsl.kernels.broadcasting import broadcast
@@ -174,7 +174,17 @@ def take_meta(ctx, self, index):
     among_all(self, index)
 
 
+def takes(call: Planned) -> Plan | None:
+    """The planner of ``take``."""
+    self, index = call.arguments
+    if not self.is_contiguous() or index.numel() == 0:
+        return None
+    positions = [Positions(index, self.numel(), 1)]
+    return reading_plan(call, values_of(call), (0,) * index.ndim, positions, [index], from_end=True)
+
+
 @take.out_kernel("CPU", "CUDA", compiled=False)
+@planned(takes)
 def take_cpu(self, index, out):
     gather(out, self, (0,) * index.ndim, among_all(self, index))
 
@@ -185,6 +195,7 @@ def take_derivative(grad, self, index):
 
 
 @op("aten::take_along_dim", variants="method, function")
+@traceable
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` with broadcasting, among all elements without a dimension."""
     if indices.dtype is not int64:

@@ -9,7 +9,7 @@ from typing import Any
 from opdsl.aten.batch_normalization import Statistics, check_channels, scaled_and_shifted
 from opdsl.aten.normalization import layer_norm_input_gradient, require_floating, statistics_dtype
 from opdsl.aten.statistics import var_mean_correction
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check
 from opdsl.kernels.dtypes import precision_of
@@ -103,6 +103,7 @@ def group_normalized(
 
 
 @native_group_norm.kernel("CPU", "CUDA", "Meta")
+@traceable
 def native_group_norm_kernel(input, weight, bias, N, C, HxW, group, eps):
     return group_normalized(input, weight, bias, N, C, HxW, group, eps)
 
@@ -203,6 +204,7 @@ def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C,
 
 
 @op("aten::group_norm")
+@traceable
 def group_norm(
     input: Tensor,
     num_groups: int,

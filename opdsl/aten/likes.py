@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, empty, full, require_strided
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.kernels import check, fill_, new_tensor
-from opdsl.kernels.planners import allocates, fills_with, planned
+from opdsl.kernels.planners import allocates, fills, fills_with, planned
 from opdsl.kernels.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
@@ -112,6 +112,7 @@ def full_like(
 
 
 @full_like.kernel("CompositeExplicitAutograd")
+@planned(fills)
 def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
 
@@ -174,6 +175,7 @@ def new_empty(
 
 
 @new_empty.kernel("CompositeExplicitAutograd")
+@traceable
 def new_empty_kernel(self, size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype or self.dtype, layout=layout, device=device or self.device, pin_memory=pin_memory)
 
@@ -216,6 +218,7 @@ def new_full(
 
 
 @new_full.kernel("CompositeExplicitAutograd")
+@traceable
 def new_full_kernel(self, size, fill_value, dtype, layout, device, pin_memory):
     return full(
         size,
@@ -242,6 +245,7 @@ def new_zeros(
 
 
 @new_zeros.kernel("CompositeExplicitAutograd")
+@planned(fills_with(0))
 def new_zeros_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 0)
 
@@ -261,6 +265,7 @@ def new_ones(
 
 
 @new_ones.kernel("CompositeExplicitAutograd")
+@planned(fills_with(1))
 def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 1)
 

@@ -10,16 +10,21 @@ from opdsl.aten.gathering import require_apart
 from opdsl.aten.positions import nonzero_columns
 from opdsl.aten.splitting import unbind
 from opdsl.aten.view_scatters import constant_pad_nd
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError
-from opdsl.kernels import Positions, check, clone, copy_, gather, new_tensor, resize, resize_output, scatter
+from opdsl.kernels import Positions, check, copy_, gather, new_tensor, resize, resize_output, scatter
 from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.numbers import to_element
+from opdsl.kernels.planners import Planned, planned
+from opdsl.kernels.plans import Plan
 from opdsl.kernels.primitives import copy_elements
+from opdsl.kernels.scalar_loops import chosen_scalar_function, scalar_loop
 from opdsl.runtime import (
     MemoryFormat,
     Tensor,
     bool_,
+    cpu,
     install_method,
     int64,
     require_no_overlap,
@@ -45,7 +50,10 @@ def nonzero_kernel(self):
     # The places of one dimension lie next to each other, as PyTorch's kernel writes them.
     made = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
     for dim, column in enumerate(columns):
-        copy_elements(made.select(1, dim), column)
+        if self.device is cpu:
+            made.array[:, dim] = column.array
+        else:
+            copy_elements(made.select(1, dim), column)
     return made
 
 
@@ -189,7 +197,20 @@ def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scal
     ...
 
 
+def fills_where(call: Planned) -> Plan | None:
+    """The planner of ``masked_fill_`` by a number."""
+    mask, value = call.arguments[1:3]
+    form = call.made
+    if form.device is not cpu or form.numel == 0:
+        return None
+    number = to_element(value, form.dtype, form.numel)
+    loop = scalar_loop(chosen_scalar_function, (mask.geometry, precision_of(form.dtype), form), form)
+    guards = (call.overlaps("mask", mask.geometry),)
+    return call.plan(("mask.array", "plan_constants[0]", "self.array"), loop, number, guards=guards)
+
+
 @masked_fill_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_where, by_numbers=True)
 def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 
@@ -248,6 +269,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 
 
 @masked_fill.kernel("CompositeExplicitAutograd")
+@traceable
 def masked_fill_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
@@ -267,6 +289,7 @@ def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 @masked_fill_tensor.kernel("CompositeExplicitAutograd")
+@traceable
 def masked_fill_tensor_functional_kernel(self, mask, value):
     return broadcast_copy(self, mask).masked_fill_(mask, value)
 
@@ -281,7 +304,7 @@ def masked_fill_value_derivative(grad, mask):
 
 def broadcast_copy(self: Tensor, mask: Tensor) -> Tensor:
     """A contiguous copy in the shape to which a tensor and a mask broadcast."""
-    return clone(self.expand(broadcast(mask.shape, self.shape)), MemoryFormat.contiguous_format)
+    return self.expand(broadcast(mask.shape, self.shape)).clone(memory_format=MemoryFormat.contiguous_format)
 
 
 @op("aten::masked_scatter_", variants="method", autogen="masked_scatter.out")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
-from opdsl.kernels.indirect import gather_loop, range_loop
+from opdsl.kernels.indirect import gather_loop, range_loop, scatter_loop
 from opdsl.kernels.outputs import maker_for
-from opdsl.kernels.planners import Planned
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.planners import Planned, number_taken
+from opdsl.kernels.plans import Plan
+from opdsl.kernels.primitives import elements_loop
 from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
 
 BOTH = (int64, int32)
@@ -126,23 +127,101 @@ def reading_plan(
     if call.made.numel == 0 or call.made.device is not cpu or any(each.dtype is not int64 for each in given):
         return None
     loop = gather_loop(call.made, call.arguments[0].dtype, strides, positions)
-    ranges = [
-        (range_loop(index.geometry), -each.size if from_end else 0, each.size)
-        for index, each in zip(given, positions, strict=True)
-    ]
+    look = looks_at(positions, given, from_end=from_end)
     make = maker_for(call.made)
 
     def read(source: Any, indices: Sequence[Tensor]) -> Any:
         arrays = [each.array for each in indices]
-        for array, (look, start, end) in zip(arrays, ranges, strict=True):
-            least, greatest = look(array)
-            if least.item() < start or greatest.item() >= end:
-                raise OverflowError  # the kernel itself says what is wrong
+        look(arrays)
         made = make()
         loop(source, *arrays, made)
         return made
 
-    return make_plan(PlanSource(call.name, call.parameters, values, converts=True), read, (call.made,), call.slow)
+    return call.plan(values, read, converts=True)
+
+
+def looks_at(positions: Sequence[Positions], given: Sequence[Tensor], *, from_end: bool) -> Callable[[Any], None]:
+    """What a plan looks at index tensors with: a function of their arrays.
+
+    It raises OverflowError where an element leads out of its dimension; the kernel itself says what is wrong then.
+    """
+    ranges = [
+        (range_loop(index.geometry), -each.size if from_end else 0, each.size)
+        for index, each in zip(given, positions, strict=True)
+    ]
+
+    def look(arrays: Any) -> None:
+        for array, (smallest_and_largest, start, end) in zip(arrays, ranges, strict=True):
+            least, greatest = smallest_and_largest(array)
+            if least.item() < start or greatest.item() >= end:
+                raise OverflowError
+
+    return look
+
+
+class Writing(NamedTuple):
+    """A loop that writes where index tensors lead, of a kernel whose plan is to be made: see ``scatter``.
+
+    value: the name of the argument that is written.
+    indices: expressions of the index tensors among the plan's arguments.
+    given: these tensors.
+    from_end: whether negative elements count from the end of a dimension.
+    """
+
+    value: str
+    indices: Sequence[str]
+    given: Sequence[Tensor]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    positions: Sequence[Positions]
+    combine: Callable[..., Any] | None = None
+    numbers: Sequence[complex] = ()
+    from_end: bool = False
+
+
+def writing_plan(call: Planned, writing: Writing) -> Plan | None:
+    """A plan that looks at the elements of index tensors, then writes where they lead.
+
+    Args:
+        call: which writes its target, or a copy of its first argument.
+
+    Returns:
+        The plan; None where a position is not int64, nothing is written, or it is not on the CPU.
+    """
+    value = dict(zip(call.names, call.arguments, strict=True))[writing.value]
+    is_tensor = isinstance(value, Tensor)
+    number = None if is_tensor else number_taken(call, writing.value)
+    is_int64 = all(each.dtype is int64 for each in writing.given)
+    if 0 in writing.shape or call.made.device is not cpu or not is_int64 or (number is None and not is_tensor):
+        return None
+    form = value.geometry if is_tensor else None
+    loop = scatter_loop(call.made, *writing[3:6], form, writing.combine, writing.numbers)
+    look = looks_at(writing.positions, writing.given, from_end=writing.from_end)
+    expression, guards = number or (f"{writing.value}.array", ())
+    values = (expression, f"({''.join(f'{each}.array, ' for each in writing.indices)})")
+    if not call.is_new:
+        read = [(each, other.geometry) for each, other in zip(writing.indices, writing.given, strict=True)]
+        read += [(writing.value, form)] if form is not None else []
+        overlaps = tuple(call.overlaps(*each) for each in read)
+
+        def write(value: Any, arrays: Any, target: Any) -> None:
+            look(arrays)
+            loop(value, *arrays, target)
+
+        return call.plan(values, write, guards=(*guards, *overlaps), converts=True)
+    copy = elements_loop(call.made, call.arguments[0].geometry)
+    if copy is None:
+        return None
+    make = maker_for(call.made)
+
+    def written(source: Any, value: Any, arrays: Any) -> Any:
+        look(arrays)
+        made = make()
+        copy(source, made)
+        loop(value, *arrays, made)
+        return made
+
+    return call.plan((f"{call.names[0]}.array", *values), written, guards=guards, converts=True)
 
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:

@@ -10,13 +10,14 @@ from opdsl.aten.factories import empty, give_size
 from opdsl.aten.filling import zero_derivative
 from opdsl.aten.likes import empty_like
 from opdsl.aten.reductions import sum_all
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_, resize_output
 from opdsl.kernels import random as distributions
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import LARGEST
+from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import (
     Generator,
     MemoryFormat,
@@ -45,6 +46,7 @@ def uniform_(
 
 
 @uniform_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def uniform_kernel(self, from_, to, generator):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
@@ -73,6 +75,7 @@ def normal_(
 
 
 @normal_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def normal_kernel(self, mean, std, generator):
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
@@ -93,6 +96,7 @@ def log_normal_(
 
 
 @log_normal_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def log_normal_kernel(self, mean, std, generator):
     check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     distributions.digits_of(self.dtype, "log_normal_cpu")
@@ -111,6 +115,7 @@ def exponential_(
 
 
 @exponential_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -142,6 +147,7 @@ def cauchy_(
 
 
 @cauchy_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def cauchy_kernel(self, median, sigma, generator):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
@@ -160,6 +166,7 @@ def geometric_(
 
 
 @geometric_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def geometric_kernel(self, p, generator):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:
@@ -184,6 +191,7 @@ def rand(
 
 
 @rand.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def rand_kernel(size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).uniform_()
 
@@ -200,6 +208,7 @@ def rand_generator(
 
 
 @rand_generator.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.uniform_(generator=generator)
@@ -238,6 +247,7 @@ def rand_like(
 
 
 @rand_like.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
 
@@ -264,6 +274,7 @@ def rand_like_generator(
 
 
 @rand_like_generator.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.uniform_(generator=generator)
@@ -283,6 +294,7 @@ def randn(
 
 
 @randn.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def randn_kernel(size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).normal_()
 
@@ -299,6 +311,7 @@ def randn_generator(
 
 
 @randn_generator.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def randn_generator_kernel(size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.normal_(generator=generator)
@@ -332,6 +345,7 @@ def randn_like(
 
 
 @randn_like.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
 
@@ -352,6 +366,7 @@ def randn_like_generator(
 
 
 @randn_like_generator.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.normal_(generator=generator)
@@ -482,6 +497,7 @@ def normal_numbers(
 
 
 @normal_numbers.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def normal_numbers_kernel(mean, std, size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.normal_(mean, std, generator=generator)
@@ -556,6 +572,7 @@ def bernoulli_float_(
 
 
 @bernoulli_float_.kernel("CPU", "CUDA", "Meta")
+@planned(fills_by_index, by_numbers=True)
 def bernoulli_float_kernel(self, p, generator):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
@@ -573,6 +590,7 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
 
 
 @bernoulli.kernel("CompositeExplicitAutograd")
+@traceable
 def bernoulli_kernel(self, generator):
     return empty_like(self).bernoulli_(self, generator=generator)
 
@@ -601,6 +619,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 @bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")
+@planned(fills_by_index, by_numbers=True)
 def bernoulli_p_kernel(self, p, generator):
     return empty_like(self).bernoulli_(p, generator=generator)
 

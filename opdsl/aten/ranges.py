@@ -9,12 +9,13 @@ from typing import Any
 from opdsl.aten.arithmetic import add, mul, sub
 from opdsl.aten.comparison import where
 from opdsl.aten.division import div
-from opdsl.aten.factories import check_size, empty, give_size, scalar_tensor
-from opdsl.declare import op
+from opdsl.aten.factories import empty, give_size, scalar_tensor, zeros
+from opdsl.declare import op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, fill_by_index
 from opdsl.kernels.numbers import convert
+from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import (
     Device,
     DType,
@@ -49,6 +50,7 @@ def arange(
 
 
 @arange.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     are_integers = all(isinstance(each, int) for each in (start, end, step))
     chosen = dtype or (int64 if are_integers else get_default_dtype())
@@ -68,6 +70,7 @@ def arange_start(
 
 
 @arange_start.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
     return arange_kernel(start, end, 1, dtype, layout, device, pin_memory)
 
@@ -83,6 +86,7 @@ def arange_end(
 
 
 @arange_end.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def arange_end_kernel(end, dtype, layout, device, pin_memory):
     return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
 
@@ -268,6 +272,7 @@ def linspace(
 
 
 @linspace.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
     first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
@@ -384,6 +389,7 @@ def logspace(
 
 
 @logspace.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
 def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
     first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.logspace()")
@@ -499,7 +505,18 @@ def eye(
     ...
 
 
+def require_rows_and_columns(n: int, m: int) -> None:
+    """That there are not less than none.
+
+    Raises:
+        ShapeError: there are.
+    """
+    check(n >= 0, f"n must be greater or equal to 0, got {n}")
+    check(m >= 0, f"m must be greater or equal to 0, got {m}")
+
+
 @eye.kernel("CompositeExplicitAutograd")
+@traceable
 def eye_kernel(n, dtype, layout, device, pin_memory):
     return eye_rows_kernel(n, n, dtype, layout, device, pin_memory)
 
@@ -516,9 +533,12 @@ def eye_rows(
 
 
 @eye_rows.kernel("CompositeExplicitAutograd")
+@traceable
 def eye_rows_kernel(n, m, dtype, layout, device, pin_memory):
-    made = empty(0, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return eye_rows_out(n, m, out=made)
+    require_rows_and_columns(n, m)
+    made = zeros((n, m), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    made.diagonal().fill_(1)
+    return made
 
 
 @eye.overload("out")
@@ -540,9 +560,7 @@ def eye_rows_out(n: SymInt, m: SymInt, *, out: Tensor[Alias("a", write=True)]) -
 
 @eye_rows_out.kernel("CPU", "CUDA", "Meta")
 def eye_rows_out_kernel(n, m, out):
-    check(n >= 0, f"n must be greater or equal to 0, got {n}")
-    check(m >= 0, f"m must be greater or equal to 0, got {m}")
-    check_size((n, m))
+    require_rows_and_columns(n, m)
     give_size(out, (n, m))
     fill_(out, 0)
     if out.device.type != "meta":

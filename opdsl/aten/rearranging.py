@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy
 
 from opdsl.aten.factories import zeros
@@ -13,6 +16,10 @@ from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
+from opdsl.kernels.indirect import gather_loop
+from opdsl.kernels.outputs import maker_for
+from opdsl.kernels.planners import Planned, planned
+from opdsl.kernels.plans import Plan
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
@@ -27,7 +34,30 @@ def flip(self: Tensor, dims: list[int]) -> Tensor:
     ...
 
 
+def flips(call: Planned) -> Plan | None:
+    """The planner of ``flip``."""
+    self, dims = call.arguments
+    if call.made.numel == 0 or call.made.device is not cpu:
+        return None
+    flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
+    loop, make = gather_loop(call.made, self.dtype, flipped_strides(self, flipped), []), maker_for(call.made)
+    first = tuple(slice(None, None, -1) if dim in flipped else slice(None) for dim in range(self.ndim))
+
+    def compute(source: Any) -> Any:
+        made = make()
+        loop(source[first], made)
+        return made
+
+    return call.plan(("self.array",), compute)
+
+
+def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
+    """Steps that lead from the last position on along some dimensions."""
+    return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
+
+
 @flip.kernel("CPU", "CUDA", "Meta")
+@planned(flips)
 def flip_kernel(self, dims):
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
     made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
@@ -36,7 +66,7 @@ def flip_kernel(self, dims):
         source = self
         for dim in flipped:
             source = narrow(source, dim, self.shape[dim] - 1, 1)
-        gather(made, source, tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides)), [])
+        gather(made, source, flipped_strides(self, flipped), [])
     return made
 
 
@@ -46,6 +76,7 @@ def flip_derivative(grad, dims):
 
 
 @op("aten::fliplr", variants="function, method")
+@traceable
 def fliplr(self: Tensor) -> Tensor:
     """The columns of a matrix from right to left."""
     check(self.ndim >= 2, "Input must be >= 2-d.")
@@ -53,6 +84,7 @@ def fliplr(self: Tensor) -> Tensor:
 
 
 @op("aten::flipud", variants="function, method")
+@traceable
 def flipud(self: Tensor) -> Tensor:
     """The rows of a matrix from the last to the first."""
     check(self.ndim >= 1, "Input must be >= 1-d.")
@@ -164,6 +196,7 @@ def repeat_derivative(grad, self, repeats):
 
 
 @op("aten::tile", variants="function, method")
+@traceable
 def tile(self: Tensor, dims: list[SymInt]) -> Tensor:
     """``repeat``; dimensions that are not named stay as they are."""
     return self.repeat((*(1,) * (self.ndim - len(dims)), *dims))
@@ -213,6 +246,7 @@ def repeat_interleave_each(
 
 
 @repeat_interleave.overload("self_int", variants="function, method")
+@traceable
 def repeat_interleave_times(
     self: Tensor, repeats: SymInt, dim: int | None = None, *, output_size: SymInt | None = None
 ) -> Tensor:

@@ -8,10 +8,19 @@ ATen/native/Sorting.cpp. Elements are given as keys, integers in the order that 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy
 
 from opdsl.declare import Library
-from opdsl.runtime import Array, Tensor, int64
+from opdsl.kernels import copy_
+from opdsl.kernels.ordering import key_loop
+from opdsl.kernels.outputs import maker_for
+from opdsl.kernels.planners import Planned, planned
+from opdsl.kernels.plans import Plan
+from opdsl.runtime import Array, Geometry, Tensor, contiguous_strides, cpu, int64
 
 lib = Library("opdsl")
 
@@ -171,6 +180,55 @@ def select_nth(keys: Array, places: Array, first: int, nth: int, last: int) -> N
 
 
 @lib.op(variants="function", out=True)
+def order_keys(self: Tensor, dim: int, descending: bool) -> Tensor:
+    """Integers in the order of the elements, NaN last, the two zeros equal: those along a dimension as a row.
+
+    self: real, of at least one dimension. descending: whether they are in the opposite order.
+    Returns: int64 (rows, length).
+    """
+    ...
+
+
+@order_keys.meta
+def order_keys_meta(ctx, self, dim, descending):
+    length = self.shape[dim]
+    ctx.set_output(0, (math.prod(self.shape[:dim]) * math.prod(self.shape[dim + 1 :]), length), like=self, dtype=int64)
+
+
+def keys_loop(self: Tensor, dim: int, descending: bool, out: Geometry) -> Callable[[Any, Any], object]:
+    """What writes the keys of a tensor's array into that of ``out``."""
+    order = (*(each for each in range(self.ndim) if each != dim), dim)
+    shape, strides = (tuple(sizes[each] for each in order) for sizes in (self.shape, self.strides))
+    form = out.replace(shape=shape, strides=contiguous_strides(shape))
+    return key_loop(self.geometry.replace(shape=shape, strides=strides), form, descending)
+
+
+def writes_keys(call: Planned) -> Plan | None:
+    """The planner of ``order_keys``."""
+    self, dim, descending = call.arguments
+    if call.made.numel == 0 or call.made.device is not cpu:
+        return None
+    loop, make = keys_loop(self, dim, descending, call.made), maker_for(call.made)
+
+    def compute(source: Any) -> Any:
+        made = make()
+        loop(source, made)
+        return made
+
+    return call.plan(("self.array",), compute)
+
+
+@order_keys.out_kernel("CPU", compiled=False)
+@planned(writes_keys)
+def order_keys_cpu(self, dim, descending, out):
+    if out.numel():
+        target = out if out.is_contiguous() else out.new_empty(out.shape)
+        keys_loop(self, dim, descending, target.geometry)(self.array, target.array)
+        if target is not out:
+            copy_(out, target)
+
+
+@lib.op(variants="function", out=True)
 def first_places(keys: Tensor, count: int, ordered: bool) -> Tensor:
     """Where the smallest keys of each row stand, as ``topk`` of PyTorch finds them.
 
@@ -221,6 +279,24 @@ def sorted_places_cpu(keys, out):
         ranks, places = keys[row].copy(), numpy.arange(keys.shape[1])
         sort(ranks, places, 0, keys.shape[1])
         out[row, :] = places
+
+
+@lib.op(variants="function", out=True)
+def stable_places(keys: Tensor) -> Tensor:
+    """Where the keys of each row stand, from the smallest to the largest, equal ones as they stand.
+
+    keys: int64 (rows, length).
+    Returns: int64 (rows, length).
+    """
+    ...
+
+
+stable_places.meta(sorted_places_meta)
+
+
+@stable_places.out_kernel("CPU", compiled=False)
+def stable_places_cpu(keys, out):
+    out.array[...] = keys.array.argsort(1, kind="stable")
 
 
 @lib.op(variants="function", out=True)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy
 
-from opdsl.aten.selection import first_places, nth_place, sorted_places
+from opdsl.aten.selection import first_places, nth_place, order_keys, sorted_places, stable_places
 from opdsl.declare import Out, op, traceable
+from opdsl.dispatch.tracing import traced
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.kernels.ordering import order_elements
+from opdsl.kernels.planners import Planned, Planner, planned
+from opdsl.kernels.plans import Plan
 from opdsl.kernels.strides import dense_strides
-from opdsl.runtime import Category, Tensor, bool_, cpu, float64, from_numpy, int64, require_no_overlap, wrap_dimension
+from opdsl.runtime import (
+    Category,
+    MemoryFormat,
+    Tensor,
+    bool_,
+    cpu,
+    from_numpy,
+    int64,
+    require_no_overlap,
+    wrap_dimension,
+)
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -34,16 +48,6 @@ class WrittenOrdered(NamedTuple):
     indices: Tensor[Alias("b", write=True)]
 
 
-def sort_keys(tensor: Tensor) -> Any:
-    """An array of integers in the order of the elements: NaN last, the two zeros equal."""
-    if tensor.dtype.category is not Category.FLOAT:
-        return tensor.array.astype(numpy.int64)
-    wide = tensor.to(float64).array + 0.0
-    bits = wide.view(numpy.int64)
-    ordered = bits ^ ((bits >> 63) & numpy.int64(2**63 - 1))
-    return numpy.where(numpy.isnan(wide), numpy.int64(2**63 - 1), ordered)
-
-
 def refuse_complex(operator: str, tensor: Tensor) -> None:
     """That there is an order.
 
@@ -54,10 +58,36 @@ def refuse_complex(operator: str, tensor: Tensor) -> None:
         raise DTypeError(f"{operator} does not support complex dtypes on CPU")
 
 
-def put(values: Tensor, indices: Tensor, source: Tensor, dim: int, places: Any) -> None:
-    """Write indices along a dimension, and the elements that stand there."""
-    copy_(indices, from_numpy(numpy.ascontiguousarray(places)))
-    copy_(values, source.gather(dim, indices))
+def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
+    """The elements that stand at places along a dimension, and these.
+
+    Args:
+        places: the rows along the dimension as those of a matrix.
+    """
+    others = (*self.shape[:dim], *self.shape[dim + 1 :])
+    rows = places.view((*others, places.shape[1]))
+    indices = rows.movedim(-1, dim).clone(memory_format=MemoryFormat.contiguous_format)
+    return Ordered(self.gather(dim, indices), indices)
+
+
+def takes(find: Callable[..., Ordered]) -> Planner:
+    """The planner of a kernel that makes what a function of its arguments gives, which only calls operators."""
+
+    def planner(call: Planned) -> Plan | None:
+        self = call.arguments[0]
+        if self.numel() == 0 or not call.is_new or call.made.numel == 0:
+            return None
+        forms = [each.geometry for each in find(*call.arguments)]
+        alike = all(each.strides == call.made.strides and each.shape == call.made.shape for each in forms)
+        return traced(find, call.arguments, [name != "self" for name in call.names]) if alike else None
+
+    return planner
+
+
+def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
+    """Write what was found."""
+    copy_(values, found.values)
+    copy_(indices, found.indices)
 
 
 # ---------------------------------------------------------------------------------------------------------------- sort
@@ -84,24 +114,21 @@ def sort_meta(ctx, self, stable, dim, descending):
     ctx.set_output(1, self.shape, strides, like=self, dtype=int64)
 
 
-@sort_stable.out_kernel("CPU", compiled=False)
-def sort_cpu(self, stable, dim, descending, values, indices):
-    place = wrap_dimension(dim, self.ndim)
+def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> Ordered:
+    """``sort`` by the algorithm that PyTorch takes."""
     if self.ndim == 0:
-        copy_(values, self)
-        indices.fill_(0)
-        return
-    if values.numel() == 0:
-        return
-    keys = key_rows(self, place)
-    if descending:
-        keys = from_numpy(~keys.array)
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
+    place = wrap_dimension(dim, self.ndim)
+    keys = order_keys(self, place, descending)
     by_digits = self.ndim == 1 and self.shape[0] >= _MANY and self.dtype.category is Category.INT and not descending
-    if stable or by_digits:
-        places = from_numpy(keys.array.argsort(1, kind="stable"))
-    else:
-        places = sorted_places(keys)
-    put(values, indices, self, place, as_rows_of(places, self, place))
+    return taken(self, place, stable_places(keys) if stable or by_digits else sorted_places(keys))
+
+
+@sort_stable.out_kernel("CPU", compiled=False)
+@planned(takes(in_order))
+def sort_cpu(self, stable, dim, descending, values, indices):
+    if values.numel():
+        put(values, indices, in_order(self, stable, dim, descending))
 
 
 @sort_stable.out_kernel("CUDA", compiled=False)
@@ -159,12 +186,14 @@ def sort_out_kernel(self, dim, descending, values, indices):
 
 
 @op("aten::argsort", variants="function, method", device_check="NoCheck")
+@traceable
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of the elements along a dimension in order."""
     return sort(self, dim, descending)[1]
 
 
 @argsort.overload("stable", variants="function, method", device_check="NoCheck")
+@traceable
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of the elements along a dimension in order, equal ones in theirs."""
     return sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
@@ -186,6 +215,7 @@ def argsort_out(
 
 
 @op("aten::msort", variants="function, method")
+@traceable
 def msort(self: Tensor) -> Tensor:
     """The elements along the first dimension in order."""
     return sort(self, 0)[0]
@@ -198,18 +228,6 @@ def msort_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Tensor[Al
 
 
 # ---------------------------------------------------------------------------------------------------------------- topk
-
-
-def key_rows(self: Tensor, dim: int) -> Tensor:
-    """The keys of all rows along a dimension as a matrix."""
-    keys = numpy.moveaxis(sort_keys(self), dim, -1)
-    return from_numpy(numpy.ascontiguousarray(keys.reshape(-1, self.shape[dim])))
-
-
-def as_rows_of(places: Tensor, self: Tensor, dim: int) -> Any:
-    """Rows of a matrix along a dimension, as ``key_rows`` took them."""
-    others = (*self.shape[:dim], *self.shape[dim + 1 :])
-    return numpy.moveaxis(places.array.reshape((*others, places.shape[1])), -1, dim)
 
 
 @op("aten::topk", variants="function, method", tags="core", out=Out("topk.values", args=("values", "indices")))
@@ -230,18 +248,19 @@ def topk_meta(ctx, self, k, dim, largest, sorted):
     ctx.set_output(1, shape, like=self, dtype=int64)
 
 
-@topk.out_kernel("CPU", compiled=False)
-def topk_cpu(self, k, dim, largest, sorted, values, indices):
+def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Ordered:
+    """``topk`` by the algorithm that PyTorch takes."""
     if self.ndim == 0:
-        copy_(values, self)
-        indices.fill_(0)
-        return
+        return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     place = wrap_dimension(dim, self.ndim)
-    if values.numel() == 0:
-        return
-    keys = key_rows(self, place)
-    found = first_places(from_numpy(~keys.array) if largest else keys, k, sorted)
-    put(values, indices, self, place, as_rows_of(found, self, place))
+    return taken(self, place, first_places(order_keys(self, place, largest), k, sorted))
+
+
+@topk.out_kernel("CPU", compiled=False)
+@planned(takes(first_in_order))
+def topk_cpu(self, k, dim, largest, sorted, values, indices):
+    if values.numel():
+        put(values, indices, first_in_order(self, k, dim, largest, sorted))
 
 
 @topk.out_kernel("CUDA", compiled=False)
@@ -277,16 +296,17 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
         raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
-    indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
-    if self.device is not cpu and self.device.type != "meta":
-        copy_(indices, first_places_along(self, k, place).narrow(place, k - 1, 1))
+    if self.is_meta:
+        indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
     elif self.device is cpu:
-        found = nth_place(key_rows(self, place), k - 1)
-        copy_(indices, from_numpy(numpy.ascontiguousarray(as_rows_of(found, self, place))))
+        return taken(self, place, nth_place(order_keys(self, place, False), k - 1))
+    else:
+        indices = first_places_along(self, k, place).narrow(place, k - 1, 1)
     return Ordered(self.gather(place, indices), indices)
 
 
 @kthvalue.kernel("CompositeExplicitAutograd")
+@traceable
 def kthvalue_kernel(self, k, dim, keepdim):
     found = kth_element(self, k, dim)
     if keepdim or self.ndim == 0:

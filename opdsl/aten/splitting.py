@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from opdsl.aten.joining import cat
 from opdsl.aten.slicing import narrow, select, slice_tensor
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.errors import DimensionError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, wrap_dimension
@@ -24,6 +24,7 @@ def unbind(self: Tensor[Alias("a", after="*")], dim: int = 0) -> list[Tensor[Ali
 
 
 @unbind.kernel("CompositeExplicitAutograd")
+@traceable
 def unbind_kernel(self, dim):
     if self.ndim == 0:
         raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
@@ -94,11 +95,13 @@ def split(self: Tensor[Alias("a", after="*")], split_size: SymInt, dim: int = 0)
 
 
 @split.kernel("CompositeExplicitAutograd")
+@traceable
 def split_kernel(self, split_size, dim):
     return split_equally(self, split_size, dim)
 
 
 @split.overload("sizes", variants="function, method", device_guard=False)
+@traceable
 def split_sizes(
     self: Tensor[Alias("a", after="*")], split_size: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
@@ -121,6 +124,7 @@ def split_with_sizes(
 
 
 @split_with_sizes.kernel("CompositeExplicitAutograd")
+@traceable
 def split_with_sizes_kernel(self, split_sizes, dim):
     return split_by_sizes(self, split_sizes, dim)
 
@@ -139,6 +143,7 @@ def unsafe_split(self: Tensor, split_size: SymInt, dim: int = 0) -> list[Tensor]
 
 
 @unsafe_split.kernel("CompositeExplicitAutograd")
+@traceable
 def unsafe_split_kernel(self, split_size, dim):
     return split_equally(self, split_size, dim)
 
@@ -162,6 +167,7 @@ def unsafe_split_with_sizes(self: Tensor, split_sizes: list[SymInt], dim: int = 
 
 
 @unsafe_split_with_sizes.kernel("CompositeExplicitAutograd")
+@traceable
 def unsafe_split_with_sizes_kernel(self, split_sizes, dim):
     return split_by_sizes(self, split_sizes, dim)
 
@@ -186,6 +192,7 @@ def chunk_sizes(tensor: Tensor, chunks: int, dim: int) -> list[int]:
 
 
 @op("aten::chunk", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
 def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
     return split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
@@ -198,6 +205,7 @@ def chunk(self: Tensor[Alias("a", after="*")], chunks: int, dim: int = 0) -> lis
     device_check="NoCheck",
     device_guard=False,
 )
+@traceable
 def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     """``chunk`` for callers that write one part at most."""
     return unsafe_split_with_sizes(self, chunk_sizes(self, chunks, dim), dim)
@@ -238,6 +246,7 @@ def require_dimension(tensor: Tensor, dim: int) -> int:
 
 
 @op("aten::tensor_split.sections", variants="function, method")
+@traceable
 def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """A dimension in so many parts, of sizes that differ by one at most."""
     place = require_dimension(self, dim)
@@ -245,6 +254,7 @@ def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int
 
 
 @tensor_split.overload("indices", variants="function, method")
+@traceable
 def tensor_split_indices(
     self: Tensor[Alias("a", after="*")], indices: list[SymInt], dim: int = 0
 ) -> list[Tensor[Alias("a")]]:
@@ -295,36 +305,42 @@ def split_dimension(tensor: Tensor, name: str, sections: int | None = None) -> i
 
 
 @op("aten::hsplit.int", variants="function, method")
+@traceable
 def hsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, side by side."""
     return tensor_split(self, sections, split_dimension(self, "hsplit", sections))
 
 
 @hsplit.overload("array", variants="function, method")
+@traceable
 def hsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, side by side."""
     return tensor_split(self, indices, split_dimension(self, "hsplit"))
 
 
 @op("aten::vsplit.int", variants="function, method")
+@traceable
 def vsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, one below the other."""
     return tensor_split(self, sections, split_dimension(self, "vsplit", sections))
 
 
 @vsplit.overload("array", variants="function, method")
+@traceable
 def vsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, one below the other."""
     return tensor_split(self, indices, split_dimension(self, "vsplit"))
 
 
 @op("aten::dsplit.int", variants="function, method")
+@traceable
 def dsplit(self: Tensor[Alias("a", after="*")], sections: int) -> list[Tensor[Alias("a")]]:
     """Parts of one size, along the third dimension."""
     return tensor_split(self, sections, split_dimension(self, "dsplit", sections))
 
 
 @dsplit.overload("array", variants="function, method")
+@traceable
 def dsplit_indices(self: Tensor[Alias("a", after="*")], indices: list[int]) -> list[Tensor[Alias("a")]]:
     """The parts between positions, along the third dimension."""
     return tensor_split(self, indices, split_dimension(self, "dsplit"))

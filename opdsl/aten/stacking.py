@@ -75,36 +75,42 @@ def with_dimensions(tensor: Tensor, least: int) -> Tensor:
 
 
 @op("aten::atleast_1d", tags="maybe_aliasing_or_mutating")
+@traceable
 def atleast_1d(self: Tensor) -> Tensor:
     """The tensor with at least one dimension."""
     return with_dimensions(self, 1)
 
 
 @atleast_1d.overload("Sequence", may_alias=True)
+@traceable
 def atleast_1d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least one dimension."""
     return [with_dimensions(each, 1) for each in tensors]
 
 
 @op("aten::atleast_2d", tags="maybe_aliasing_or_mutating")
+@traceable
 def atleast_2d(self: Tensor) -> Tensor:
     """The tensor with at least two dimensions."""
     return with_dimensions(self, 2)
 
 
 @atleast_2d.overload("Sequence", may_alias=True)
+@traceable
 def atleast_2d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least two dimensions."""
     return [with_dimensions(each, 2) for each in tensors]
 
 
 @op("aten::atleast_3d", tags="maybe_aliasing_or_mutating")
+@traceable
 def atleast_3d(self: Tensor) -> Tensor:
     """The tensor with at least three dimensions."""
     return with_dimensions(self, 3)
 
 
 @atleast_3d.overload("Sequence", may_alias=True)
+@traceable
 def atleast_3d_each(tensors: list[Tensor]) -> list[Tensor]:
     """Every tensor with at least three dimensions."""
     return [with_dimensions(each, 3) for each in tensors]
@@ -129,6 +135,7 @@ def side_by_side(tensors: Sequence[Tensor], name: str) -> tuple[list[Tensor], in
 
 
 @op("aten::hstack")
+@traceable
 def hstack(tensors: list[Tensor]) -> Tensor:
     """The tensors side by side."""
     return cat(*side_by_side(tensors, "hstack"))
@@ -141,6 +148,7 @@ def hstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) ->
 
 
 @op("aten::vstack")
+@traceable
 def vstack(tensors: list[Tensor]) -> Tensor:
     """The tensors one below the other."""
     return cat(*side_by_side(tensors, "vstack"))
@@ -153,6 +161,7 @@ def vstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) ->
 
 
 @op("aten::row_stack")
+@traceable
 def row_stack(tensors: list[Tensor]) -> Tensor:
     """The tensors one below the other."""
     return cat(*side_by_side(tensors, "vstack"))
@@ -165,6 +174,7 @@ def row_stack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)])
 
 
 @op("aten::dstack")
+@traceable
 def dstack(tensors: list[Tensor]) -> Tensor:
     """The tensors along the third dimension."""
     return cat(*side_by_side(tensors, "dstack"))
@@ -177,6 +187,7 @@ def dstack_out(tensors: list[Tensor], *, out: Tensor[Alias("a", write=True)]) ->
 
 
 @op("aten::column_stack")
+@traceable
 def column_stack(tensors: list[Tensor]) -> Tensor:
     """The tensors side by side, vectors as columns."""
     return cat(*side_by_side(tensors, "column_stack"))

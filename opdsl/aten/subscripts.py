@@ -5,21 +5,34 @@ The rules are those of torch/csrc/autograd/python_variable_indexing.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy
 
 from opdsl.aten.construction import tensor
 from opdsl.aten.copying import copy_tensor_
 from opdsl.aten.factories import empty, full, zeros
+from opdsl.aten.filling import fill_number_
 from opdsl.aten.indexing import index_put_, index_tensor
 from opdsl.aten.slicing import select, slice_tensor
 from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
 from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
+from opdsl.dispatch.state import current
+from opdsl.dispatch.tracing import FunctionPlans
 from opdsl.errors import ArgumentError, DimensionError, OptionError
-from opdsl.runtime import Category, Tensor, bool_, install_method, int64, uint8, wrap_dimension
+from opdsl.runtime import (
+    Category,
+    Tensor,
+    bfloat16,
+    bool_,
+    float16,
+    install_method,
+    int64,
+    uint8,
+    wrap_dimension,
+)
 from opdsl.runtime.tensor import Index
 from opdsl.schema.vocabulary import Scalar
 
@@ -27,6 +40,8 @@ _MASKS = (bool_, uint8)
 
 # Longer lists are always taken for index tensors.
 _LONGEST_TUPLE = 32
+
+_NUMBERS = (bool, int, float)
 
 
 class Subscript(NamedTuple):
@@ -184,10 +199,83 @@ def _step(value: object) -> int:
     return number
 
 
+# Plans of subscripts: of what ``x[index]`` gives, and of what ``x[index] = value`` writes to.
+_reading, _writing = FunctionPlans(), FunctionPlans()
+
+
+def key_of(index: object, tensors: list[Tensor]) -> object:
+    """What tells subscripts apart that are taken apart alike; the tensors in it are added to ``tensors``.
+
+    Raises:
+        TypeError: that depends on more, as on the element of a zero-dim tensor.
+    """
+    kind = type(index)
+    if kind is int or index is None or index is ...:
+        return index
+    if kind is slice:
+        bounds = index.start, index.stop, index.step  # type: ignore[attr-defined]
+        if any(each is not None and type(each) is not int for each in bounds):
+            raise TypeError("not an int")
+        return (slice, *bounds)
+    if kind is Tensor:
+        tensors.append(index)  # type: ignore[arg-type]
+        form = index.geometry  # type: ignore[attr-defined]
+        if not form.shape or form.dtype is uint8:
+            raise TypeError("an element is looked at")
+        return form
+    if kind is tuple:
+        return tuple([key_of(each, tensors) for each in index])  # type: ignore[attr-defined]
+    if kind is list and index and all(type(each) is int for each in index):  # type: ignore[attr-defined]
+        return (list, *index)  # type: ignore[misc]
+    raise TypeError("anything else")
+
+
+# Where a tensor stands in a subscript that others are made of.
+_GIVEN = object()
+
+
+def pattern_of(index: Any, constants: list[Tensor]) -> Any:
+    """A subscript without its tensors; its lists as tensors, which are added to ``constants``."""
+    if type(index) is tuple:
+        return tuple([pattern_of(each, constants) for each in index])
+    if type(index) is list:
+        constants.append(index_of(index))
+        return constants[-1]
+    return _GIVEN if type(index) is Tensor else index
+
+
+def filled_in(pattern: Any, tensors: Iterator[Tensor]) -> Any:
+    """A subscript of that pattern, with tensors."""
+    if type(pattern) is tuple:
+        return tuple([filled_in(each, tensors) for each in pattern])
+    return next(tensors) if pattern is _GIVEN else pattern
+
+
+def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], self: Tensor, index: Any) -> Any:
+    """A function of a tensor and a subscript, which only calls operators, by its plan."""
+    tensors = [self]
+    try:
+        key = current.get(), self.geometry, key_of(index, tensors)
+        plan = plans.plans.get(key)
+    except (TypeError, AttributeError):
+        return function(self, index)
+    if plan is not None:
+        return plan(*tensors)
+    constants: list[Tensor] = []
+    pattern = pattern_of(index, constants)
+    return plans.learn(key, lambda self, *others: function(self, filled_in(pattern, iter(others))), tensors, constants)
+
+
 def get_item(self: Tensor, index: Index) -> Tensor:
     """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     if type(index) is int:
         return select_at(self, 0, index)
+    made: Tensor = planned_at(_reading, read_at, self, index)
+    return made
+
+
+def read_at(self: Tensor, index: Any) -> Tensor:
+    """``x[index]`` of any index."""
     seen, indices = take_apart(self, index)
     if indices:
         return index_tensor(seen, indices)
@@ -197,12 +285,16 @@ def get_item(self: Tensor, index: Index) -> Tensor:
 
 def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
     """``x[index] = value``: a number or a tensor that broadcasts."""
-    written = _without_leading_ones(value) if isinstance(value, Tensor) else _zero_dim(value, self)
+    # Filling refuses a number that becomes infinite in 16 bits.
+    fills = type(value) in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
+    written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)
     if index is False:
         return
-    seen, indices = take_apart(self, index)
+    seen, indices = planned_at(_writing, take_apart, self, index)
     if indices:
-        index_put_(seen, indices, written)
+        index_put_(seen, indices, _zero_dim(value, self) if written is None else written)
+    elif written is None:
+        fill_number_(seen, cast("Scalar", value))
     else:
         copy_tensor_(seen, written)
 

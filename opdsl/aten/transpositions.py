@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.aten.views import alias
-from opdsl.declare import op
+from opdsl.declare import op, traceable
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, become, install_method, view_of, views, wrap_dimension
 from opdsl.schema import Alias
@@ -58,6 +58,7 @@ def transpose_inplace_kernel(self, dim0, dim1):
 
 
 @op("aten::swapaxes", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
 def swapaxes(self: Tensor[Alias("a")], axis0: int, axis1: int) -> Tensor[Alias("a")]:
     """``transpose``, by NumPy's name."""
     return self.transpose(axis0, axis1)
@@ -70,6 +71,7 @@ def swapaxes_(self: Tensor[Alias("a", write=True)], axis0: int, axis1: int) -> T
 
 
 @op("aten::swapdims", variants="function, method", device_check="NoCheck", device_guard=False)
+@traceable
 def swapdims(self: Tensor[Alias("a")], dim0: int, dim1: int) -> Tensor[Alias("a")]:
     """``transpose``, by another name."""
     return self.transpose(dim0, dim1)
@@ -96,6 +98,7 @@ def permute_view(self, dims):
 
 
 @op("aten::movedim.intlist", variants="function, method")
+@traceable
 def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
     """Dimensions at other places; those that are not named keep their order."""
     order = moved(source, destination, self.ndim)
@@ -103,18 +106,21 @@ def movedim(self: Tensor[Alias("a")], source: list[int], destination: list[int])
 
 
 @movedim.overload("int", variants="function, method")
+@traceable
 def movedim_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
     """One dimension at another place."""
     return self.movedim((source,), (destination,))
 
 
 @op("aten::moveaxis.intlist", variants="function, method")
+@traceable
 def moveaxis(self: Tensor[Alias("a")], source: list[int], destination: list[int]) -> Tensor[Alias("a")]:
     """``movedim``, by NumPy's name."""
     return self.movedim(source, destination)
 
 
 @moveaxis.overload("int", variants="function, method")
+@traceable
 def moveaxis_one(self: Tensor[Alias("a")], source: int, destination: int) -> Tensor[Alias("a")]:
     """``movedim`` of one dimension, by NumPy's name."""
     return self.movedim((source,), (destination,))
@@ -145,12 +151,14 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
 
 
 @op("aten::numpy_T", variants="method")
+@traceable
 def numpy_T(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.T``: all dimensions the other way round."""
     return self.permute(tuple(reversed(range(self.ndim))))
 
 
 @op("aten::mT", variants="method")
+@traceable
 def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.mT``: every matrix of a batch transposed."""
     require_matrices(self, "mT")
@@ -158,6 +166,7 @@ def mT(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 @op("aten::matrix_H", variants="method")
+@traceable
 def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.H``: a matrix transposed and conjugated."""
     hint = " For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""
@@ -166,6 +175,7 @@ def matrix_H(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 @op("aten::mH", variants="method")
+@traceable
 def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """``x.mH``: every matrix of a batch transposed and conjugated."""
     require_matrices(self, "mH")
@@ -173,6 +183,7 @@ def mH(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 @op("aten::adjoint", variants="function, method")
+@traceable
 def adjoint(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """Every matrix of a batch transposed and conjugated."""
     require_matrices(self, "adjoint()")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from opdsl.aten.comparison import where
-from opdsl.aten.factories import full, zeros
+from opdsl.aten.factories import zeros
 from opdsl.aten.ranges import arange
-from opdsl.declare import Inplace, op
+from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, new_tensor, write_out
-from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, int64, wrap_dimension
+from opdsl.kernels.outputs import array_of
+from opdsl.kernels.planners import Planned, Planner, planned
+from opdsl.kernels.plans import Plan
+from opdsl.kernels.scalar_loops import scalar_loop
+from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
@@ -36,9 +41,38 @@ def beyond_diagonal(self: Tensor) -> Tensor:
     return arange(columns, device=self.device) - arange(rows, device=self.device).unsqueeze(-1)
 
 
-def keep(self: Tensor, mask: Tensor, out: Tensor) -> None:
-    """Write the elements where a mask holds, and zeros elsewhere."""
-    where(mask, self, full([], 0, dtype=self.dtype, device=self.device), out=out)
+def lower_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return element if column - row <= diagonal else 0
+
+
+def upper_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) -> Any:
+    return element if column - row >= diagonal else 0
+
+
+def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor) -> None:
+    """Write the elements on one side of a diagonal, and zeros elsewhere."""
+    if out.numel() and not out.is_meta:
+        rows, columns = (arange(size, device=self.device) for size in self.shape[-2:])
+        given = (self, rows.unsqueeze(-1), columns)
+        loop = scalar_loop(function, (*(each.geometry for each in given), int64), out.geometry)
+        loop(*(array_of(each) for each in given), diagonal, array_of(out))
+
+
+def keeps(function: Callable[..., Any]) -> Planner:
+    """The planner of ``tril`` and ``triu``."""
+
+    def planner(call: Planned) -> Plan | None:
+        self, diagonal = call.arguments
+        if self.numel() == 0 or call.made.device is not cpu:
+            return None
+        rows, columns = (arange(size) for size in self.shape[-2:])
+        others = (rows.unsqueeze(-1), columns)
+        forms = (self.geometry, *(each.geometry for each in others), int64)
+        loop = scalar_loop(function, forms, call.made, allocate=call.is_new)
+        constants = tuple(f"plan_constants[{place}]" for place in range(3))
+        return call.plan(("self.array", *constants), loop, *(each.array for each in others), diagonal)
+
+    return planner
 
 
 @op("aten::tril", variants="method, function", inplace=Inplace(variants="method"), out=True)
@@ -53,8 +87,9 @@ def tril_meta(ctx, self, diagonal):
 
 
 @tril.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@planned(keeps(lower_scalar_function))
 def tril_cpu(self, diagonal, out):
-    keep(self, beyond_diagonal(self) <= diagonal, out)
+    keep(self, lower_scalar_function, diagonal, out)
 
 
 @tril.derivative("self")
@@ -74,8 +109,9 @@ def triu_meta(ctx, self, diagonal):
 
 
 @triu.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
+@planned(keeps(upper_scalar_function))
 def triu_cpu(self, diagonal, out):
-    keep(self, beyond_diagonal(self) >= diagonal, out)
+    keep(self, upper_scalar_function, diagonal, out)
 
 
 @triu.derivative("self")
@@ -152,6 +188,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 
 @diag_embed.kernel("CompositeExplicitAutogradNonFunctional")
+@traceable
 def diag_embed_kernel(self, offset, dim1, dim2):
     first, second = wrap_dimension(dim1, self.ndim + 1), wrap_dimension(dim2, self.ndim + 1)
     if first == second:
@@ -171,6 +208,7 @@ def diag_embed_derivative(grad, offset, dim1, dim2):
 
 
 @op("aten::diag", variants="method, function")
+@traceable
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
     check(self.ndim in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D")
@@ -186,6 +224,7 @@ def diag_out(self: Tensor, diagonal: int = 0, *, out: Tensor[Alias("a", write=Tr
 
 
 @op("aten::diagflat", variants="function, method")
+@traceable
 def diagflat(self: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements as its diagonal."""
     return self.contiguous().view((-1,)).diag(offset)
@@ -198,6 +237,7 @@ def trace(self: Tensor) -> Tensor:
 
 
 @trace.kernel("CPU", "CUDA", "Meta")
+@traceable
 def trace_kernel(self):
     check(self.ndim == 2, f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype is bool_:

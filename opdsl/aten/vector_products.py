@@ -136,6 +136,7 @@ def column(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 @op("aten::outer", variants="function, method")
+@traceable
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another."""
     return column(self, vec2) * vec2
@@ -148,6 +149,7 @@ def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]
 
 
 @op("aten::ger", variants="function, method")
+@traceable
 def ger(self: Tensor, vec2: Tensor) -> Tensor:
     """An older name of ``outer``."""
     return outer(self, vec2)
@@ -160,6 +162,7 @@ def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor[Alias("a", write=True)]) 
 
 
 @op("aten::inner", variants="function, method")
+@traceable
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
     if self.ndim == 0 or other.ndim == 0:

@@ -152,6 +152,7 @@ def unsafe_view_derivative(grad, self):
 
 
 @op("aten::view_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def view_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """The shape of another tensor, where strides can show it."""
     return self.view(other.shape)
@@ -172,6 +173,7 @@ def ravel(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 
 
 @op("aten::flatten.using_ints", variants="function, method")
+@traceable
 def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> Tensor[Alias("a")]:
     """The dimensions from one to another as one."""
     first, last = wrap_dimension(start_dim, self.ndim), wrap_dimension(end_dim, self.ndim)
@@ -185,6 +187,7 @@ def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> 
 
 
 @op("aten::unflatten.int", variants="function, method")
+@traceable
 def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor[Alias("a")]:
     """One dimension as several."""
     place = wrap_dimension(dim, self.ndim)
@@ -290,12 +293,14 @@ def expand_derivative(grad):
 
 
 @op("aten::expand_as", variants="method", device_check="NoCheck", device_guard=False)
+@traceable
 def expand_as(self: Tensor[Alias("a")], other: Tensor) -> Tensor[Alias("a")]:
     """``expand`` to the shape of another tensor."""
     return self.expand(other.shape)
 
 
 @op("aten::broadcast_to", variants="function, method")
+@traceable
 def broadcast_to(self: Tensor[Alias("a")], size: list[SymInt]) -> Tensor[Alias("a")]:
     """``expand``, by NumPy's name."""
     return self.expand(size)

@@ -13,7 +13,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
-from opdsl.kernels.planners import Planned, Planner, planner_of
+from opdsl.kernels.planners import Planned, Planning, plan_of, planner_of
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
@@ -204,13 +204,13 @@ class StructuredDefinition(Definition):
 
     def may_plan(self, key: str) -> bool:
         """See ``Definition.may_plan``."""
-        return self._takes_plain_arguments() or self._planner(key) is not None
+        return self._takes_plain_arguments() or self._planning(key) is not None
 
     def _takes_plain_arguments(self) -> bool:
         """Whether a plan knows by itself what the kernel gets: no lists of tensors, no values made of tensors."""
         return self.fixes_geometries and not any(each.role is Role.TENSORS for each in self.parameters)
 
-    def _planner(self, key: str) -> Planner | None:
+    def _planning(self, key: str) -> Planning | None:
         kernel = self.kernels.get(key)
         return None if kernel is None else planner_of(kernel.function)
 
@@ -218,11 +218,16 @@ class StructuredDefinition(Definition):
         self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
     ) -> Plan | None:
         """See ``Definition.plan``."""
-        planner = self._planner(call.key)
-        if planner is not None and not outputs and self.results == 1:
-            names = tuple(each.name for each in self.parameters)
-            made = prepared.promises[0].geometry
-            found = planner(Planned(call.name, names, call.parameters, arguments, made, call.slow))
+        planning = self._planning(call.key)
+        names = tuple(each.name for each in self.parameters)
+        # An output that is given beside the inputs is filled by the kernel itself.
+        if planning is not None and all(each in names for each in call.targets):
+            made = outputs[0].geometry if outputs else prepared.promises[0].geometry
+            target = call.targets[0] if outputs else None
+            function = self._kernel(call.key).function
+            found = plan_of(
+                planning, Planned(call.name, names, call.parameters, arguments, made, call.slow, function, target)
+            )
             if found is not None:
                 return found
         if not self._takes_plain_arguments() or not self._can_plan(prepared, arguments):

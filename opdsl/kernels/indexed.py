@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, partial
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from opdsl.kernels.compiler import Compiled, compiler_for, counts
 from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.outputs import array_of, check_written, new_tensor
+from opdsl.kernels.outputs import array_of, check_written, maker_for, new_tensor, tensor_over
 from opdsl.kernels.primitives import copy_elements
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import meta
@@ -24,6 +26,40 @@ _WIDTH = 1 << 12
 _WORD = 1 << 64
 _COLUMNS = numpy.arange(_WIDTH, dtype=numpy.int64)
 _NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex: complex128}
+
+
+class Filled(NamedTuple):
+    """How a kernel fills a tensor by the index of its elements: what ``fill_by_index`` is given.
+
+    is_random: whether ``first`` and the first number are a place and a seed that each call has of its own.
+    """
+
+    target: Tensor
+    function: Callable[..., Any]
+    given: tuple[Any, ...]
+    first: int = 0
+    is_random: bool = False
+
+
+_noted: ContextVar[list[Filled] | None] = ContextVar("opdsl_noted", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[list[Filled]]:
+    """The list to which calls on meta add how they would fill tensors, while this is entered."""
+    made: list[Filled] = []
+    token = _noted.set(made)
+    try:
+        yield made
+    finally:
+        _noted.reset(token)
+
+
+def note(filled: Filled) -> None:
+    """Add to what ``noting`` gives, if it is entered."""
+    made = _noted.get()
+    if made is not None:
+        made.append(filled)
 
 
 def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int = 0) -> Tensor:
@@ -43,9 +79,62 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
         OverlapError: elements of the target share memory.
     """
     check_written(target, [each for each in given if isinstance(each, Tensor)], [])
-    if target.device is not meta and target.geometry.numel:
+    if target.device is meta:
+        note(Filled(target, function, tuple(given), first))
+    elif target.geometry.numel:
         _fill(target, function, given, first)
     return target
+
+
+def filling_plan(form: Geometry, filled: Filled, generator: Any = None, *, allocate: bool) -> Callable[..., Any] | None:
+    """A function that fills, and makes if it is to allocate it, the array of a tensor as a call on meta has noted.
+
+    Args:
+        form: of the tensor.
+        generator: where random numbers are from.
+        allocate: whether it makes the array; otherwise it is given.
+
+    Returns:
+        None for tensors that take more than filling.
+    """
+    if not form.is_contiguous() or form.dtype.is_complex or any(isinstance(each, Tensor) for each in filled.given):
+        return None
+    run = _filling_loop(form, filled, allocate=allocate)
+    if not filled.is_random:
+        return partial(run, _as_signed(filled.first), *filled.given)
+    given = filled.given
+
+    def draw(*array: Any) -> Any:
+        seed, place = generator.advance(form.numel)
+        return run(_as_signed(place), _as_signed(seed), *given, *array)
+
+    return draw
+
+
+def _filling_loop(form: Geometry, filled: Filled, *, allocate: bool) -> Compiled:
+    """What fills an array: a function of the first index, the numbers, and the array, unless it makes that."""
+    if form.numel <= _WIDTH:
+        numbers = (0, *filled.given) if filled.is_random else filled.given
+        loop = _short_loop(filled.function, form, tuple(map(type, numbers)), allocate=allocate)
+        column = _COLUMNS[: form.numel].reshape(form.shape)
+
+        def run(first: int, *given: Any) -> Any:
+            return loop(first, column, *given)
+
+        return run
+    make = maker_for(form)
+
+    def run_long(first: int, *given: Any) -> Any:
+        array, numbers = (make(), given) if allocate else (given[-1], given[:-1])
+        _fill(tensor_over(array, form), filled.function, numbers, first % _WORD)
+        return array
+
+    return run_long
+
+
+def _as_signed(word: int) -> int:
+    """64 bits as an int64."""
+    return word - _WORD if word >= _WORD >> 1 else word
 
 
 def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
@@ -64,7 +153,7 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
     forms = tuple([each.geometry if isinstance(each, Tensor) else type(each) for each in values])
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
-    row = first - _WORD if first >= _WORD >> 1 else first
+    row = _as_signed(first)
     column = 0 if counts(form.device.type) else _COLUMNS[: form.numel].reshape(form.shape)
     _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
 
@@ -124,13 +213,21 @@ def _loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type
 
 
 @lru_cache(maxsize=512)
-def _short_loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+def _short_loop(
+    function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...], *, allocate: bool = False
+) -> Compiled:
     column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
-    return _compiled(function, target, int64, column, given)
+    return _compiled(function, target, int64, column, given, allocate=allocate)
 
 
 def _compiled(
-    function: FunctionType, target: Geometry, row: Geometry | DType, column: Geometry, given: Sequence[Geometry | type]
+    function: FunctionType,
+    target: Geometry,
+    row: Geometry | DType,
+    column: Geometry,
+    given: Sequence[Geometry | type],
+    *,
+    allocate: bool = False,
 ) -> Compiled:
     scalar = _read(function)
     device = target.device.type
@@ -138,7 +235,7 @@ def _compiled(
     dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float="float64")
-    call = pointwise_call(target.shape, inputs, [target])
+    call = pointwise_call(target.shape, inputs, [target], allocate=allocate)
     if counts(device):
         start, index, *others = call.inputs
         call = call._replace(inputs=(start, index._replace(counts=True), *others))

@@ -126,22 +126,46 @@ def scatter(
     """
     if 0 in shape or target.geometry.device is meta:
         return
-    kind, place = target.geometry.device.type, (target.dtype, _scaled(strides, target.dtype))
     given = values if isinstance(values, Tensor) else None
-    moved = (*_arguments(positions, target.dtype), array_of(target))
-    if combine is None and given is not None and given.dtype is target.dtype:
-        bits = _bits(target.dtype, given.dtype)
-        read = (bits, steps(given.geometry, shape))
-        _copy_loop(kind, shape, (bits, place[1]), read, _geometries(positions), True)(array_of(given), *moved)
-        return
-    operand = (precision_of(target.dtype), None) if given is None else (given.dtype, steps(given.geometry, shape))
+    kind = None if given is None else given.geometry
+    loop = scatter_loop(target.geometry, shape, strides, positions, kind, combine, numbers)
     value = values if given is None else array_of(given)
+    loop(value, *(array_of(each.tensor) for each in positions), array_of(target))
+
+
+def scatter_loop(
+    target: Geometry,
+    shape: Shape,
+    strides: Strides,
+    positions: Sequence[Positions],
+    values: Geometry | None,
+    combine: Callable[..., Any] | None = None,
+    numbers: Sequence[Number] = (),
+) -> Compiled:
+    """The loop of ``scatter``: the values' array, or the number, the arrays of the positions, and that of the target.
+
+    Args:
+        values: where they lie; None for a number.
+        target, shape, strides, positions, combine, numbers: as for ``scatter``, of a loop of at least one step.
+    """
+    moved = _steps(positions, target.dtype)
+    place = (target.dtype, _scaled(strides, target.dtype))
+    operand: tuple[DType, Strides | None] = (precision_of(target.dtype), None)
+    if values is not None:
+        operand = (values.dtype, steps(values, shape))
     if combine is None:
-        _copy_loop(kind, shape, place, operand, _geometries(positions), True)(value, *moved)
-        return
+        if values is not None and values.dtype is target.dtype:
+            bits = _bits(target.dtype, values.dtype)
+            place, operand = (bits, place[1]), (bits, operand[1])
+        loop = _copy_loop(target.device.type, shape, place, operand, _geometries(positions), True)
+        return partial(_with_steps, loop, moved)
     assert isinstance(combine, FunctionType), "a scalar function is written in Python"
-    loop = _update_loop(kind, combine, len(numbers), shape, place, operand, _geometries(positions))
-    loop(array_of(target), value, *numbers, *moved)
+    update = _update_loop(target.device.type, combine, len(numbers), shape, place, operand, _geometries(positions))
+
+    def run(value: Any, *arrays: Any) -> None:
+        update(arrays[-1], value, *numbers, *arrays[:-1], *moved, arrays[-1])
+
+    return run
 
 
 def _bits(dtype: DType, other: DType) -> DType:
@@ -154,11 +178,6 @@ def _scaled(strides: Strides, dtype: DType) -> Strides:
 
 def _geometries(positions: Sequence[Positions]) -> tuple[Geometry, ...]:
     return tuple(each.tensor.geometry for each in positions)
-
-
-def _arguments(positions: Sequence[Positions], dtype: DType) -> tuple[Any, ...]:
-    """What a compiled loop takes of positions."""
-    return (*(array_of(each.tensor) for each in positions), *_steps(positions, dtype))
 
 
 def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:

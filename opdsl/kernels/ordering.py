@@ -1,4 +1,4 @@
-"""Sorting along a dimension, for backends whose compiler sorts."""
+"""Sorting along a dimension: for backends whose compiler sorts, and the keys by which others sort."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from functools import lru_cache
 
 from opdsl.kernels.calls import Ordering
 from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.row_iterator import row_call
+from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.geometry import Geometry, geometry
 from opdsl.runtime.tensor import Tensor
 
@@ -36,3 +38,33 @@ def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, in
     assert call is not None, "a single dimension is stepped through evenly"
     ordering = Ordering(descending, values.shape[dim] if source.ndim else 1)
     return compiler_for(source.device.type).order(ordering, call)
+
+
+_NOT_A_NUMBER = (1 << 63) - 1
+
+
+@lru_cache(maxsize=512)
+def key_loop(source: Geometry, keys: Geometry, descending: bool) -> Compiled:
+    """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
+
+    Args:
+        source: of real elements.
+        keys: of the same shape.
+        descending: whether the keys are in the opposite order.
+    """
+    from opdsl.scalar.builder import GraphBuilder
+    from opdsl.scalar.mathematics.expression import Expression, select
+    from opdsl.scalar.types import FLOAT, ScalarType
+
+    kind = ScalarType(precision_of(source.dtype).name)
+    builder = GraphBuilder()
+    element = Expression(builder, builder.parameter("element", kind))
+    if kind.category == FLOAT:
+        bits = element.bits().cast(ScalarType.INT64)
+        # The bits of negative numbers are in the opposite order.
+        ordered = bits ^ ((bits >> 63) & _NOT_A_NUMBER)
+        key = select(element.differs(element), _NOT_A_NUMBER, select(element.equals(0.0), 0, ordered))
+    else:
+        key = element.cast(ScalarType.INT64)
+    graph = builder.finish("key", [(~key if descending else key).position])
+    return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))

@@ -9,10 +9,10 @@ from typing import Any
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
 from opdsl.kernels.described import Described
-from opdsl.kernels.planners import Planned, geometry_made, planner_of
-from opdsl.runtime import bump_version, version_of
+from opdsl.kernels.planners import Planned, geometry_made, plan_of, planner_of
+from opdsl.runtime import Tensor, bump_version, version_of
 from opdsl.runtime.contents import tensors_in
-from opdsl.schema import FunctionSchema
+from opdsl.schema import Argument, FunctionSchema
 
 Plan = Callable[..., object]
 
@@ -113,14 +113,29 @@ class PlainKernel(Described):
             return None
         plan = self._own_plan(arguments)
         # Recorders are told of what the function calls, planned or not.
-        planner = None if current.get().recording or self.bumps_version else planner_of(self.function)
-        if planner is None or plan is None:
+        planning = None if current.get().recording else planner_of(self.function)
+        if planning is None or plan is None:
             return plan
+
+        def planned_call(values: tuple[object, ...]) -> Planned | None:
+            return self._planned_call(values, plan)
+
+        call = planned_call(arguments)
+        return plan if call is None else plan_of(planning, call, planned_call) or plan
+
+    def _planned_call(self, arguments: tuple[object, ...], slow: Plan) -> Planned | None:
+        """A call as a planner sees it; None where its result is no tensor whose geometry is known."""
         names = tuple(each.python_name for each in self.schema.arguments)
-        made = geometry_made(self, names, arguments)
+        written = [name for name, each in zip(names, self.schema.arguments, strict=True) if _is_written(each)]
+        target = dict(zip(names, arguments, strict=True))[written[0]] if len(written) == 1 else None
+        if written:
+            made = target.geometry if isinstance(target, Tensor) else None
+        else:
+            made = geometry_made(self.function, names, arguments)
         if made is None:
-            return plan
-        return planner(Planned(self.operator, names, self.dynamic, arguments, made, plan)) or plan
+            return None
+        own = written[0] if written else None
+        return Planned(self.operator, names, self.dynamic, arguments, made, slow, self.function, own)
 
     @property
     def fixes_geometries(self) -> bool:
@@ -161,6 +176,10 @@ class PlainKernel(Described):
 def _source(name: str, constants: dict[str, object]) -> str:
     constant = f"constant_{name}"
     return constant if constant in constants else name
+
+
+def _is_written(argument: Argument) -> bool:
+    return argument.alias is not None and argument.alias.write
 
 
 def _returns_itself(schema: FunctionSchema) -> bool:

@@ -35,7 +35,7 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
         copy_(out, wide)
         return
     if out.geometry.numel and out.geometry.device is not meta:
-        compiled = _product(first.geometry, second.geometry, out.geometry)
+        compiled = product_loop(first.geometry, second.geometry, out.geometry)
         compiled(array_of(first), array_of(second), alpha, beta, array_of(out))
 
 
@@ -45,7 +45,8 @@ def _multiplies_16_bits(device_type: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _product(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
+def product_loop(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
+    """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
     rows, inner = first.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     columns = 1 if second.ndim == 1 else second.shape[-1]
