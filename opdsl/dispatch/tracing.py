@@ -18,7 +18,7 @@ from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.differentiation import OperatorAutograd
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
-from opdsl.runtime import Tensor, version_of
+from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.generator import rehearsed
 
@@ -74,7 +74,6 @@ class Trace:
         self.packets: dict[Packet, int] = {}
         self.is_complete = True
         self.fixes_geometries = True
-        self.versions: list[int] = []  # of what is held, after the last call
         self.guards: dict[str, str] = {}  # of results, by what stands for them, that are not used yet
         self.parameters: list[str] = []
         self.numbers: dict[str, object] = {}
@@ -82,7 +81,6 @@ class Trace:
             self.constant(value) if is_value else self._taken_in(value)
             for value, is_value in zip(arguments, are_values, strict=True)
         ]
-        self.versions = self._versions()
         self.namespace["kernel"] = kernel
         self.slow = f"return kernel({', '.join(complete)})"
 
@@ -150,15 +148,6 @@ class Trace:
             self.guards[name] = f"if {made} != {forms}: {self.slow}"
         for place, each in enumerate(results):
             self._name(each, name if result is each else f"{name}[{place}]")
-        self.versions = self._versions()
-
-    def look(self) -> None:
-        """Look whether something was written that no call accounts for; the trace is of no use any more then."""
-        self.is_complete &= self.versions == self._versions()[: len(self.versions)]
-
-    def _versions(self) -> list[int]:
-        tensors = [each for each in self.held if isinstance(each, Tensor)]
-        return [version_of(each) for each in tensors]
 
     def _unsure(self, sources: Sequence[str]) -> list[str]:
         """What stands in expressions for results that may have other geometries."""
@@ -178,7 +167,6 @@ class Trace:
 
     def _plan(self, result: object) -> Plan | None:
         """The function of what was noted, for these numbers; None if not all of it is accounted for."""
-        self.look()
         returned = self.source(result)
         self.fixes_geometries = not self._unsure([returned])
         if not self.is_complete:
@@ -204,6 +192,14 @@ class Trace:
 _trace: ContextVar[Trace | None] = ContextVar("opdsl_trace", default=None)
 _TRACING = Guard(lambda state: state.change(tracing=True), keep=True)
 _NOT_TRACING = Guard(lambda state: state.change(tracing=False), keep=True)
+
+
+def note_write() -> None:
+    """Say that memory is written which no call of an operator accounts for; a trace is of no use any more then."""
+    if current.get().tracing:
+        noted = _trace.get()
+        assert noted is not None, "a state that traces has a trace"
+        noted.is_complete = False
 
 
 def trace(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]) -> tuple[Plan | None, dict[Packet, int]]:
@@ -294,7 +290,6 @@ def run_traced(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]
     """Run a kernel that a traced one calls, and note it."""
     noted = _trace.get()
     assert noted is not None, "a state that traces has a trace"
-    noted.look()
     noted.packets.setdefault(operator.packet, operator.packet.generation)
     before = list(_geometries(arguments))
     plan: Plan | None = None
@@ -327,4 +322,4 @@ def _geometries(arguments: tuple[object, ...]) -> Iterator[object]:
                 yield each.geometry
 
 
-__all__ = ["FunctionPlans", "is_traceable", "run_traced", "trace", "traceable", "traced"]
+__all__ = ["FunctionPlans", "is_traceable", "note_write", "run_traced", "trace", "traceable", "traced"]

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.dispatch.state import current
+from opdsl.dispatch.tracing import note_write
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
@@ -232,6 +233,7 @@ def check_read_only(output: Tensor) -> None:
     Raises:
         ReadOnlyError: it is that of a read-only array.
     """
+    note_write()
     if output.geometry.read_only:
         raise ReadOnlyError(
             "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."

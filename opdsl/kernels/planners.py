@@ -81,8 +81,9 @@ class Planned(NamedTuple):
 
     def overlaps(self, other: str, form: Geometry) -> str:
         """The guard that is true where an argument may share memory with the target."""
-        names = [f"{name}._base" if each.is_view else name for name, each in ((self.target, self.made), (other, form))]
-        return f"{names[0]} is {names[1]}"
+        pairs = ((self.target, self.made), (other, form))
+        roots = [f"plan_root({name})" if each.is_view else name for name, each in pairs]
+        return f"{roots[0]} is {roots[1]}"
 
 
 Planner = Callable[[Planned], Plan | None]
