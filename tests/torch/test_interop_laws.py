@@ -165,13 +165,52 @@ def test_vmap_promotes_as_single_calls_do(ops):
     assert found.dtype is ops.scaled_add(numbers[0], vectors).dtype is torch.float32
 
 
-@pytest.mark.parametrize(("name", "place"), [("nearest", 0), ("energy", 1), ("affine", 1), ("turned", 0)])
+BATCHED = ("energy", "average", "softmax", "running_sum", "running_largest", "affine", "dropped", "bounds", "turned")
+
+
+@pytest.fixture
+def no_loops(monkeypatch):
+    """Fails where an operator runs once for each element of a batch."""
+
+    def loop(*given):
+        raise AssertionError("it runs once for each element")
+
+    monkeypatch.setattr("opdsl.interop.torch.batching.batched", loop)
+
+
+@pytest.mark.parametrize(("name", "place"), [each for each in cases(BATCHED) if SAMPLES[each[0]]()[each[1]][0][0].ndim])
+def test_vmap_of_rows_and_composites_is_one_call(ops, no_loops, name, place):
+    (x, *rest), kwargs = SAMPLES[name]()[place]
+    call = operator(ops, name)
+    for dim in range(x.ndim + 1):
+        batch = torch.stack([x, 2 * x, -x], dim=dim)
+        found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=dim)(batch)
+        single = [call(each, *rest, **kwargs) for each in batch.unbind(dim)]
+        parts = zip(*single, strict=True) if isinstance(found, tuple) else [single]
+        for one, others in zip(found if isinstance(found, tuple) else [found], parts, strict=True):
+            torch.testing.assert_close(one, torch.stack(list(others)))
+
+
+@pytest.mark.parametrize(("name", "place"), [("nearest", 0), ("plus", 1), ("softmax", 4), ("masked", 1)])
 def test_vmap_of_other_operators_runs_each(ops, name, place):
     (x, *rest), kwargs = SAMPLES[name]()[place]
     call = operator(ops, name)
-    batch = torch.stack([x, 2 * x, -x], dim=1)
-    found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=1)(batch)
-    torch.testing.assert_close(found, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(1)]))
+    batch = torch.stack([x, 2 * x, -x], dim=-1)
+    found = torch.vmap(lambda each: call(each, *rest, **kwargs), in_dims=-1)(batch)
+    torch.testing.assert_close(found, torch.stack([call(each, *rest, **kwargs) for each in batch.unbind(-1)]))
+
+
+def test_nested_vmap_is_one_call(ops, no_loops):
+    x = make(2, 3, 4)
+    found = torch.vmap(torch.vmap(lambda each: ops.softmax(each, 0)), in_dims=1)(x)
+    torch.testing.assert_close(found, torch.softmax(x, 2).movedim(1, 0))
+
+
+def test_vmap_of_gradients_is_one_call(ops, no_loops):
+    x = make(3, 4)
+    found = torch.func.jacrev(lambda each: ops.softmax(each, 0))(x[0])
+    expected = torch.autograd.functional.jacobian(lambda each: torch.softmax(each, 0), x[0])
+    torch.testing.assert_close(found, expected)
 
 
 def test_vmap_of_a_list(ops):

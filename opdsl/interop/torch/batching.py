@@ -1,4 +1,7 @@
-"""``torch.vmap`` of operators: pointwise ones broadcast, others run once for each element of the batch."""
+"""``torch.vmap`` of operators: those that compute elements or rows take the batch as one dimension more.
+
+Others run once for each element of the batch.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,12 @@ from typing import Any
 
 import torch
 
-__all__ = ["batched", "broadcast"]
+from opdsl.errors import OpdslError
+from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
+from opdsl.kernels.structured import Definition, Prepared
+from opdsl.runtime.geometry import geometry
+
+__all__ = ["along_rows", "batched", "broadcast"]
 
 Call = Callable[..., Any]
 
@@ -26,9 +34,83 @@ def broadcast(call: Call, size: int, dims: Sequence[Any], values: Sequence[Any])
     """
     if _would_promote(dims, values):
         return batched(call, size, dims, values)
+    return _with_batch_first(call(*_batch_first(dims, values)))
+
+
+def along_rows(
+    call: Call, definition: Definition, size: int, dims: Sequence[Any], values: Sequence[Any]
+) -> tuple[Any, Any]:
+    """The batching rule of reductions, scans and row operators: their dimensions stand one place further back.
+
+    What the definition makes of the shapes with and without the batch says whether the rows are the same.
+
+    Args:
+        definition: of the operator, whose calls have ``dims``.
+    """
+    given = _batch_first(dims, values)
+    if not isinstance(values[0], torch.Tensor):
+        return batched(call, size, dims, values)
+    if dims[0] is None:
+        given[0] = values[0].expand(size, *values[0].shape)
+    names = [each.name for each in definition.parameters]
+    if "dim" in names:
+        place = names.index("dim")
+        given[place] = _shifted(values[place], values[0].ndim - (dims[0] is not None))
+    single = _prepared(definition, _chosen_forms(dims, values))
+    together = _prepared(definition, [_form(each) for each in given])
+    if single is None or together is None or not _are_same_rows(single, together, size):
+        return batched(call, size, dims, values)
+    return _with_batch_first(call(*given))
+
+
+def _shifted(dim: Any, ndim: int) -> Any:
+    """Dimensions of a tensor without a batch dimension, in one whose first is that."""
+    if dim is None:
+        return list(range(1, ndim + 1))
+    if isinstance(dim, int):
+        return dim % ndim + 1 if ndim and -ndim <= dim < ndim else dim
+    return [_shifted(each, ndim) for each in dim]
+
+
+def _are_same_rows(single: Prepared, together: Prepared, size: int) -> bool:
+    """Whether a call computes for each element of a batch what a call without the batch does."""
+    if tuple(dim + 1 for dim in single.state.dims) != tuple(together.state.dims):
+        return False
+    pairs = zip(single.promises, together.promises, strict=True)
+    return all(one.dtype is all_.dtype and (size, *one.shape) == all_.shape for one, all_ in pairs)
+
+
+def _prepared(definition: Definition, values: Sequence[Any]) -> Prepared | None:
+    """What a definition makes of a call; None where it refuses it, or torch knows too little of its sizes."""
+    try:
+        return definition.prepare(tuple(values), ())
+    except (OpdslError, RuntimeError):
+        return None
+
+
+def _chosen_forms(dims: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """The arguments of the call of one element, with tensors without elements in place of its own."""
+    return [_form(value, dim) for value, dim in zip(values, dims, strict=True)]
+
+
+def _form(value: Any, dim: int | None = None) -> Any:
+    """A meta tensor of the shape of a tensor, or of what is left of it without a dimension."""
+    if not isinstance(value, torch.Tensor):
+        return to_opdsl(value, _form)
+    shape = [size for place, size in enumerate(value.shape) if dim is None or place != dim % value.ndim]
+    return over(None, geometry(DTYPES[value.dtype], META, tuple(shape)))
+
+
+def _batch_first(dims: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """The arguments, batch dimensions first, so that those without one broadcast."""
     ndim = max(each.ndim - (dim is not None) for each, dim in _tensors(dims, values))
-    given = [_aligned(each, dim, ndim) if dim is not None else each for each, dim in zip(values, dims, strict=True)]
-    results = call(*given)
+    return [
+        _aligned(each, dim, ndim) if isinstance(each, torch.Tensor) and dim is not None else each
+        for each, dim in zip(values, dims, strict=True)
+    ]
+
+
+def _with_batch_first(results: Any) -> tuple[Any, Any]:
     return results, 0 if isinstance(results, torch.Tensor) else (0,) * len(results)
 
 

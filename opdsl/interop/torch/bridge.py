@@ -238,6 +238,8 @@ class Bridge:
 
     def under_vmap(self, keys: object, *given: Any, **named: Any) -> Any:
         """What the keys of vmap run."""
+        if self.is_composite:
+            return self.decomposed(self.complete(given, named))
         from torch._functorch.autograd_function import custom_function_call_vmap_helper
         from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
@@ -248,8 +250,12 @@ class Bridge:
         """The operator for tensors with a batch dimension."""
         values = self.complete(given, named)
         dims = (*dims, *(None,) * (len(values) - len(dims)))
-        rule = batching.broadcast if self.kind == "pointwise" else batching.batched
-        return rule(self.call, info.batch_size, dims, values)
+        if self.kind == "pointwise":
+            return batching.broadcast(self.call, info.batch_size, dims, values)
+        if self.kind in _PLANNED:
+            definition: Any = self.kernel()
+            return batching.along_rows(self.call, definition.definition, info.batch_size, dims, values)
+        return batching.batched(self.call, info.batch_size, dims, values)
 
 
 def own(result: Any, values: Sequence[Any]) -> Any:

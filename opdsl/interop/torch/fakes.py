@@ -9,14 +9,13 @@ import torch
 
 from opdsl.dispatch import KeySet, Operator
 from opdsl.interop.torch.kernels import with_default_dtype
-from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, over, to_opdsl, to_torch
-from opdsl.runtime import Device, Tensor, making_sizes
+from opdsl.interop.torch.tensors import META, TORCH_DTYPES, geometry_of, over, to_opdsl, to_torch
+from opdsl.runtime import Tensor, making_sizes
 from opdsl.runtime.geometry import geometry
 
 __all__ = ["fake"]
 
 _META = KeySet("Meta")
-_META_DEVICE = Device("meta")
 
 
 def fake(operator: Operator, values: Sequence[Any]) -> Any:
@@ -39,7 +38,7 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
 
 def _stand_in(source: torch.Tensor) -> Tensor:
     """A meta tensor of the same geometry, to compute shapes with."""
-    form = geometry_of(source, _META_DEVICE)
+    form = geometry_of(source, META)
     if any(isinstance(each, torch.SymInt) for each in (*form.shape, *form.strides)):
         form = geometry(form.dtype, form.device, _number(form.shape), _number(form.strides))
     return over(None, form)

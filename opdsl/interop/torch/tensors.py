@@ -21,6 +21,7 @@ from opdsl.runtime.views import required_storage
 
 __all__ = [
     "DTYPES",
+    "META",
     "TORCH_DTYPES",
     "array_over",
     "geometry_of",
@@ -34,6 +35,8 @@ __all__ = [
 
 TORCH_DTYPES: Mapping[DType, torch.dtype] = MappingProxyType({each: getattr(torch, each.name) for each in ALL_DTYPES})
 DTYPES: Mapping[torch.dtype, DType] = MappingProxyType({theirs: ours for ours, theirs in TORCH_DTYPES.items()})
+
+META = Device("meta")
 
 _FORMATS = {each: getattr(torch, each.name) for each in MemoryFormat}
 _LAYOUTS = {Layout.strided: torch.strided}
