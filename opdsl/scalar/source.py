@@ -14,6 +14,10 @@ from opdsl.errors import ScalarFunctionError
 
 __all__ = ["FunctionSource", "function_source"]
 
+# As they were when this was loaded: a tracer that puts functions of its own in their place, as torch.export does with
+# min and max while it runs, may have operators loaded meanwhile.
+_BUILTINS: Final = dict(vars(builtins))
+
 WAY_OUT: Final = 'What a scalar function cannot hold can be a kernel: .out_kernel("CPU") and .out_kernel("CUDA").'
 
 
@@ -57,7 +61,7 @@ class FunctionSource:
                 return self._closure[name].cell_contents
             except ValueError:  # assigned after the function was made
                 return missing
-        return self.function.__globals__.get(name, getattr(builtins, name, missing))
+        return self.function.__globals__.get(name, _BUILTINS.get(name, missing))
 
     def error(self, node: ast.AST, problem: str, advice: str = WAY_OUT) -> ScalarFunctionError:
         """An error that shows the text of ``node`` underlined.

@@ -165,6 +165,7 @@ class Bridge:
         """Register what every key of torch runs, those of autograd and of vmap as well."""
         self.implement(function, "CompositeImplicitAutograd")
         self.implement(function, "FuncTorchBatchedDecomposition")
+        self.implement(function, "Functionalize")
 
     def implement_fake(self) -> None:
         """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""

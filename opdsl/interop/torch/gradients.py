@@ -93,10 +93,10 @@ class Gradients:
         """Run the operator and record it; takes its arguments in the order of the schema."""
         lengths, flat = _listed(values) if self.has_lists else (None, values)
         if not torch._C._are_functorch_transforms_active():
-            results = self._apply(lengths, *flat)
+            results = self._apply(lengths, None, *flat)
         else:
             with enable_single_level_autograd_function():
-                results = self._apply(lengths, *flat)
+                results = self._apply(lengths, torch.is_grad_enabled(), *flat)
         return list(results) if self.operator.returns_list else results
 
     def recipe_of(self, needed: tuple[Any, ...], values: Sequence[Any]) -> Recipe:
@@ -273,19 +273,20 @@ def _like(gradient: Any, tensor: Any) -> Any:
 def _function(gradients: Gradients) -> type[torch.autograd.Function]:
     """The ``autograd.Function`` of an operator.
 
-    It is applied to the lengths of the lists among the operator's arguments, None if there are none, and to the
-    arguments with these lists spread, since torch follows no tensors in lists.
+    It is applied to the lengths of the lists among the operator's arguments, None if there are none; to whether grad
+    mode is on within a transform of functorch, None outside of one; and to the arguments with these lists spread, since
+    torch follows no tensors in lists.
     """
     beneath, recipe_of = gradients.beneath, gradients.recipe_of
 
     class Recorded(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, lengths: Lengths, *flat: Any) -> Any:
+        def forward(ctx: Any, lengths: Lengths, grad_mode: bool | None, *flat: Any) -> Any:
             values = flat if lengths is None else fold(lengths, flat)
-            result = beneath(*values)
+            result = beneath(*values) if grad_mode is None else _below_transform(beneath, grad_mode, values)
             if isinstance(result, list):
                 result = tuple(result)  # torch follows no tensors in lists
-            needed = ctx.needs_input_grad[1:]
+            needed = ctx.needs_input_grad[2:]
             recipe = ctx.recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             ctx.lengths = lengths
             results = result if isinstance(result, tuple) else (result,)
@@ -315,16 +316,19 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
                 kept = [*kept[: len(recipe.tensors) + len(recipe.results)], *fold(ctx.lists, others)]
             found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept, strict=True)))
             flat = spread(ctx.lengths, [found.get(name) for name in gradients.names])
-            return (None, *(flat if ctx.real is None else map(_real_part, flat, ctx.real)))
+            return (None, None, *(flat if ctx.real is None else map(_real_part, flat, ctx.real)))
 
         @staticmethod
-        def jvp(ctx: Any, _: None, *flat: Any) -> Any:
+        def jvp(ctx: Any, _: None, __: None, *flat: Any) -> Any:
             values, results = ctx.values, ctx.results
             del ctx.values, ctx.results
             tangents = dict(zip(gradients.names, fold(ctx.lengths, flat), strict=True))
             named_results = [list(results)] if gradients.operator.returns_list else results
             named = dict(zip((*gradients.names, *gradients.result_names), (*values, *named_results), strict=True))
-            found = gradients.forward_derivative(named, results, tangents)
+            # Of this level the tangents are given; those of levels around it are followed.
+            with forward_ad._set_fwd_grad_enabled(True):
+                primal = {name: _primal(each) for name, each in named.items()}
+                found = gradients.forward_derivative(primal, [_primal(each) for each in results], tangents)
             return found if len(found) > 1 else found[0]
 
     Recorded.__name__ = Recorded.__qualname__ = gradients.operator.schema.name.base
@@ -338,6 +342,19 @@ def _is_complex(value: Any) -> bool:
 def _real_part(gradient: Any, is_real: bool) -> Any:
     """The gradient of an argument; a real one has but the real part (``handle_r_to_c`` in FunctionsManual.cpp)."""
     return gradient.real if is_real and _is_complex(gradient) else gradient
+
+
+def _primal(value: Any) -> Any:
+    """A value without the tangent of the current level."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_primal, value))
+    return forward_ad.unpack_dual(value).primal if isinstance(value, torch.Tensor) else value
+
+
+def _below_transform(beneath: Call, grad_mode: bool, values: Sequence[Any]) -> Any:
+    """Run an operator for the transforms around this one, which record what ``Function.forward`` has turned off."""
+    with torch.set_grad_enabled(grad_mode), forward_ad._set_fwd_grad_enabled(True):
+        return beneath(*values)
 
 
 def _listed(values: Sequence[Any]) -> tuple[Lengths, Sequence[Any]]:
