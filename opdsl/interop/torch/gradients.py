@@ -348,7 +348,9 @@ def _primal(value: Any) -> Any:
     """A value without the tangent of the current level."""
     if isinstance(value, list | tuple):
         return type(value)(map(_primal, value))
-    return forward_ad.unpack_dual(value).primal if isinstance(value, torch.Tensor) else value
+    if not isinstance(value, torch.Tensor):
+        return value
+    return forward_ad.unpack_dual(value).primal  # type: ignore[no-untyped-call]
 
 
 def _below_transform(beneath: Call, grad_mode: bool, values: Sequence[Any]) -> Any:
