@@ -92,6 +92,8 @@ TOPICS = (
     "losses",
     "regression_losses",
     "classification_losses",
+    "robust_losses",
+    "margin_losses",
     "ranges",
     "rearranging",
     "triangles",

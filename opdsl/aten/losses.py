@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 
 from opdsl.aten.activations import log_sigmoid
+from opdsl.aten.bounds import minimum
+from opdsl.aten.closeness import pairwise_distance
 from opdsl.aten.likes import zeros_like
 from opdsl.declare import op
 from opdsl.errors import DTypeError
@@ -132,3 +134,49 @@ def binary_cross_entropy_with_logits_target_derivative(grad, self, target, weigh
         slope = log_sigmoid(-self) - pos_weight * log_sigmoid(self)
     slope = slope if weight is None else slope * weight
     return summed_like(slope * share(grad, self, target, reduction), target)
+
+
+@op("aten::poisson_nll_loss")
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """The negative logarithm of the probability of ``target`` events where ``input`` are expected.
+
+    Args:
+        input: the expected numbers, or their logarithms.
+        target: the numbers.
+        log_input: whether ``input`` are logarithms.
+        full: whether the logarithm of the factorial, by Stirling's formula, is added where ``target`` is above 1.
+        eps: keeps logarithms finite.
+        reduction: see ``Reduction``.
+    """
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        factorial = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + factorial.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@op("aten::triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = Reduction.Mean,
+) -> Tensor:
+    """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
+
+    swap: whether the distance of positive and negative ones counts where that is smaller.
+    """
+    dims = anchor.ndim, positive.ndim, negative.ndim
+    check(
+        dims[0] == dims[1] == dims[2],
+        "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+        f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs",
+    )
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p, eps))
+    return reduced((margin + near - far).clamp_min(0), reduction)

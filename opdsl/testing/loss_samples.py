@@ -75,6 +75,44 @@ def _vectors(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 1, 4), make(2, 1), 0)
 
 
+def _robust(make: Maker) -> Iterator[Sample]:
+    for reduction in range(3):
+        yield Sample(make(3, 4), make(3, 4), reduction, 2.0)
+    yield Sample(make(3, 1, 4), make.transposed(2, 4), 0)
+
+
+def _robust_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(3, 4), make(3, 4), 0, 2.0)
+    yield Sample(make(), make(3, 4), make(3, 4), 1, 0.5)
+
+
+def _right_classes(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(4, _CLASSES), _classes(4))
+    yield Sample(make(4, _CLASSES), _classes(4), 2, 0.5, make(_CLASSES), 0)
+    yield Sample(make(_CLASSES), _classes(1), reduction=2)
+
+
+def _right_classes_gradients(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(), make(4, _CLASSES), _classes(4), 1, 1)
+    yield Sample(make(4), make(4, _CLASSES), _classes(4), 2, 0.5, make(_CLASSES), 0)
+
+
+def _labels(make: Maker) -> Iterator[Sample]:
+    labels = from_numpy(numpy.asarray([[0, -1, 2], [2, 1, -1]]))
+    for reduction in range(3):
+        yield Sample(make(2, _CLASSES), labels, reduction)
+
+
+def _labels_gradients(make: Maker) -> Iterator[Sample]:
+    labels = from_numpy(numpy.asarray([[0, -1, 2], [2, 1, -1]]))
+    yield Sample(make(2), make(2, _CLASSES), labels, 0, make(2, _CLASSES))
+
+
+def _events(make: Maker) -> Iterator[Sample]:
+    for log_input in (True, False):
+        yield Sample(_weights(make, 3, 4), _weights(make, 3, 4), log_input, True, 1e-8, 1)
+
+
 TABLE: dict[str, Samples] = {
     "aten::cosine_similarity": _vectors,
     "aten::nll_loss": _losses(4, _CLASSES),
@@ -85,6 +123,16 @@ TABLE: dict[str, Samples] = {
     "aten::nll_loss2d_backward": _gradients(2, _CLASSES, 2, 2),
     "aten::nll_loss_nd": _losses(2, _CLASSES, 2),
     "aten::cross_entropy_loss": _cross_entropy,
+    "aten::smooth_l1_loss": _robust,
+    "aten::smooth_l1_loss_backward": _robust_gradients,
+    "aten::huber_loss": _robust,
+    "aten::huber_loss_backward": _robust_gradients,
+    "aten::multi_margin_loss": _right_classes,
+    "aten::multi_margin_loss_backward": _right_classes_gradients,
+    "aten::multilabel_margin_loss": _labels,
+    "aten::multilabel_margin_loss_forward": _labels,
+    "aten::multilabel_margin_loss_backward": _labels_gradients,
+    "aten::poisson_nll_loss": _events,
     "aten::binary_cross_entropy": _of_probabilities,
     "aten::binary_cross_entropy_backward": _of_probabilities_gradients,
 }

@@ -59,6 +59,10 @@ class _results_mode(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_multilabel_margin_loss_forward(NamedTuple):
+    output: Tensor
+    is_target: Tensor
+
 class _results_nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -6171,6 +6175,51 @@ class _packet_hstack(Operator[..., Tensor], Protocol):
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
         """``hstack`` into a given tensor."""
 
+class _packet_huber_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        reduction: int = Reduction.Mean,
+        delta: float = 1.0,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0) -> Tensor:
+        """Half the square of a difference below ``delta``; beyond it ``delta`` times the difference less half of it."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, target: Tensor, reduction: int = Reduction.Mean, delta: float = 1.0, *, out: Tensor
+    ) -> Tensor:
+        """``huber_loss`` into a given tensor."""
+
+class _packet_huber_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        reduction: int,
+        delta: float,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``huber_loss``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+        """The gradient of ``huber_loss``."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, *, grad_input: Tensor
+    ) -> Tensor:
+        """The gradient of ``huber_loss`` into a given tensor."""
+
 class _packet_hypot(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
@@ -8356,6 +8405,149 @@ class _packet_mul_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
+class _packet_multi_margin_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        p: Scalar = 1,
+        margin: Scalar = 1,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        target: Tensor,
+        p: Scalar = 1,
+        margin: Scalar = 1,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        target: Tensor,
+        p: Scalar = 1,
+        margin: Scalar = 1,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The mean over the classes of ``max(0, margin - self[target] + self[class]) ** p``, without the right one."""
+
+class _packet_multi_margin_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        p: Scalar,
+        margin: Scalar,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``multi_margin_loss``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        p: Scalar,
+        margin: Scalar,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """The gradient of ``multi_margin_loss``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        p: Scalar,
+        margin: Scalar,
+        weight: Tensor | None = None,
+        reduction: int = Reduction.Mean,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of ``multi_margin_loss``."""
+
+class _packet_multilabel_margin_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
+
+        target: int64, the right classes of each row, with -1 behind the last.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+        """The mean over the classes of ``max(0, 1 - self[right] + self[wrong])``, summed over the right ones of a row.
+
+        target: int64, the right classes of each row, with -1 behind the last.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor) -> Tensor:
+        """``multilabel_margin_loss`` into a given tensor."""
+
+class _packet_multilabel_margin_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        reduction: int,
+        is_target: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``multilabel_margin_loss_forward``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor) -> Tensor:
+        """The gradient of ``multilabel_margin_loss_forward``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor, *, grad_input: Tensor
+    ) -> Tensor:
+        """The gradient of ``multilabel_margin_loss_forward``."""
+
+class _packet_multilabel_margin_loss_forward(
+    Operator[..., _results_multilabel_margin_loss_forward | tuple[Tensor, Tensor]], Protocol
+):
+    @overload
+    def __call__(cls, self: Tensor, target: Tensor, reduction: int) -> _results_multilabel_margin_loss_forward:
+        """``multilabel_margin_loss``, and where the right classes are."""
+    @overload
+    def __call__(
+        cls, self: Tensor, target: Tensor, reduction: int, *, out: tuple[Tensor, Tensor] | list[Tensor]
+    ) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int) -> _results_multilabel_margin_loss_forward:
+        """``multilabel_margin_loss``, and where the right classes are."""
+    @_operator
+    @staticmethod
+    def output(
+        self: Tensor, target: Tensor, reduction: int, *, output: Tensor, is_target: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """``multilabel_margin_loss``, and where the right classes are."""
+
 class _packet_multinomial(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -9844,6 +10036,32 @@ class _packet_pixel_unshuffle(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, downscale_factor: int, *, out: Tensor) -> Tensor: ...
+
+class _packet_poisson_nll_loss(Operator[..., Tensor], Protocol):
+    def __call__(cls, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+        """The negative logarithm of the probability of ``target`` events where ``input`` are expected.
+
+        Args:
+            input: the expected numbers, or their logarithms.
+            target: the numbers.
+            log_input: whether ``input`` are logarithms.
+            full: whether the logarithm of the factorial, by Stirling's formula, is added where ``target`` is above 1.
+            eps: keeps logarithms finite.
+            reduction: see ``Reduction``.
+        """
+    @_operator
+    @staticmethod
+    def default(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+        """The negative logarithm of the probability of ``target`` events where ``input`` are expected.
+
+        Args:
+            input: the expected numbers, or their logarithms.
+            target: the numbers.
+            log_input: whether ``input`` are logarithms.
+            full: whether the logarithm of the factorial, by Stirling's formula, is added where ``target`` is above 1.
+            eps: keeps logarithms finite.
+            reduction: see ``Reduction``.
+        """
 
 class _packet_polar(Operator[..., Tensor], Protocol):
     def __call__(cls, abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -11895,6 +12113,77 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``self`` with a slice of it replaced."""
 
+class _packet_smooth_l1_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        target: Tensor,
+        reduction: int = Reduction.Mean,
+        beta: float = 1.0,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0) -> Tensor:
+        """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, beta: float = 1.0, *, out: Tensor) -> Tensor:
+        """Half the square of a difference by ``beta`` where that is below ``beta``, else the difference less half of it."""
+
+class _packet_smooth_l1_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        target: Tensor,
+        reduction: int,
+        beta: float,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``smooth_l1_loss``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+        """The gradient of ``smooth_l1_loss``."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, *, grad_input: Tensor
+    ) -> Tensor:
+        """The gradient of ``smooth_l1_loss`` into a given tensor."""
+
+class _packet_soft_margin_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``log(1 + exp(-target * self))``, of targets 1 and -1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, target: Tensor, reduction: int = Reduction.Mean) -> Tensor:
+        """``log(1 + exp(-target * self))``, of targets 1 and -1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, target: Tensor, reduction: int = Reduction.Mean, *, out: Tensor) -> Tensor:
+        """``soft_margin_loss`` into a given tensor."""
+
+class _packet_soft_margin_loss_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``soft_margin_loss``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        """The gradient of ``soft_margin_loss``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``soft_margin_loss`` into a given tensor."""
+
 class _packet_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
@@ -13126,6 +13415,39 @@ class _packet_tril_indices(Operator[..., Tensor], Protocol):
     def out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
         """The rows and the columns of the elements of a lower triangle."""
 
+class _packet_triplet_margin_loss(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        anchor: Tensor,
+        positive: Tensor,
+        negative: Tensor,
+        margin: float = 1.0,
+        p: float = 2,
+        eps: float = 1e-06,
+        swap: bool = False,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
+
+        swap: whether the distance of positive and negative ones counts where that is smaller.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        anchor: Tensor,
+        positive: Tensor,
+        negative: Tensor,
+        margin: float = 1.0,
+        p: float = 2,
+        eps: float = 1e-06,
+        swap: bool = False,
+        reduction: int = Reduction.Mean,
+    ) -> Tensor:
+        """``max(0, margin + distance(anchor, positive) - distance(anchor, negative))``, of ``p``-norms of vectors.
+
+        swap: whether the distance of positive and negative ones counts where that is smaller.
+        """
+
 class _packet_triu(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The upper triangle of a matrix, from a diagonal on; zeros elsewhere."""
@@ -14208,6 +14530,7 @@ permute: _packet_permute
 permute_copy: _packet_permute_copy
 pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
+poisson_nll_loss: _packet_poisson_nll_loss
 polar: _packet_polar
 positive: _packet_positive
 pow: _packet_pow
@@ -14310,6 +14633,7 @@ trapezoid: _packet_trapezoid
 trapz: _packet_trapz
 tril: _packet_tril
 tril_indices: _packet_tril_indices
+triplet_margin_loss: _packet_triplet_margin_loss
 triu: _packet_triu
 triu_indices: _packet_triu_indices
 true_divide: _packet_true_divide
@@ -14430,6 +14754,7 @@ class _module_nn:
     hardswish_: _packet_hardswish_
     hardtanh: _packet_hardtanh
     hardtanh_: _packet_hardtanh_
+    huber_loss: _packet_huber_loss
     im2col: _packet_im2col
     l1_loss: _packet_l1_loss
     leaky_relu: _packet_leaky_relu
@@ -14441,6 +14766,8 @@ class _module_nn:
     mish: _packet_mish
     mish_: _packet_mish_
     mse_loss: _packet_mse_loss
+    multi_margin_loss: _packet_multi_margin_loss
+    multilabel_margin_loss: _packet_multilabel_margin_loss
     nll_loss: _packet_nll_loss
     nll_loss2d: _packet_nll_loss2d
     nll_loss_nd: _packet_nll_loss_nd
@@ -14456,6 +14783,8 @@ class _module_nn:
     replication_pad3d: _packet_replication_pad3d
     silu: _packet_silu
     silu_: _packet_silu_
+    smooth_l1_loss: _packet_smooth_l1_loss
+    soft_margin_loss: _packet_soft_margin_loss
     softplus: _packet_softplus
     softshrink: _packet_softshrink
     functional: _module_nn
@@ -14846,6 +15175,8 @@ class _namespace_aten:
     histogram: _packet_histogram
     hsplit: _packet_hsplit
     hstack: _packet_hstack
+    huber_loss: _packet_huber_loss
+    huber_loss_backward: _packet_huber_loss_backward
     hypot: _packet_hypot
     hypot_: _packet_hypot_
     im2col: _packet_im2col
@@ -14967,6 +15298,11 @@ class _namespace_aten:
     msort: _packet_msort
     mul: _packet_mul
     mul_: _packet_mul_
+    multi_margin_loss: _packet_multi_margin_loss
+    multi_margin_loss_backward: _packet_multi_margin_loss_backward
+    multilabel_margin_loss: _packet_multilabel_margin_loss
+    multilabel_margin_loss_backward: _packet_multilabel_margin_loss_backward
+    multilabel_margin_loss_forward: _packet_multilabel_margin_loss_forward
     multinomial: _packet_multinomial
     multiply: _packet_multiply
     multiply_: _packet_multiply_
@@ -15028,6 +15364,7 @@ class _namespace_aten:
     pin_memory: _packet_pin_memory
     pixel_shuffle: _packet_pixel_shuffle
     pixel_unshuffle: _packet_pixel_unshuffle
+    poisson_nll_loss: _packet_poisson_nll_loss
     polar: _packet_polar
     positive: _packet_positive
     pow: _packet_pow
@@ -15122,6 +15459,10 @@ class _namespace_aten:
     slice: _packet_slice
     slice_copy: _packet_slice_copy
     slice_scatter: _packet_slice_scatter
+    smooth_l1_loss: _packet_smooth_l1_loss
+    smooth_l1_loss_backward: _packet_smooth_l1_loss_backward
+    soft_margin_loss: _packet_soft_margin_loss
+    soft_margin_loss_backward: _packet_soft_margin_loss_backward
     softmax: _packet_softmax
     softplus: _packet_softplus
     softshrink: _packet_softshrink
@@ -15191,6 +15532,7 @@ class _namespace_aten:
     tril: _packet_tril
     tril_: _packet_tril_
     tril_indices: _packet_tril_indices
+    triplet_margin_loss: _packet_triplet_margin_loss
     triu: _packet_triu
     triu_: _packet_triu_
     triu_indices: _packet_triu_indices

@@ -34,7 +34,15 @@ WITHOUT_DIFFERENCES = {
     "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
     "aten::native_batch_norm_backward": "the same of save_mean and save_invstd (see tests/unit/test_gradcheck.py)",
     **dict.fromkeys(
-        ("aten::cdist", "aten::_cdist_forward", "aten::pdist", "aten::_pdist_forward"),
+        (
+            "aten::cdist",
+            "aten::_cdist_forward",
+            "aten::pdist",
+            "aten::_pdist_forward",
+            "aten::multi_margin_loss",
+            "aten::multilabel_margin_loss",
+            "aten::multilabel_margin_loss_forward",
+        ),
         "has no second gradients, as in PyTorch; first ones are held against those (tests/torch)",
     ),
 }

@@ -178,6 +178,20 @@ def _of_loss(name: str, **defaults: Any) -> Callable[..., Any]:
     return loss
 
 
+def _multi_margin_loss(*given: Any, weight: Any = None, p: int = 1, **named: Any) -> Any:
+    if p not in (1, 2):
+        raise opdsl.errors.OptionError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise opdsl.errors.OptionError("weight must be one-dimensional")
+    return _of_loss("multi_margin_loss")(*given, weight=weight, p=p, **named)
+
+
+def _triplet_margin_loss(*given: Any, margin: float = 1.0, **named: Any) -> Any:
+    if margin <= 0:
+        raise opdsl.errors.OptionError(f"margin must be greater than 0, got {margin}")
+    return _of_loss("triplet_margin_loss")(*given, margin=margin, **named)
+
+
 ADAPTED |= {
     **{
         name: _of_loss(name)
@@ -190,8 +204,17 @@ ADAPTED |= {
             "binary_cross_entropy_with_logits",
             "mse_loss",
             "binary_cross_entropy",
+            "smooth_l1_loss",
+            "huber_loss",
+            "soft_margin_loss",
+            "multilabel_margin_loss",
         )
     },
+    "multi_margin_loss": _multi_margin_loss,
+    "triplet_margin_loss": _triplet_margin_loss,
+    "poisson_nll_loss": lambda self, target, log_input=True, full=False, eps=1e-8, reduction="mean": _of_loss(
+        "poisson_nll_loss"
+    )(self, target, log_input, full, eps, reduction=reduction),
     "nll_loss": _of_loss("nll_loss_nd"),
     "cross_entropy": _of_loss("cross_entropy_loss"),
     "unique_consecutive": _unique_consecutive,
@@ -261,7 +284,9 @@ REORDERED = {
     *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
     *(f"nn.functional.{name}" for name in ("cosine_similarity", "nll_loss")),
     *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss")),
-    *(f"nn.functional.{name}" for name in ("binary_cross_entropy",)),
+    *(f"nn.functional.{name}" for name in ("binary_cross_entropy", "poisson_nll_loss", "triplet_margin_loss")),
+    *(f"nn.functional.{name}" for name in ("smooth_l1_loss", "huber_loss", "soft_margin_loss", "multi_margin_loss")),
+    "nn.functional.multilabel_margin_loss",
     *("stft", "istft"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),
