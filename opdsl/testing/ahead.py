@@ -68,8 +68,11 @@ def rehearse(architectures: Sequence[str]) -> None:
     """Let this process have a CUDA device for each architecture on which kernels are compiled, but do not run."""
     from opdsl.backends.cuda import driver
     from opdsl.backends.cuda.rehearsal import Rehearsal
+    from opdsl.backends.cuda.understudy import learn
 
-    driver.use(Rehearsal(architectures))  # type: ignore[arg-type]  # it offers what a driver does
+    rehearsal = Rehearsal(architectures)
+    driver.use(rehearsal)  # type: ignore[arg-type]  # it offers what a driver does
+    learn(rehearsal)
 
 
 def is_done(task: Task) -> bool:
@@ -113,8 +116,9 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
     """A sample with its tensors, or what it makes, on the device of an architecture."""
     from opdsl.backends.cuda.driver import driver
 
-    index = driver().architectures.index(task.architecture)  # type: ignore[attr-defined]  # it rehearses
-    device = Device("cuda", index)
+    rehearsal: Any = driver()
+    rehearsal.forget()
+    device = Device("cuda", rehearsal.architectures.index(task.architecture))
 
     def moved(value: Any) -> Any:
         if isinstance(value, list | tuple):

@@ -1,14 +1,14 @@
 """A driver that runs nothing: programs go all the way to where kernels start, so that those are compiled.
 
-It needs no GPU. Memory is the host's, so that copies are real. Kernels compute nothing: what they would have written
-is zeros.
+It needs no GPU. Memory is the host's, so that copies are real. Kernels compute nothing; ``understudy`` queues what the
+CPU does in their place, which is done when the host looks at memory.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opdsl.backends.cuda.driver import Properties
 
@@ -31,6 +31,16 @@ class Rehearsal:
         self._current = 0
         self._handles = itertools.count(1)
         self._memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
+        self._host_memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
+        self._queue: list[Callable[[], object]] = []
+
+    def later(self, work: Callable[[], object]) -> None:
+        """Queue what a kernel would have done. It is done when somebody looks at memory, and not before ``forget``."""
+        self._queue.append(work)
+
+    def forget(self) -> None:
+        """Leave undone what is queued: nobody will look at it."""
+        self._queue.clear()
 
     # ------------------------------------------------------------------------------------------------------- devices
 
@@ -51,32 +61,45 @@ class Rehearsal:
 
     def allocate(self, size: int, stream: int) -> int:
         """The address of zeros."""
-        content = ctypes.create_string_buffer(size + _ALIGNMENT)
-        address = -(-ctypes.addressof(content) // _ALIGNMENT) * _ALIGNMENT
-        self._memory[address] = content
-        return address
+        return _zeros(size, self._memory)
 
     def free(self, address: int, stream: int) -> None:
         """Give memory back."""
+        self._do()
         del self._memory[address]
 
     def allocate_host(self, size: int) -> int:
         """As ``allocate``."""
-        return self.allocate(size, 0)
+        return _zeros(size, self._host_memory)
 
     def free_host(self, address: int) -> None:
         """Give memory back."""
-        del self._memory[address]
+        self._do()
+        del self._host_memory[address]
 
     def copy(self, target: int, source: int, size: int, stream: int) -> None:
-        """Copy at once."""
-        ctypes.memmove(target, source, size)
+        """Copy when it is its turn; to the host at once, when all has been done that was queued before."""
+        if not self._is_on_device(target):
+            self._do()
+            ctypes.memmove(target, source, size)
+            return
+        content = source if self._is_on_device(source) else ctypes.string_at(source, size)
+        self.later(lambda: ctypes.memmove(target, content, size))
 
     def copy_peer(
         self, target: int, target_device: int, source: int, source_device: int, size: int, stream: int
     ) -> None:
-        """Copy at once."""
-        ctypes.memmove(target, source, size)
+        """Copy when it is its turn."""
+        self.copy(target, source, size, stream)
+
+    def _is_on_device(self, address: int) -> bool:
+        return any(begin <= address < begin + len(content) for begin, content in self._memory.items())
+
+    def _do(self) -> None:
+        """Do what is queued."""
+        waiting, self._queue = self._queue, []
+        for work in waiting:
+            work()
 
     def device_of(self, address: int) -> int:
         """The current device."""
@@ -117,6 +140,14 @@ class Rehearsal:
 
     destroy_stream = synchronize_stream = synchronize = destroy_event = record_event = wait_event = _nothing
     synchronize_event = launch = _nothing
+
+
+def _zeros(size: int, memory: dict[int, ctypes.Array[ctypes.c_char]]) -> int:
+    """The address of zeros that are kept in a table."""
+    content = ctypes.create_string_buffer(size + _ALIGNMENT)
+    address = -(-ctypes.addressof(content) // _ALIGNMENT) * _ALIGNMENT
+    memory[address] = content
+    return address
 
 
 class _Properties(Properties):

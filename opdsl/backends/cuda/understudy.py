@@ -1,0 +1,129 @@
+"""Stands in for kernels that a rehearsing driver does not run: what they would make is computed by the CPU's.
+
+Operators look at what they have been given: at the positions of ``index_add``, whether probabilities are some. What
+comes after that is compiled only if they find what a GPU would have made. Of an author's kernel that is not known, so
+that it makes zeros.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from opdsl.backends.cuda import compiler
+from opdsl.backends.cuda.arrays import DeviceArray, extent
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.runtime.dtype import bfloat16
+
+if TYPE_CHECKING:
+    from opdsl.backends.cuda.rehearsal import Rehearsal
+    from opdsl.kernels.calls import AuthorCall, Ordering, RowCall
+
+__all__ = ["learn"]
+
+NDArray = numpy.ndarray[Any, Any]
+
+_KINDS = ("indirect", "pointwise", "reduction", "row", "scan")
+
+
+def learn(driver: Rehearsal) -> None:
+    """Have everything that the CUDA compiler makes from now on queue what the CPU would do.
+
+    Args:
+        driver: what is queued for.
+    """
+    for kind in _KINDS:
+        setattr(compiler, kind, partial(_shadowed, driver, partial(_by_cpu, kind), getattr(compiler, kind)))
+    compiler.order = partial(_shadowed, driver, _ordering, compiler.order)
+    compiler.author = partial(_shadowed, driver, _zeroing, compiler.author)
+    compiler.product = partial(_product, driver)
+
+
+def _shadowed(
+    driver: Rehearsal, prepare: Callable[..., Compiled], compile_call: Callable[..., Compiled], what: Any, call: Any
+) -> Compiled:
+    """What is compiled, and queues the same for the host."""
+    run = compile_call(what, call)
+
+    def both(*values: Any) -> Any:
+        result = run(*values)
+        made = () if result is None else result if isinstance(result, tuple) else (result,)
+        given = values if any(each is None for each in getattr(call, "allocate", (None,))) else (*values, *made)
+        driver.later(lambda: prepare(what, call)(*map(_on_host, given)))
+        return result
+
+    return both
+
+
+def _on_host(value: Any) -> Any:
+    """An array as NumPy sees it: a rehearsing driver's memory is the host's."""
+    if not isinstance(value, DeviceArray):
+        return value
+    size = extent(value)
+    if size == 0:
+        return numpy.empty(value.shape, value.dtype.numpy)
+    memory = (ctypes.c_char * size).from_address(value.address)
+    return numpy.ndarray(value.shape, value.dtype.numpy, memory, 0, value.strides)
+
+
+def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
+    """The CPU's kernel, into given outputs; what lies in no memory it finds in some."""
+    counting = [place for place, each in enumerate(getattr(call, "inputs", ())) if each.counts]
+    if hasattr(call, "allocate"):
+        call = call._replace(allocate=(None,) * len(call.allocate))
+    if counting:
+        call = call._replace(inputs=tuple(each._replace(counts=False) for each in call.inputs))
+    run: Compiled = getattr(compiler_for("cpu"), kind)(what, call)
+
+    def counted(*values: Any) -> Any:
+        found = list(values)
+        for place in counting:
+            found[place] = found[place] + numpy.arange(math.prod(call.sizes), dtype=numpy.int64)
+        return run(*found)
+
+    return counted
+
+
+def _ordering(ordering: Ordering, call: RowCall) -> Compiled:
+    """``order``, by NumPy's stable sort."""
+
+    def run(*arrays: NDArray) -> None:
+        shape = (*call.kept, call.length)
+        source, values, indices = (
+            numpy.lib.stride_tricks.as_strided(each, shape, spec.strides)
+            for each, spec in zip(arrays, (*call.inputs, *call.outputs), strict=True)
+        )
+        keys = source if call.inputs[0].dtype is not bfloat16 else (source.astype(numpy.uint32) << 16).view("float32")
+        if ordering.descending:
+            places = call.length - 1 - numpy.flip(numpy.flip(keys, -1).argsort(-1, kind="stable"), -1)
+        else:
+            places = keys.argsort(-1, kind="stable")
+        first = places[..., : ordering.wanted]
+        indices[..., : ordering.wanted] = first
+        values[..., : ordering.wanted] = numpy.take_along_axis(source, first, -1)
+
+    return run
+
+
+def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
+    """``author``: zeros in every output."""
+
+    def run(*values: Any) -> None:
+        for each in values[len(values) - len(call.outputs) :]:
+            each[...] = 0
+
+    return run
+
+
+def _product(driver: Rehearsal, call: Any) -> Compiled:
+    """Matrix products, for which nothing is compiled."""
+
+    def run(*values: Any) -> None:
+        driver.later(lambda: compiler_for("cpu").product(call)(*map(_on_host, values)))
+
+    return run
