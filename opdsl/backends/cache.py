@@ -24,13 +24,13 @@ _DIGEST_SIZE = 32
 _HEADER_SIZE = len(_MAGIC) + 2 * _DIGEST_SIZE
 _SUFFIX = ".object"
 _LARGEST_FILE = 64 << 20
-_SIZE_LIMIT = 256 << 20
-_STORES_BETWEEN_TRIMS = 64
+_SIZE_LIMIT = 1 << 30  # all kernels of aten, for the CPU and three architectures of GPUs, take half of it
+_STORES_BETWEEN_TRIMS = 512
+_BLOCK = 512  # what st_blocks counts
 _SECONDS_OF_A_DAY = 86_400
 _ABANDONED_AFTER_SECONDS = 3_600
 _WRITABLE_FOR_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
-_stores = 0
 _chosen: Path | bool | None = None
 _used: ContextVar[set[str] | None] = ContextVar("_used", default=None)
 
@@ -127,16 +127,15 @@ def store(key: str, payload: bytes) -> bool:
     Returns:
         Whether it was stored; a directory that cannot be written or trusted is no error.
     """
-    global _stores
     if not (is_enabled() and _SUPPORTED):
         return False
     try:
         with _directory(create=True) as directory:
             _replace(_file_name(key), _header(key, payload) + payload, directory)
             _note(_file_name(key))
-            if _stores % _STORES_BETWEEN_TRIMS == 0:
+            # By chance, since most processes store a few files only, and looking through all of them takes long.
+            if int.from_bytes(os.urandom(4)) % _STORES_BETWEEN_TRIMS == 0:
                 _trim(directory, _SIZE_LIMIT)
-            _stores += 1
     except OSError:
         return False
     return True
@@ -234,10 +233,15 @@ def _files(directory: int) -> list[tuple[str, os.stat_result]]:
     return found
 
 
+def _taken(details: os.stat_result) -> int:
+    """Bytes of the disk that a file takes: many are much smaller than a block."""
+    return max(details.st_size, details.st_blocks * _BLOCK)
+
+
 def _trim(directory: int, limit: int) -> None:
     """Remove files that a crash left half-written, and the longest unused ones until a quarter of the limit is free."""
     files = sorted(_files(directory), key=lambda each: each[1].st_mtime)
-    total = sum(details.st_size for _, details in files)
+    total = sum(_taken(details) for _, details in files)
     goal = limit * 3 // 4 if total > limit else limit
     now = time.time()
     for name, details in files:
@@ -245,4 +249,4 @@ def _trim(directory: int, limit: int) -> None:
         if abandoned or total > goal:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=directory)
-            total -= details.st_size
+            total -= _taken(details)

@@ -17,7 +17,7 @@ from opdsl.cli.modules import module_option
 from opdsl.cli.operators import load, namespace_of
 from opdsl.cli.selecting import select_option
 from opdsl.dispatch import registry
-from opdsl.errors import OptionError
+from opdsl.errors import KernelCompileError, OptionError
 from opdsl.native import load_selection
 from opdsl.runtime import ALL_DTYPES, DType
 
@@ -70,6 +70,13 @@ def compile_kernels(
         f"compiled {compiled} kernels for {len(outcomes)} operators x dtypes in {seconds:.1f} s; "
         f"{count - len(open_tasks)} were there"
     )
+    refused = [each for each in outcomes if each.refused]
+    if refused:
+        task = refused[0].task
+        raise KernelCompileError(
+            f"{len(refused)} operators x dtypes have kernels that are not compiled. {task.operator} x {task.dtype}: "
+            f"{refused[0].refused[0]}"
+        )
 
 
 def targets_of(device: str, architectures: Sequence[str]) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import opdsl.errors
 from opdsl.backends import cache
 from opdsl.backends.cpu import engine
 from opdsl.dispatch import Operator, registry
+from opdsl.errors import KernelCompileError
 from opdsl.kernels.described import Described
 from opdsl.runtime import ALL_DTYPES, Device, DType, Generator, Tensor
 from opdsl.schema import GENERATED
@@ -46,11 +47,13 @@ class Outcome(NamedTuple):
     task: the task.
     compiled: how many kernels it has compiled.
     loaded: how many were there.
+    refused: what the compiler says of kernels that it does not compile.
     """
 
     task: Task
     compiled: int
     loaded: int
+    refused: tuple[str, ...]
 
 
 def tasks_of(
@@ -82,26 +85,35 @@ def is_done(task: Task) -> bool:
     return content is not None and all(map(cache.holds, content.decode().split()))
 
 
-def run(task: Task) -> Outcome:
+def run(task: Task, *, first: bool = False) -> Outcome:
     """Compile what the samples of an operator need. Samples that it refuses need nothing.
 
-    A task with an architecture wants ``rehearse`` to have been called with it.
+    Args:
+        task: one with an architecture wants ``rehearse`` to have been called with it.
+        first: whether the first sample that needs kernels is enough.
     """
     operator = registry.operator(task.operator)
     dtype = next(each for each in ALL_DTYPES if each.name == task.dtype)
     function = registry.packets[operator.packet_name].operator_function(operator)
     before = _statistics(task)
+    refused: list[str] = []
     with cache.names_used() as names, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with suppress(Exception):  # samples are made for some dtypes only
             for sample in samples_of(operator, dtype):
-                with suppress(Exception):
+                try:
                     (sample if not task.architecture else _on_device(sample, operator, task)).call(function)
-    key = _record(task)
+                except KernelCompileError as error:
+                    refused.append(str(error))
+                except Exception:
+                    continue
+                if first and _statistics(task) != before:
+                    break
+    key = None if refused or first else _record(task)
     if key is not None:
         cache.store(key, " ".join(sorted(names)).encode())
     compiled, loaded = (now - then for now, then in zip(_statistics(task), before, strict=True))
-    return Outcome(task, compiled, loaded)
+    return Outcome(task, compiled, loaded, tuple(dict.fromkeys(refused)))
 
 
 def _statistics(task: Task) -> tuple[int, int]:

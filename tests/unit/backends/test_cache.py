@@ -136,14 +136,14 @@ def test_size_and_clear(directory: Path) -> None:
 
 
 def test_longest_unused_files_are_trimmed(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_SIZE_LIMIT", 3000)
+    monkeypatch.setattr(cache, "_SIZE_LIMIT", 350_000)
     monkeypatch.setattr(cache, "_STORES_BETWEEN_TRIMS", 1)
     for age, key in enumerate(("new", "older", "oldest")):
         before = set(directory.iterdir()) if directory.exists() else set()
-        cache.store(key, bytes(900))
+        cache.store(key, bytes(100_000))
         (path,) = set(directory.iterdir()) - before
         os.utime(path, (1e9 - age, 1e9 - age))
-    cache.store("newest", bytes(900))
+    cache.store("newest", bytes(100_000))
     assert [key for key in ("newest", "new", "older", "oldest") if cache.load(key)] == ["newest", "new"]
 
 
