@@ -68,7 +68,7 @@ def _on_host(value: Any) -> Any:
     if size == 0:
         return numpy.empty(value.shape, value.dtype.numpy)
     memory = (ctypes.c_char * size).from_address(value.address)
-    return numpy.ndarray(value.shape, value.dtype.numpy, memory, 0, value.strides)
+    return numpy.ndarray(value.shape, value.dtype.numpy, memoryview(memory).cast("B"), 0, value.strides)
 
 
 def _by_cpu(kind: str, what: Any, call: Any) -> Compiled:
