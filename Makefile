@@ -3,7 +3,7 @@
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
 #   make bench   the benchmarks; results land in benchmarks/results
-#   make gpu     what needs an NVIDIA GPU: tests, compute-sanitizer, benchmarks
+#   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture: takes hours
 #   make clean   remove what was installed and built
 # PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest.
@@ -16,7 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format bench gpu full clean
+.PHONY: venv demo test warm lint format bench gpu gpu-test gpu-sanitize gpu-bench full clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -57,15 +57,30 @@ format: $(VENV)/.has-dev
 bench: $(VENV)/.has-dev
 	set -e; for benchmark in $(filter-out benchmarks/gpu.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
 
-# GPU_PYTHON=python3.12 takes an interpreter that has all it needs, where nothing can be installed.
+# GPU_PYTHON=python3 takes an interpreter that has all it needs, where nothing can be installed. Such a machine without
+# typeguard gets it as a wheel that is fetched elsewhere:
+#   python3 -m pip download --no-deps -d .whl typeguard==4.6.0
+#   python3 -m pip install --no-index --no-deps --target /tmp/site .whl/*.whl && export PYTHONPATH=/tmp/site
+#   make gpu-test GPU_PYTHON=python3 JOBS=12; make gpu-sanitize gpu-bench GPU_PYTHON=python3
+# The first compiles some 8,000 kernels, which JOBS share out; without make it is python3 -m pytest -n 12 tests/gpu.
 GPU_PYTHON ?=
-ON_GPU := PYTHONPATH=. $(or $(GPU_PYTHON),$(BIN)/python)
+ON_GPU = PYTHONPATH=.$(if $(PYTHONPATH),:$(PYTHONPATH)) $(1) $(or $(GPU_PYTHON),$(BIN)/python)
+SANITIZER := $(firstword $(shell command -v compute-sanitizer) $(wildcard /usr/local/cuda/bin/compute-sanitizer))
 
-gpu: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
-	$(ON_GPU) -m pytest tests/gpu $(ARGS)
-	@if command -v compute-sanitizer >/dev/null; then set -e; for tool in memcheck racecheck; do \
-	    PYTHONPATH=. compute-sanitizer --tool $$tool --error-exitcode 1 $(or $(GPU_PYTHON),$(BIN)/python) tests/gpu/kernels.py; \
-	  done; else echo "compute-sanitizer is not there: memcheck and racecheck have not run"; fi
+gpu: gpu-test gpu-sanitize gpu-bench
+
+gpu-test: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
+	$(ON_GPU) -m pytest -n $(JOBS) tests/gpu $(ARGS)
+
+gpu-sanitize: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
+ifdef SANITIZER
+	$(call ON_GPU,$(SANITIZER) --tool memcheck --error-exitcode 1) tests/gpu/kernels.py
+	$(call ON_GPU,$(SANITIZER) --tool racecheck --error-exitcode 1) tests/gpu/kernels.py
+else
+	@echo "compute-sanitizer is not there: memcheck and racecheck have not run. It comes with the CUDA toolkit."
+endif
+
+gpu-bench: $(if $(GPU_PYTHON),,$(VENV)/.has-dev)
 	$(ON_GPU) benchmarks/gpu.py --save
 
 full: $(VENV)/.has-dev warm

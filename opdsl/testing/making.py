@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -37,6 +38,11 @@ class Maker:
         elif not kind.is_signed:
             values = numpy.abs(values)
         return to_dtype_tensor(from_numpy(numpy.asarray(values)), kind, copy=True)
+
+    def distinct(self, *shape: int) -> Tensor:
+        """A contiguous tensor of numbers that differ, up to as many as the dtype has."""
+        values = self._random.permutation(math.prod(shape)).reshape(shape)
+        return to_dtype_tensor(from_numpy(values), self.dtype, copy=True)
 
     def nonzero(self, *shape: int) -> Tensor:
         """A contiguous tensor of numbers that integers can be divided by."""

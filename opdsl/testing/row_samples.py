@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from opdsl.aten.transpositions import transpose
 from opdsl.runtime import float64, int64
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
@@ -63,12 +64,20 @@ def _numbers(make: Maker, *shape: int) -> object:
 
 
 def _selections(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(3, 4), 2)
-    yield Sample(make.transposed(3, 4), 1, 0, True)
+    # Which one of equal elements is told of is open.
+    yield Sample(make.distinct(3, 4), 2)
+    yield Sample(transpose(make.distinct(4, 3), 0, 1), 1, 0, True)
+    yield Sample(make.distinct(), 1)
 
 
 def _selections_into(make: Maker) -> Iterator[Sample]:
-    yield Sample(make(3, 4), 2, out=(make(3), make(3, dtype=int64)))
+    yield Sample(make.distinct(3, 4), 2, out=(make(3), make(3, dtype=int64)))
+
+
+def _largest(make: Maker) -> Iterator[Sample]:
+    yield from _selections(make)
+    yield Sample(make.distinct(2, 3, 4), 2, 1, False)
+    yield Sample(make.distinct(3, 0), 0)
 
 
 def _stable_orders(make: Maker) -> Iterator[Sample]:
@@ -120,6 +129,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::embedding_dense_backward": _table_gradients,
     "aten::kthvalue": _selections,
     "aten::kthvalue.values": _selections_into,
+    "aten::topk": _largest,
     "aten::sort.stable": _stable_orders,
     "aten::argsort.stable": _stable_orders,
     "aten::_softmax": _normalised_rows,

@@ -20,7 +20,7 @@ from opdsl.errors import (
 )
 from opdsl.runtime import DType, Tensor, float32
 from opdsl.runtime.contents import tensors_in
-from opdsl.schema import GENERATED, Argument, ListType, OptionalType
+from opdsl.schema import GENERATED, Argument, ListType, OptionalType, SchemaKind
 from opdsl.testing import (
     algebra_samples,
     aten_samples,
@@ -76,10 +76,12 @@ def samples_of(operator: Operator, dtype: DType = float32) -> Iterator[Sample]:
 
 
 def _functional(operator: Operator) -> Operator | None:
-    """The operator of the same packet that an ``out=`` operator computes; None without any."""
-    if not operator.schema.out:
+    """The operator that an ``out=`` or in-place operator computes; None where it is none, or has no other."""
+    kind = operator.schema.kind
+    if kind not in (SchemaKind.out, SchemaKind.inplace):
         return None
-    beside = (each for each in registry if each.packet_name == operator.packet_name and not each.schema.is_mutable)
+    packet = operator.packet_name.removesuffix("_" if kind is SchemaKind.inplace else "")
+    beside = (each for each in registry if each.packet_name == packet and not each.schema.is_mutable)
     return next((each for each in beside if _form(each) == _form(operator)), None)
 
 
@@ -100,7 +102,7 @@ def _of_base(operator: Operator, make: Maker) -> Iterator[Sample]:
 
 
 def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
-    """A sample of a functional operator for a variant: without what an output says, with outputs to resize."""
+    """A sample of a functional operator for a variant: without what an output says, with outputs to resize if any."""
     taken = {each.python_name for each in operator.schema.arguments}
     named = {name: value for name, value in sample.named.items() if name in taken}
     return Sample(*sample.given, **named, **_outputs(operator, sample, make))
@@ -109,7 +111,7 @@ def _into_outputs(operator: Operator, sample: Sample, make: Maker) -> Sample:
 def _outputs(operator: Operator, sample: Sample, make: Maker) -> dict[str, object]:
     """``out=`` for a sample: one empty output, a tuple of them, or nothing; of the dtypes that the results have."""
     count = len(operator.schema.out)
-    functional = _functional(operator)
+    functional = _functional(operator) if count else None
     results: list[Tensor] = []
     if functional is not None:
         try:

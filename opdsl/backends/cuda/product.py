@@ -13,7 +13,10 @@ from opdsl.errors import UnsupportedDTypeError
 if TYPE_CHECKING:
     from opdsl.kernels.calls import MatrixLayout, ProductCall
 
-__all__ = ["product"]
+__all__ = ["NO_PRODUCTS", "product"]
+
+NO_PRODUCTS = "matrix products on CUDA are not implemented for"
+"""How the error begins where cuBLAS has no products of a dtype."""
 
 
 def product(call: ProductCall) -> Callable[..., None]:
@@ -25,8 +28,7 @@ def product(call: ProductCall) -> Callable[..., None]:
     if call.dtype.name not in cublas.DTYPES:
         known = ", ".join(cublas.DTYPES)
         raise UnsupportedDTypeError(
-            f"matrix products on CUDA are not implemented for '{call.dtype.scalar_type}' (have {known}). Convert "
-            "first: x.to(opdsl.float32)."
+            f"{NO_PRODUCTS} '{call.dtype.scalar_type}' (have {known}). Convert first: x.to(opdsl.float32)."
         )
     sizes = (call.rows, call.inner), (call.inner, call.columns), (call.rows, call.columns)
     places = [

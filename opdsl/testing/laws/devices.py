@@ -1,4 +1,6 @@
-"""Law 6: CUDA agrees with the CPU: dtypes, shapes and strides exactly, elements within ``TOLERANCES``.
+"""Law 6: CUDA agrees with the CPU: dtypes, shapes and strides exactly, elements within ``TOLERANCES``. So do gradients.
+
+Products of integers are no part of it: as in PyTorch there are none on CUDA.
 
 Where there is no CUDA device there is nothing to hold against each other, and the law says nothing.
 """
@@ -10,13 +12,16 @@ from typing import Any
 
 import numpy
 
-from opdsl.errors import OpdslError
+from opdsl.autograd import grad
+from opdsl.backends.cuda.product import NO_PRODUCTS
+from opdsl.errors import OpdslError, UnsupportedDTypeError
 from opdsl.kernels.outputs import tensor_over
-from opdsl.runtime import Device, Tensor, backends, manual_seed
+from opdsl.runtime import Device, Tensor, backends, from_numpy, manual_seed
 from opdsl.runtime.bfloat16_values import widen
 from opdsl.runtime.contents import tensors_in
-from opdsl.runtime.dtype import bfloat16
+from opdsl.runtime.dtype import Category, bfloat16
 from opdsl.runtime.values import host_array
+from opdsl.schema import SchemaKind
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
@@ -47,8 +52,14 @@ _HOST_ARGUMENTS = {
 # Operators that make tensors on the device that is named, the CPU by default, and not on that of their tensors.
 _PLACED_BY_NAME = frozenset(("linspace", "logspace"))
 
-# Operators that are for the CPU's memory alone: "Only dense CPU tensors can be pinned".
-_HOST_ONLY = frozenset(("pin_memory", "_pin_memory"))
+# Operators that are for the CPU alone, in PyTorch too.
+_HOST_ONLY = frozenset(
+    (
+        "histogram",  # has no kernel for CUDA
+        "pin_memory",  # "Only dense CPU tensors can be pinned"
+        "_pin_memory",
+    )
+)
 
 
 def check(subject: Subject) -> Iterator[str]:
@@ -61,20 +72,29 @@ def check(subject: Subject) -> Iterator[str]:
 
 def disagreements(subject: Subject, device: Device) -> Iterator[str]:
     """How an operator differs between the CPU and a device, for each of its samples."""
-    name = subject.operator.schema.name.base
-    if name in _HOST_ONLY:
+    if subject.operator.schema.name.base in _HOST_ONLY:
         return
     for sample in subject.samples:
-        here = _placed(sample.copy(), subject)
-        there = _moved(_placed(sample.copy(), subject), subject, device)
-        if there is None:
-            continue
-        problems = _compared(_outcome(subject, here), _outcome(subject, there), device, subject)
-        yield from (f"{sample}: {each}" for each in problems)
-        written = zip(here.tensors(), there.tensors(), strict=True)
-        for place, (one, other) in enumerate(written if subject.operator.schema.is_mutable else ()):
-            problems = _differences(one, other, values=name not in UNINITIALISED)
-            yield from (f"{sample}: tensor {place} afterwards: {each}" for each in problems)
+        yield from (f"{sample}: {each}" for each in _of_sample(sample, subject, device))
+
+
+def _of_sample(sample: Sample, subject: Subject, device: Device) -> Iterator[str]:
+    schema = subject.operator.schema
+    here = _placed(sample.copy(), subject)
+    there = _moved(_placed(sample.copy(), subject), subject, device)
+    if there is None:
+        return
+    expected, found = _outcome(subject, here), _outcome(subject, there)
+    if isinstance(found, UnsupportedDTypeError) and NO_PRODUCTS in str(found):
+        return
+    values = schema.name.base not in UNINITIALISED
+    yield from _compared(expected, found, device, values=values)
+    if schema.is_mutable:
+        for place, (one, other) in enumerate(zip(here.tensors(), there.tensors(), strict=True)):
+            yield from (f"tensor {place} afterwards: {each}" for each in _differences(one, other, values=values))
+    elif schema.kind is SchemaKind.functional and values and not isinstance(found, OpdslError):
+        expected, found = _gradients(subject, here), _gradients(subject, there)
+        yield from (f"gradients: {each}" for each in _compared(expected, found, device, least=1.0))
 
 
 def _placed(sample: Sample, subject: Subject) -> Sample:
@@ -121,7 +141,30 @@ def _outcome(subject: Subject, sample: Sample) -> Any:
         return error
 
 
-def _compared(expected: Any, found: Any, device: Device, subject: Subject) -> Iterator[str]:
+def _gradients(subject: Subject, sample: Sample) -> Any:
+    """The gradients of all tensors that can have one, zero-dim numbers of the CPU among them, or the error."""
+    leaves = [each for each in sample.tensors() if each.dtype.category >= Category.FLOAT]
+    random = numpy.random.default_rng(_SEED)
+    manual_seed(_SEED)
+    try:
+        for each in leaves:
+            each.requires_grad_()
+        outputs = [each for each in tensors_in(sample.call(subject.function)) if each.requires_grad]
+        weights = [_weights(each, random) for each in outputs]
+        return grad(outputs, leaves, weights, allow_unused=True) if outputs else ()
+    except OpdslError as error:
+        return error
+
+
+def _weights(output: Tensor, random: numpy.random.Generator) -> Tensor:
+    """A gradient of an output, the same on all devices."""
+    numbers = random.standard_normal((2, *output.shape))
+    chosen = numbers[0] + 1j * numbers[1] if output.dtype.is_complex else numbers[0]
+    made: Tensor = from_numpy(numpy.asarray(chosen)).to(output.dtype).to(output.device)
+    return made
+
+
+def _compared(expected: Any, found: Any, device: Device, *, values: bool = True, least: float = 0.0) -> Iterator[str]:
     if isinstance(expected, OpdslError) or isinstance(found, OpdslError):
         if type(expected) is not type(found):
             yield f"the CPU {_told(expected)}, {device} {_told(found)}"
@@ -132,18 +175,18 @@ def _compared(expected: Any, found: Any, device: Device, subject: Subject) -> It
         return
     if not ours and expected != found:
         yield f"{found!r} on {device} instead of {expected!r}"
-    values = subject.operator.schema.name.base not in UNINITIALISED
     for one, other in zip(ours, theirs, strict=True):
         if one.is_cpu and other.device is not device:
             yield f"a result is on {other.device}"
-        yield from _differences(one, other, values=values)
+        yield from _differences(one, other, values=values, least=least)
 
 
 def _told(outcome: Any) -> str:
     return f"raises {type(outcome).__name__} ({outcome})" if isinstance(outcome, OpdslError) else "does not raise"
 
 
-def _differences(one: Tensor, other: Tensor, *, values: bool = True) -> Iterator[str]:
+def _differences(one: Tensor, other: Tensor, *, values: bool = True, least: float = 0.0) -> Iterator[str]:
+    """How two tensors differ; ``least`` is the smallest size of what may have been summed."""
     for what in ("dtype", "shape", "strides"):
         if getattr(one, what) != getattr(other, what):
             yield f"the {what} {getattr(other, what)} instead of {getattr(one, what)}"
@@ -155,7 +198,7 @@ def _differences(one: Tensor, other: Tensor, *, values: bool = True) -> Iterator
     if tolerance is None:
         wrong = expected != found
     else:
-        largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)
+        largest = numpy.abs(expected[numpy.isfinite(expected)]).max(initial=least)
         wrong = ~numpy.isclose(found, expected, rtol=tolerance, atol=tolerance / 10 * largest, equal_nan=True)
     if wrong.any():
         place = tuple(int(each) for each in numpy.argwhere(wrong)[0])
