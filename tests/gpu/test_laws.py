@@ -25,6 +25,9 @@ opdsl.ops.aten  # noqa: B018  loads the operators
 OPERATORS = sorted((each for each in opdsl.registry if each.name.startswith("aten::")), key=lambda each: each.name)
 IS_WHOLE = opdsl.cuda.is_available() or bool(os.environ.get("OPDSL_TEST_FULL"))
 
+# What is missing on CUDA, as the README says; operators that call it say so too.
+MISSING = ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r")
+
 
 def cases() -> list[tuple[Operator, DType]]:
     """What is run."""
@@ -43,4 +46,9 @@ def test_cuda_agrees_with_the_cpu(operator: Operator, dtype: DType, complete: Ca
             found = complete(lambda: violations_of(operator, dtypes=[dtype], laws=[6]))
         except opdsl.errors.OptionError as error:
             pytest.skip(str(error))  # the operator takes none of the samples of this dtype, on the CPU either
-    assert found == []
+    assert [each for each in found if not is_missing(each.problem)] == []
+
+
+def is_missing(problem: str) -> bool:
+    """Whether an operator says that there is no kernel for CUDA of one that the README tells of."""
+    return any(f"raises MissingKernelError ({name}" in problem for name in MISSING)
