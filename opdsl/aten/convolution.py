@@ -180,6 +180,10 @@ def check_operands(input: Tensor, weight: Tensor, bias_sizes: Shape | None, give
         f"Given groups={groups}, weight of size {shape}, expected input{list(input.shape)} to have {channels} "
         f"channels, but got {input.shape[1]} channels instead",
     )
+    check(
+        0 not in input.shape or 0 in input.shape[:2],
+        f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}",
+    )
     outputs = weight.shape[1] * groups if given.transposed else weight.shape[0]
     check(
         bias_sizes is None or tuple(bias_sizes) == (outputs,),
@@ -261,6 +265,13 @@ def laid_out(made: Tensor, layout: MemoryFormat) -> Tensor:
 # ---------------------------------------------------------------------------------------------------------- convolution
 
 
+def outputs_of(input: Tensor, weight: Tensor, given: Parameters) -> int:
+    """The channels of a result; as in PyTorch there are none where the input has none."""
+    if given.transposed:
+        return weight.shape[1] * given.groups
+    return weight.shape[0] if input.shape[1] else 0
+
+
 def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
     """The kernel of all convolutions; ``values`` are their parameters.
 
@@ -272,6 +283,8 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     check_operands(input, weight, None if bias is None else bias.shape, given)
     check_dtypes(input, weight, bias, transposed=given.transposed)
     windows = windows_of(input, weight, given)
+    if input.shape[1] == 0:
+        return empty_in(input, (input.shape[0], 0, *counts_of(windows)))
     wide = precision_of(input.dtype)
     compute = spread_out if given.transposed else correlate
     made = compute(input.to(wide), weight.to(wide), windows, given.groups)
@@ -358,12 +371,16 @@ def convolution_backward_kernel(
     check_operands(input, weight, None, given)
     check_dtypes(grad_output, input, weight, transposed=transposed)
     windows = windows_of(input, weight, given)
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
+    outputs = outputs_of(input, weight, given)
     inner = tuple(each.size for each in windows) if transposed else counts_of(windows)
     check(
         grad_output.shape == (input.shape[0], outputs, *inner),
         f"Expected grad_output of shape {[input.shape[0], outputs, *inner]}, but got {list(grad_output.shape)}",
     )
+    if input.shape[1] == 0:
+        shapes = (input.shape, weight.shape, bias_sizes or ())
+        made = (fill_(empty_in(input, tuple(shape)), 0) for shape in shapes)
+        return tuple(each if asked else None for each, asked in zip(made, output_mask, strict=True))
     wide, layout = precision_of(input.dtype), layout_of(input, weight)
     grad, images, kernels = (each.to(wide) for each in (grad_output, input, weight))
     found: list[Any] = [None, None, None]  # None for what is not asked for

@@ -99,3 +99,35 @@ def test_columns(given_, dtype):
 def test_columns_are_collected(shape):
     given_ = (torch.randn(shape), (5, 4), (2, 3), (1, 1), (1, 1), (2, 1))
     assert compare(ATEN.col2im, torch.ops.aten.col2im, given_, {}, 1e-5) == []
+
+
+EMPTY = {
+    "no channels": ((2, 0, 5), (3, 0, 2), 0),
+    "no samples": ((0, 2, 5), (3, 2, 2), 0),
+    "neither": ((0, 0, 5), (3, 0, 2), 0),
+    "no elements": ((2, 2, 0), (3, 2, 2), 1),
+    "no elements and no samples": ((0, 2, 0), (3, 2, 2), 1),
+    "planes without channels": ((2, 0, 5, 4), (3, 0, 2, 2), 0),
+    "no channels without a batch": ((0, 5), (3, 0, 2), 0),
+    "not enough elements": ((2, 0, 1), (3, 0, 2), 0),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_nothing_to_convolve(case):
+    shape, weight_shape, padding = EMPTY[case]
+
+    def found(lib):
+        operands = [lib.ones(*sizes, requires_grad=True) for sizes in (shape, weight_shape, weight_shape[:1])]
+        function = lib.conv2d if len(weight_shape) == 4 else lib.conv1d
+        made = function(*operands, padding=padding)
+        made.sum().backward()
+        return [tuple(made.shape), *(each.grad.tolist() for each in operands)]
+
+    try:
+        expected = found(torch)
+    except RuntimeError:
+        with pytest.raises(RuntimeError):
+            found(opdsl)
+    else:
+        assert found(opdsl) == expected
