@@ -29,19 +29,10 @@ def reduced(loss: Tensor, reduction: int) -> Tensor:
     return loss.sum() if reduction == Reduction.Sum else loss
 
 
-def summed_like(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """A gradient summed over the dimensions along which a tensor was broadcast."""
-    gradient = gradient.expand(broadcast_all((gradient.shape, tensor.shape)))
-    fresh = gradient.ndim - tensor.ndim
-    dims = [
-        dim for dim, size in enumerate(gradient.shape) if dim < fresh or (size != 1 and tensor.shape[dim - fresh] == 1)
-    ]
-    return gradient.sum(dims, True).reshape(tensor.shape) if dims else gradient
-
-
 def share(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    """The gradient of the elements' losses, of that of what they are reduced to."""
-    return grad / max(math.prod(broadcast_all((self.shape, target.shape))), 1) if reduction == Reduction.Mean else grad
+    """The gradients of the elements' losses, of that of what they are reduced to."""
+    shape = broadcast_all((self.shape, target.shape))
+    return (grad / max(math.prod(shape), 1) if reduction == Reduction.Mean else grad).expand(shape)
 
 
 @op("aten::l1_loss", python_module="nn")
@@ -124,7 +115,7 @@ def binary_cross_entropy_with_logits_derivative(grad, self, target, weight, pos_
     scaled = target if pos_weight is None else pos_weight * target
     slope = (scaled + 1 - target) * self.sigmoid() - scaled
     slope = slope if weight is None else slope * weight
-    return summed_like(slope * share(grad, self, target, reduction), self)
+    return slope * share(grad, self, target, reduction)
 
 
 @binary_cross_entropy_with_logits.derivative("target")
@@ -133,7 +124,7 @@ def binary_cross_entropy_with_logits_target_derivative(grad, self, target, weigh
     if pos_weight is not None:
         slope = log_sigmoid(-self) - pos_weight * log_sigmoid(self)
     slope = slope if weight is None else slope * weight
-    return summed_like(slope * share(grad, self, target, reduction), target)
+    return slope * share(grad, self, target, reduction)
 
 
 @op("aten::poisson_nll_loss")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opdsl.aten.losses import reduced, share, summed_like
+from opdsl.aten.losses import reduced, share
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
@@ -87,27 +87,27 @@ def mse_loss_backward_cpu(grad_output, self, target, reduction, grad_input):
 
 @mse_loss.derivative("self")
 def mse_loss_derivative(grad, self, target, reduction):
-    return summed_like(mse_loss_backward(grad, self, target, reduction), self)
+    return mse_loss_backward(grad, self, target, reduction)
 
 
 @mse_loss.derivative("target")
 def mse_loss_target_derivative(grad, self, target, reduction):
-    return summed_like(mse_loss_backward(grad, target, self, reduction), target)
+    return mse_loss_backward(grad, target, self, reduction)
 
 
 @mse_loss_backward.derivative("grad_output")
 def mse_loss_backward_derivative(grad, grad_output, self, target, reduction):
-    return summed_like(mse_loss_backward(grad, self, target, reduction), grad_output)
+    return mse_loss_backward(grad, self, target, reduction)
 
 
 @mse_loss_backward.derivative("self")
 def mse_loss_backward_self_derivative(grad, grad_output, self, target, reduction):
-    return summed_like(2 * grad * share(grad_output, self, target, reduction), self)
+    return 2 * grad * share(grad_output, self, target, reduction)
 
 
 @mse_loss_backward.derivative("target")
 def mse_loss_backward_target_derivative(grad, grad_output, self, target, reduction):
-    return summed_like(-2 * grad * share(grad_output, self, target, reduction), target)
+    return -2 * grad * share(grad_output, self, target, reduction)
 
 
 # ------------------------------------------------------------------------------------------------------ probabilities
@@ -165,7 +165,7 @@ def binary_cross_entropy_backward_cpu(grad_output, self, target, weight, reducti
 
 @binary_cross_entropy.derivative("self")
 def binary_cross_entropy_derivative(grad, self, target, weight, reduction):
-    return summed_like(binary_cross_entropy_backward(grad, self, target, weight, reduction), self)
+    return binary_cross_entropy_backward(grad, self, target, weight, reduction)
 
 
 def target_slope(self: Tensor, weight: Tensor | None) -> Tensor:
@@ -176,12 +176,12 @@ def target_slope(self: Tensor, weight: Tensor | None) -> Tensor:
 
 @binary_cross_entropy.derivative("target")
 def binary_cross_entropy_target_derivative(grad, self, target, weight, reduction):
-    return summed_like(target_slope(self, weight) * share(grad, self, target, reduction), target)
+    return target_slope(self, weight) * share(grad, self, target, reduction)
 
 
 @binary_cross_entropy_backward.derivative("grad_output")
 def binary_cross_entropy_backward_derivative(grad, grad_output, self, target, weight, reduction):
-    return summed_like(binary_cross_entropy_backward(grad, self, target, weight, reduction), grad_output)
+    return binary_cross_entropy_backward(grad, self, target, weight, reduction)
 
 
 @binary_cross_entropy_backward.derivative("self")
@@ -189,11 +189,11 @@ def binary_cross_entropy_backward_self_derivative(grad, grad_output, self, targe
     variance = ((1 - self) * self).clamp_min(_EPSILON)
     slope = (self * self - 2 * self * target + target) / variance.square()
     slope = slope if weight is None else slope * weight
-    return summed_like(slope * grad * share(grad_output, self, target, reduction), self)
+    return slope * grad * share(grad_output, self, target, reduction)
 
 
 @binary_cross_entropy_backward.derivative("target")
 def binary_cross_entropy_backward_target_derivative(grad, grad_output, self, target, weight, reduction):
     slope = -1 / ((1 - self) * self).clamp_min(_EPSILON)
     slope = slope if weight is None else slope * weight
-    return summed_like(slope * grad * share(grad_output, self, target, reduction), target)
+    return slope * grad * share(grad_output, self, target, reduction)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from opdsl.aten import load_packet
 from opdsl.dispatch import Operator, get_default_dtype, registry
-from opdsl.errors import ArgumentError
+from opdsl.errors import ArgumentError, ConversionError
 from opdsl.runtime import Tensor, install_method, is_installed
 from opdsl.runtime.representation import representation
 from opdsl.schema.vocabulary import Scalar
@@ -77,7 +77,21 @@ def invert(self: Tensor) -> Tensor:
     return self.bitwise_not()
 
 
+def contains(self: Tensor, element: Tensor | complex) -> bool:
+    """``element in self``: whether any element is equal to it.
+
+    Raises:
+        ConversionError: it is no tensor and no number.
+    """
+    if not isinstance(element, (Tensor, bool, int, float, complex)):
+        raise ConversionError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+    return bool((self == element).any())
+
+
 OTHERS: dict[str, Callable[..., object]] = {
+    "__contains__": contains,
     "__rtruediv__": divide_number,
     "__invert__": invert,
     "__repr__": represent,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.products import multiply
     from opdsl.kernels.random import fill_random_
-    from opdsl.kernels.reduction import ReductionDefinition, sum_to
+    from opdsl.kernels.reduction import ReductionDefinition
     from opdsl.kernels.row import RowDefinition
     from opdsl.kernels.scan import ScanDefinition
     from opdsl.kernels.structured import Definition, StructuredKernel
@@ -57,7 +57,6 @@ __all__ = [
     "resize",
     "resize_output",
     "scatter",
-    "sum_to",
     "write_out",
 ]
 
@@ -90,7 +89,6 @@ _MODULES = {
     "resize": "outputs",
     "resize_output": "outputs",
     "scatter": "indirect",
-    "sum_to": "reduction",
     "write_out": "primitives",
 }
 

@@ -8,9 +8,8 @@ pair of the larger value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -18,7 +17,7 @@ from opdsl.kernels.dimensions import reduced_dimensions, reduced_shape, require_
 from opdsl.kernels.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import Number, convert
-from opdsl.kernels.outputs import Promise, array_of, resize
+from opdsl.kernels.outputs import Promise, array_of
 from opdsl.kernels.plans import Plan, PlanSource, make_plan
 from opdsl.kernels.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.reduction_functions import Fold, make_fold
@@ -29,14 +28,13 @@ from opdsl.kernels.structured import (
     Definition,
     PlannedCall,
     Prepared,
-    StructuredKernel,
     overlap_guards,
     views_among,
 )
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides
 from opdsl.runtime.tensor import Tensor
-from opdsl.schema import FunctionSchema, parse_schema
+from opdsl.schema import FunctionSchema
 from opdsl.schema.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -262,45 +260,3 @@ class ReductionDefinition(Definition):
 def _is_cast_first(source: DType, value: DType) -> bool:
     """Whether elements are rounded to 16 bits before they are folded, which loading them does not do."""
     return value in PRECISION and source is not value
-
-
-# --------------------------------------------------------------------------------------------------------------- sum_to
-
-
-def sum_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The sum over what broadcasting a tensor of ``shape`` to the tensor's shape has added (``at::sum_to``).
-
-    Args:
-        tensor: of a shape that ``shape`` broadcasts to.
-        shape: of the result.
-
-    Returns:
-        A tensor of the same dtype; ``tensor`` itself where nothing has been added.
-    """
-    if tensor.shape == shape:
-        return tensor
-    added = tensor.geometry.ndim - len(shape)
-    dims = [*range(added), *(added + dim for dim, size in enumerate(shape) if size != tensor.shape[added + dim])]
-    result = _sum()(tensor, dims, True)
-    assert isinstance(result, Tensor), "a sum is one tensor"
-    resize(result, shape)
-    return result
-
-
-class _SumTo(NamedTuple):
-    """The operator that ``sum_to`` would be."""
-
-    schema: FunctionSchema
-    name: str
-
-
-@cache
-def _sum() -> StructuredKernel:
-    schema = parse_schema("sum_to(Tensor self, int[1]? dim, bool keepdim) -> Tensor")
-    definition = ReductionDefinition(schema, "sum_to")
-    definition.add(cast(FunctionType, _plus), init=0, empty_is_all=False)
-    return definition.kernel("functional", _SumTo(schema, "sum_to"), "CPU")
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return a + b

@@ -12,7 +12,6 @@ import torch
 from hypothesis import given, settings, strategies
 
 from opdsl.errors import DimensionError, DTypeError, KernelSignatureError, OverlapError, ShapeError
-from opdsl.kernels import sum_to
 from opdsl.kernels.reduction_iterator import reduction_call
 from opdsl.runtime import cpu, float32, to_dtype
 from opdsl.runtime.geometry import geometry
@@ -294,21 +293,6 @@ def test_plans_give_the_same_results(call):
     x = ours(tensor)
     plan = AMAX.functional.plan((x, dims, keepdim))
     assert_same(theirs(AMAX.functional(x, dims, keepdim)), plan(x))
-
-
-@pytest.mark.parametrize(
-    ("shape", "target"),
-    [((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), (1, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((4, 2, 3), (2, 1))],
-)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bfloat16])
-def test_sum_to_undoes_broadcasting(shape, target, dtype):
-    x = (torch.arange(math.prod(shape)) % 5).reshape(shape).to(dtype)
-    assert_same(x.sum_to_size(target).to(dtype), sum_to(ours(x), target))
-
-
-def test_sum_to_of_nothing_to_sum_is_the_tensor_itself():
-    x = ours(torch.ones(2))
-    assert sum_to(x, (2,)) is x
 
 
 def test_plans_write_into_out():
