@@ -764,6 +764,7 @@ METHODS: dict[str, str] = {
     "__abs__": "special_methods",
     "__add__": "special_methods",
     "__and__": "bitwise",
+    "__contains__": "special_methods",
     "__eq__": "special_methods",
     "__floordiv__": "special_methods",
     "__ge__": "special_methods",

@@ -11,11 +11,11 @@ from opdsl.errors import ConversionError, DTypeError, InterchangeError
 from opdsl.runtime import dlpack
 from opdsl.runtime.casting import array_of_numbers, cast_array
 from opdsl.runtime.device import Device, backends, cpu
-from opdsl.runtime.dtype import DType, bfloat16, float32, to_dtype
+from opdsl.runtime.dtype import DType, float32, to_dtype
 from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
 from opdsl.runtime.promotion import number_dtype, promote_types
 from opdsl.runtime.tensor import Tensor, prepare, wrap
-from opdsl.runtime.values import host_array
+from opdsl.runtime.values import host_array, stored
 
 _Array = numpy.ndarray[Any, Any]
 
@@ -39,25 +39,7 @@ def from_numpy(array: numpy.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(array, numpy.ndarray):
         raise InterchangeError(f"expected np.ndarray (got {type(array).__name__})")
-    return wrap(*_stored(array))
-
-
-def _stored(array: _Array) -> tuple[_Array, DType]:
-    """The array in the storage dtype, and the dtype."""
-    if not array.dtype.isnative:
-        raise InterchangeError(
-            f"an array of dtype {array.dtype} has not the machine's byte order. Convert it first with "
-            f"array.astype({array.dtype.newbyteorder('=').str!r})."
-        )
-    try:
-        dtype = to_dtype(array.dtype)
-    except DTypeError as error:
-        raise InterchangeError(
-            f"can't convert np.ndarray of type {array.dtype}. Convert it first with array.astype(...): {error}"
-        ) from error
-    # A subclass could change what an element is (a mask, a unit), and would go on to every view.
-    plain = numpy.asarray(array)
-    return (plain.view(bfloat16.numpy) if dtype is bfloat16 else plain), dtype
+    return wrap(*stored(array))
 
 
 def from_dlpack(source: object) -> Tensor:
@@ -138,7 +120,7 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
     if isinstance(data, Tensor):
         return _copied_array(host_array(data), data.geometry.dtype, dtype)
     if isinstance(data, numpy.ndarray):
-        return _copied_array(*_stored(_native(data)), dtype)
+        return _copied_array(*stored(_native(data)), dtype)
     number = _number_dtype(data, default_dtype)
     if number is not None:
         target = dtype or number
@@ -150,7 +132,7 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
         taken = from_dlpack(data)
         return _copied_array(host_array(taken), taken.geometry.dtype, dtype)
     if hasattr(data, "__array__"):
-        return _copied_array(*_stored(_native(numpy.asarray(data))), dtype)
+        return _copied_array(*stored(_native(numpy.asarray(data))), dtype)
     if not _is_sequence(data):
         raise ConversionError(f"Could not infer dtype of {type(data).__name__}: a tensor is made of numbers")
     shape: list[int] = []

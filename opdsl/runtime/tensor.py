@@ -61,7 +61,6 @@ class Tensor(Differentiable):
 
     # NumPy leaves ``ndarray + tensor`` to ``Tensor.__radd__``.
     __array_priority__: ClassVar[float] = 1000.0
-    __array_ufunc__: ClassVar[None] = None
 
     array: Any
     geometry: Geometry
@@ -340,6 +339,10 @@ class Tensor(Differentiable):
                 )
             return shared.astype(dtype)
         return shared.copy() if copy else shared
+
+    def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: bool = False) -> Tensor:
+        """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
+        return wrap(*values.stored(array))
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:

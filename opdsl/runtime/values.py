@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from opdsl.errors import ConversionError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
+from opdsl.errors import ConversionError, DTypeError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
-from opdsl.runtime.dtype import bfloat16
+from opdsl.runtime.dtype import DType, bfloat16, to_dtype
 from opdsl.runtime.views import required_storage
 
 if TYPE_CHECKING:
@@ -147,3 +147,25 @@ def _numpy_bfloat16() -> numpy.dtype[Any]:
         ) from error
     found: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
     return found
+
+
+def stored(array: _Array) -> tuple[_Array, DType]:
+    """The array in the storage dtype, and the dtype.
+
+    Raises:
+        InterchangeError: it has another byte order than the machine, or a dtype that there is not.
+    """
+    if not array.dtype.isnative:
+        raise InterchangeError(
+            f"an array of dtype {array.dtype} has not the machine's byte order. Convert it first with "
+            f"array.astype({array.dtype.newbyteorder('=').str!r})."
+        )
+    try:
+        dtype = to_dtype(array.dtype)
+    except DTypeError as error:
+        raise InterchangeError(
+            f"can't convert np.ndarray of type {array.dtype}. Convert it first with array.astype(...): {error}"
+        ) from error
+    # A subclass could change what an element is (a mask, a unit), and would go on to every view.
+    plain = numpy.asarray(array)
+    return (plain.view(bfloat16.numpy) if dtype is bfloat16 else plain), dtype

@@ -49,14 +49,12 @@ class Tensor(Differentiable):
     __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
     __schema_type__: ClassVar[str]
     __array_priority__: ClassVar[_float]
-    __array_ufunc__: ClassVar[None]
     array: Any
     geometry: Geometry
     _writes: _int
     _base: Tensor | None
     _memory: Any
     autograd: Any
-    __contains__: ClassVar[Any]
     __hash__ = object.__hash__
     def __class_getitem__(cls, item: object) -> object:
         """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""
@@ -168,6 +166,8 @@ class Tensor(Differentiable):
             InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
     def __array__(self, dtype: _NumpyDType | None = None, copy: _bool | None = None) -> _NumpyArray: ...
+    def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: _bool = False) -> Tensor:
+        """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
         """The CUDA Array Interface (version 3), by which numba, cupy and torch share its memory; on CUDA alone.
@@ -211,6 +211,12 @@ class Tensor(Differentiable):
     @overload
     def __and__(self, other: Scalar) -> Tensor:
         """Another name of ``bitwise_and_number``: ``self & other`` for a number."""
+    def __contains__(self, element: Tensor | complex) -> _bool:
+        """``element in self``: whether any element is equal to it.
+
+        Raises:
+            ConversionError: it is no tensor and no number.
+        """
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         """Where ``self`` is equal to ``other``."""
     def __floordiv__(self, other: Tensor | Scalar) -> Tensor:

@@ -1,0 +1,57 @@
+"""Tensors where Python and NumPy expect their own kinds: ``in``, NumPy's functions, arrays beside tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from tests.torch.twins import assert_fails
+
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "number in": lambda lib, x: 1.0 in x,
+    "number not in": lambda lib, x: 7 in x,
+    "row in": lambda lib, x: x[0] in x,
+    "tensor in": lambda lib, x: lib.tensor(2.0) in x,
+    "None in": lambda lib, x: None in x,
+    "text in": lambda lib, x: "1" in x,
+    "function of NumPy": lambda lib, x: numpy.sin(x),
+    "function of two": lambda lib, x: numpy.add(x, x),
+    "function of what requires grad": lambda lib, x: numpy.sin(x.requires_grad_()),
+    "function into an array": lambda lib, x: numpy.add(x, 1, out=numpy.ones((2, 3), numpy.float32)).tolist(),
+    "array behind": lambda lib, x: x + numpy.ones(3),
+    "array before": lambda lib, x: numpy.ones(3) * x,
+    "array compared": lambda lib, x: x < numpy.ones(3),
+    "number of NumPy before": lambda lib, x: numpy.float64(2) * x,
+    "matrix of NumPy": lambda lib, x: x @ numpy.ones((3, 2), numpy.float32),
+    "array made of tensors": lambda lib, x: numpy.stack([x, x]).tolist(),
+    "array written": lambda lib, x: numpy.ones((2, 3), numpy.float32).__iadd__(x).tolist(),
+}
+
+
+def plain(value: Any) -> Any:
+    """A value without the library that it comes from."""
+    if isinstance(value, (torch.Tensor, opdsl.Tensor)):
+        return str(value.dtype).partition(".")[2], tuple(value.shape), value.tolist()
+    return value
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program(program: str) -> None:
+    def found(lib: Any) -> Any:
+        return plain(PROGRAMS[program](lib, lib.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
+
+    try:
+        expected = found(torch)
+    except Exception as error:
+        with pytest.raises(Exception) as failed:
+            found(opdsl)
+        if isinstance(failed.value, opdsl.errors.OpdslError):
+            assert_fails(lambda: found(opdsl), error)
+        assert isinstance(failed.value, type(error))
+    else:
+        assert found(opdsl) == expected
