@@ -377,13 +377,15 @@ def convolution_backward_kernel(
         grad_output.shape == (input.shape[0], outputs, *inner),
         f"Expected grad_output of shape {[input.shape[0], outputs, *inner]}, but got {list(grad_output.shape)}",
     )
+    found: list[Any]  # None for what is not asked for
     if input.shape[1] == 0:
         shapes = (input.shape, weight.shape, bias_sizes or ())
-        made = (fill_(empty_in(input, tuple(shape)), 0) for shape in shapes)
-        return tuple(each if asked else None for each, asked in zip(made, output_mask, strict=True))
+        found = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
+        found = [each if asked else None for each, asked in zip(found, output_mask, strict=True)]
+        return found[0], found[1], found[2]
     wide, layout = precision_of(input.dtype), layout_of(input, weight)
     grad, images, kernels = (each.to(wide) for each in (grad_output, input, weight))
-    found: list[Any] = [None, None, None]  # None for what is not asked for
+    found = [None, None, None]
     if output_mask[0]:
         compute = correlate if transposed else spread_out
         found[0] = laid_out(compute(grad, kernels, windows, groups).to(input.dtype), layout)
