@@ -6,7 +6,7 @@ The rules are those of ATen/native/Loss.cpp and cpu/BinaryOpsKernel.cpp, cpu/Poi
 from __future__ import annotations
 
 from opdsl.aten.likes import zeros_like
-from opdsl.aten.losses import reduced, share, summed_like
+from opdsl.aten.losses import reduced, share
 from opdsl.aten.regression_losses import ITERATED, STRUCTURED, loss_meta
 from opdsl.declare import Library, op
 from opdsl.errors import UnsupportedDTypeError
@@ -108,17 +108,17 @@ def smooth_l1_loss_backward_out_kernel(grad_output, self, target, reduction, bet
 
 @smooth_l1_loss.derivative("self")
 def smooth_l1_loss_derivative(grad, self, target, reduction, beta):
-    return summed_like(smooth_l1_loss_backward(grad, self, target, reduction, beta), self)
+    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
 
 
 @smooth_l1_loss.derivative("target")
 def smooth_l1_loss_target_derivative(grad, self, target, reduction, beta):
-    return summed_like(smooth_l1_loss_backward(grad, target, self, reduction, beta), target)
+    return smooth_l1_loss_backward(grad, target, self, reduction, beta)
 
 
 @smooth_l1_loss_backward.derivative("grad_output")
 def smooth_l1_loss_backward_derivative(grad, grad_output, self, target, reduction, beta):
-    return summed_like(smooth_l1_loss_backward(grad, self, target, reduction, beta), grad_output)
+    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
 
 
 def smooth_l1_curvature(self: Tensor, target: Tensor, beta: float) -> Tensor:
@@ -130,13 +130,13 @@ def smooth_l1_curvature(self: Tensor, target: Tensor, beta: float) -> Tensor:
 @smooth_l1_loss_backward.derivative("self")
 def smooth_l1_loss_backward_self_derivative(grad, grad_output, self, target, reduction, beta):
     factor = share(grad * grad_output, self, target, reduction)
-    return summed_like(smooth_l1_curvature(self, target, beta) * factor, self)
+    return smooth_l1_curvature(self, target, beta) * factor
 
 
 @smooth_l1_loss_backward.derivative("target")
 def smooth_l1_loss_backward_target_derivative(grad, grad_output, self, target, reduction, beta):
     factor = share(grad * grad_output, self, target, reduction)
-    return summed_like(-smooth_l1_curvature(self, target, beta) * factor, target)
+    return -smooth_l1_curvature(self, target, beta) * factor
 
 
 # ---------------------------------------------------------------------------------------------------------- huber_loss
@@ -231,17 +231,17 @@ def huber_loss_backward_out_kernel(grad_output, self, target, reduction, delta, 
 
 @huber_loss.derivative("self")
 def huber_loss_derivative(grad, self, target, reduction, delta):
-    return summed_like(huber_loss_backward(grad, self, target, reduction, delta), self)
+    return huber_loss_backward(grad, self, target, reduction, delta)
 
 
 @huber_loss.derivative("target")
 def huber_loss_target_derivative(grad, self, target, reduction, delta):
-    return summed_like(huber_loss_backward(grad, target, self, reduction, delta), target)
+    return huber_loss_backward(grad, target, self, reduction, delta)
 
 
 @huber_loss_backward.derivative("grad_output")
 def huber_loss_backward_derivative(grad, grad_output, self, target, reduction, delta):
-    return summed_like(huber_loss_backward(grad, self, target, reduction, delta), grad_output)
+    return huber_loss_backward(grad, self, target, reduction, delta)
 
 
 def is_square(self: Tensor, target: Tensor, delta: float) -> Tensor:
@@ -252,13 +252,13 @@ def is_square(self: Tensor, target: Tensor, delta: float) -> Tensor:
 @huber_loss_backward.derivative("self")
 def huber_loss_backward_self_derivative(grad, grad_output, self, target, reduction, delta):
     factor = share(grad * grad_output, self, target, reduction)
-    return summed_like(is_square(self, target, delta) * factor, self)
+    return is_square(self, target, delta) * factor
 
 
 @huber_loss_backward.derivative("target")
 def huber_loss_backward_target_derivative(grad, grad_output, self, target, reduction, delta):
     factor = share(grad * grad_output, self, target, reduction)
-    return summed_like(-is_square(self, target, delta) * factor, target)
+    return -is_square(self, target, delta) * factor
 
 
 # ----------------------------------------------------------------------------------------------------- soft_margin_loss
@@ -321,12 +321,12 @@ def soft_margin_loss_backward_out_kernel(grad_output, self, target, reduction, g
 
 @soft_margin_loss.derivative("self")
 def soft_margin_loss_derivative(grad, self, target, reduction):
-    return summed_like(soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction), self)
+    return soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)
 
 
 @soft_margin_loss_backward.derivative("grad_output")
 def soft_margin_loss_backward_derivative(grad, grad_output, self, target, reduction):
-    return summed_like(soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction), grad_output)
+    return soft_margin_loss_backward(grad, self.conj(), target.conj(), reduction)
 
 
 @soft_margin_loss_backward.derivative("self")
@@ -334,4 +334,4 @@ def soft_margin_loss_backward_self_derivative(grad, grad_output, self, target, r
     sign = -target.conj()
     power = (sign * self.conj()).exp()
     curvature = sign * sign * power / ((power + 1) * (power + 1))
-    return summed_like(curvature * share(grad * grad_output.conj(), self, target, reduction), self)
+    return curvature * share(grad * grad_output.conj(), self, target, reduction)

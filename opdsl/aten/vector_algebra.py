@@ -9,7 +9,6 @@ from opdsl.aten.checks import real
 from opdsl.aten.comparison import where
 from opdsl.aten.complex_views import real as real_parts
 from opdsl.aten.linear_algebra import bmm, matmul
-from opdsl.aten.losses import summed_like
 from opdsl.aten.statistics import linalg_vector_norm, norm_all, norm_gradient
 from opdsl.declare import Inplace, op
 from opdsl.errors import DTypeError
@@ -66,12 +65,12 @@ def linalg_cross_kernel(self, other, dim, out):
 
 @linalg_cross.derivative("self")
 def linalg_cross_derivative(grad, self, other, dim):
-    return summed_like(linalg_cross(other.conj().expand(grad.shape), grad, dim=dim), self)
+    return linalg_cross(other.conj().expand(grad.shape), grad, dim=dim)
 
 
 @linalg_cross.derivative("other")
 def linalg_cross_other_derivative(grad, self, other, dim):
-    return summed_like(linalg_cross(grad, self.conj().expand(grad.shape), dim=dim), other)
+    return linalg_cross(grad, self.conj().expand(grad.shape), dim=dim)
 
 
 @op("aten::cross", variants="method, function")
@@ -193,12 +192,12 @@ def dist_kernel(self, other, p):
 
 @dist.derivative("self")
 def dist_derivative(grad, self, other, result, p):
-    return summed_like(norm_gradient(grad, self - other, result, p, (), False), self)
+    return norm_gradient(grad, self - other, result, p, (), False)
 
 
 @dist.derivative("other")
 def dist_other_derivative(grad, self, other, result, p):
-    return summed_like(-norm_gradient(grad, self - other, result, p, (), False), other)
+    return -norm_gradient(grad, self - other, result, p, (), False)
 
 
 # -------------------------------------------------------------------------------------------------------------- renorm
