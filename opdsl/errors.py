@@ -116,6 +116,10 @@ class PositionError(DimensionError, ShapeError):
     """
 
 
+class LinearAlgebraError(OpdslError, RuntimeError):
+    """A matrix has no such decomposition, or its algorithm does not converge (``torch.linalg.LinAlgError``)."""
+
+
 class DTypeError(OpdslError, RuntimeError):
     """A dtype does not fit the operator, or a result cannot be cast to the dtype of ``out=``."""
 

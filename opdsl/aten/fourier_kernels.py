@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy
 
@@ -18,9 +19,11 @@ from opdsl.schema.vocabulary import SymInt
 NONE, BY_ROOT, BY_SIZE = range(3)
 """What results are divided by: nothing, the root of the number of points, or that number (``fft_norm_mode``)."""
 
+_Norm = Literal["backward", "ortho", "forward"]
+
 # NumPy's words for that, of a transform forward and of one back.
-_FORWARD = ("backward", "ortho", "forward")
-_BACK = ("forward", "ortho", "backward")
+_FORWARD: tuple[_Norm, ...] = ("backward", "ortho", "forward")
+_BACK: tuple[_Norm, ...] = ("forward", "ortho", "backward")
 
 
 def by_stride(self: Tensor, dims: Sequence[int]) -> list[int]:

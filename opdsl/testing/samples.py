@@ -28,6 +28,7 @@ from opdsl.testing import (
     fourier_samples,
     index_samples,
     loss_samples,
+    matrix_samples,
     network_samples,
     order_samples,
     placing_samples,
@@ -49,6 +50,7 @@ _TOPICS = (
     network_samples,
     order_samples,
     loss_samples,
+    matrix_samples,
 )
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()

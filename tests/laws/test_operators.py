@@ -47,6 +47,14 @@ WITHOUT_DIFFERENCES = {
     ),
 }
 
+WITHOUT_DIFFERENCES |= dict.fromkeys(
+    (
+        *("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky"),
+        *("aten::cholesky_inverse", "aten::cholesky_solve"),
+    ),
+    "reads one triangle, and PyTorch's gradient is that of the whole matrix (see tests/torch/test_op_db_gradients.py)",
+)
+
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
 

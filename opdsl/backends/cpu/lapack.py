@@ -124,7 +124,7 @@ def _run(
             passed.append(numpy.asarray(each, dtype).ctypes)
     info = count(0)
     _routine(name, numpy.dtype(dtype))(*passed, ctypes.byref(info), *lengths)
-    return info.value, memory
+    return int(info.value), memory
 
 
 def _leading(matrix: Array) -> int:
@@ -169,14 +169,14 @@ def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> int:
     return call("getrs", lu.dtype, trans, len(lu), b.shape[1], lu, _leading(lu), places, b, _leading(b))
 
 
-def trtrs(uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
+def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
     """Solves by a triangle; zeros in its diagonal, ones for ``diag="U"``, give what division by zero gives."""
     count = ctypes.c_int64 if integer() is numpy.int64 else ctypes.c_int32
-    sizes = [ctypes.byref(count(each)) for each in (*b.shape, _leading(a), _leading(b))]
+    rows, columns, leading, leading_b = (ctypes.byref(count(each)) for each in (*b.shape, _leading(a), _leading(b)))
     one = numpy.ones(1, a.dtype)
-    letters = [ctypes.c_char_p(each.encode()) for each in ("L", uplo, trans, diag)]
-    places = (one.ctypes, a.ctypes, sizes[2], b.ctypes, sizes[3])
-    _routine("trsm", a.dtype)(*letters, *sizes[:2], *places, *(ctypes.c_size_t(1) for _ in letters))
+    letters = [ctypes.c_char_p(each.encode()) for each in (side, uplo, trans, diag)]
+    places = (rows, columns, one.ctypes, a.ctypes, leading, b.ctypes, leading_b)
+    _routine("trsm", a.dtype)(*letters, *places, *(ctypes.c_size_t(1) for _ in letters))
 
 
 def geqrf(a: Array, tau: Array) -> int:

@@ -1,0 +1,219 @@
+"""What decompositions of matrices have in common: checks, layouts, the loop over a batch, and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.declare import op
+from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
+from opdsl.kernels import check, resize, resize_output, write_out
+from opdsl.kernels.broadcasting import broadcast
+from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
+
+# -------------------------------------------------------------------------------------------------------------- checks
+
+
+def require_matrix(name: str, self: Tensor, argument: str = "A") -> None:
+    """That a tensor is a batch of matrices.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    check(self.ndim >= 2, f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+
+
+def require_square(name: str, self: Tensor, argument: str = "A") -> None:
+    """That a tensor is a batch of square matrices.
+
+    Raises:
+        ShapeError: it is none.
+    """
+    require_matrix(name, self, argument)
+    rows, columns = self.shape[-2:]
+    check(
+        rows == columns,
+        f"{name}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices",
+    )
+
+
+def require_numbers(name: str, self: Tensor) -> None:
+    """That a tensor has one of the dtypes of LAPACK.
+
+    Raises:
+        DTypeError: it has integers.
+        UnsupportedDTypeError: it has 16-bit numbers.
+    """
+    if self.dtype.category < Category.FLOAT:
+        raise DTypeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {self.dtype.scalar_type}. "
+            "Convert first: x.to(float32)."
+        )
+    if self.dtype not in (float32, float64, complex64, complex128):
+        raise UnsupportedDTypeError(
+            f"{name}: Low precision dtypes not supported. Got {self.dtype.scalar_type}. Convert first: x.to(float32)."
+        )
+
+
+def require_same_dtype(name: str, first: Tensor, second: Tensor, names: tuple[str, str] = ("A", "B")) -> None:
+    """That two tensors have one dtype.
+
+    Raises:
+        DTypeError: they do not.
+    """
+    if first.dtype is not second.dtype:
+        raise DTypeError(
+            f"{name}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "
+            f"{first.dtype.scalar_type} and {names[1]} of type {second.dtype.scalar_type} instead"
+        )
+
+
+def require_solvable(name: str, first: Tensor, second: Tensor, left: bool) -> None:
+    """That ``A X = B``, or ``X A = B``, makes sense.
+
+    Raises:
+        ShapeError: it does not.
+    """
+    require_square(name, first)
+    require_matrix(name, second, "B")
+    place = -2 if left else -1
+    check(
+        first.shape[place] == second.shape[place],
+        f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+        f"({first.shape[-2]}x{first.shape[-1]} and {second.shape[-2]}x{second.shape[-1]})",
+    )
+
+
+def is_vector(self: Tensor, other: Tensor) -> bool:
+    """Whether the right-hand side of an equation is a vector, or a batch of them (``linalg_solve_is_vector_rhs``)."""
+    return other.ndim == 1 or (self.ndim - 1 == other.ndim and other.shape == self.shape[:-1])
+
+
+# ------------------------------------------------------------------------------------------------------------- layouts
+
+
+def by_column(shape: Sequence[int], is_by_column: bool = True) -> tuple[int, ...]:
+    """The strides of matrices that lie column by column, as LAPACK wants them (``batched_matrix_contiguous_strides``).
+
+    >>> by_column((2, 3, 4))
+    (12, 1, 3)
+    """
+    strides = contiguous_strides(shape)
+    return (*strides[:-2], 1, max(shape[-2], 1)) if is_by_column and len(shape) >= 2 else strides
+
+
+def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Two batches of matrices with one batch shape.
+
+    Raises:
+        ShapeError: they have none together.
+    """
+    batch = broadcast(first.shape[:-2], second.shape[:-2])
+    return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
+
+
+def each_matrix(batch: Sequence[int], *tensors: Tensor) -> Iterator[Any]:
+    """What lies at each place of a batch, as arrays on the tensors' memory: one, or a tuple of several."""
+    for place in numpy.ndindex(*batch):
+        found = tuple(each.array[place] if place else each.array for each in tensors)
+        yield found[0] if len(found) == 1 else found
+
+
+def lines_up(array: Any) -> Any:
+    """An array whose columns lie as LAPACK reads them: itself or a copy."""
+    return numpy.asfortranarray(array)
+
+
+def epsilon(tensor: Tensor) -> float:
+    """The distance from 1 to the next number of a tensor's real dtype."""
+    return float(numpy.finfo(numpy.float32 if tensor.dtype in (float32, complex64) else numpy.float64).eps)
+
+
+def store(name: str, out: Tensor, value: Tensor, *, column_wise: bool = False) -> Tensor:
+    """Store a result in a given tensor, which may have a dtype that holds more (``checkLinalgCompatibleDtype``).
+
+    Args:
+        name: of the operator.
+        out: the tensor.
+        value: the result.
+        column_wise: whether an empty tensor becomes one whose matrices lie column by column.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: the tensor does not fit.
+    """
+    if not can_cast(value.dtype, out.dtype):
+        raise DTypeError(
+            f"{name}: Expected result to be safely castable from {value.dtype.scalar_type} dtype, but got result with "
+            f"dtype {out.dtype.scalar_type}"
+        )
+    if column_wise and not out.numel() and out.dtype is value.dtype:
+        resize(out, tuple(value.shape), by_column(value.shape))
+    resize_output(out, value.shape)
+    return write_out(name, out, value.to(out.dtype))
+
+
+def write_each(name: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Store several results in given tensors.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: an output does not fit.
+    """
+    return tuple(write_out(name, out, value) for out, value in zip(outs, values, strict=True))
+
+
+# ------------------------------------------------------------------------------------------------------------ failures
+
+# What an error says of the first number that is not 0, by a word in the function's name.
+_FAILURES = {
+    "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+    "singular.",
+    "solve": "The solver failed because the input matrix is singular.",
+    "cholesky": "The factorization could not be completed because the input is not positive-definite (the leading "
+    "minor of order {} is not positive-definite).",
+    "svd": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "singular values (error code: {}).",
+    "eig": "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+    "eigenvalues (error code: {}).",
+    "lstsq": "The least squares solution could not be computed because the input matrix does not have full rank (error "
+    "code: {}).",
+    "lu_factor": "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+    "": "The factorization failed (error code: {}).",
+}
+
+
+def raise_failure(info: Tensor, name: str, is_matrix: bool) -> None:
+    """Raise what LAPACK has said of a matrix.
+
+    Args:
+        info: int32, what a routine returned for each matrix.
+        name: of the function, ``"linalg.inv"``.
+        is_matrix: whether it got a single one, so that there is no need to say which.
+
+    Raises:
+        LinearAlgebraError: a number is not 0.
+    """
+    if info.device.type == "meta":
+        return
+    numbers = info.cpu().array.reshape(-1)
+    failed = numpy.flatnonzero(numbers)
+    if len(failed):
+        number = int(numbers[failed[0]])
+        text = next(text for word, text in _FAILURES.items() if word in name)
+        if number < 0:
+            text = "The algorithm failed to converge because the input matrix contained non-finite values."
+        which = "" if is_matrix else f": (Batch element {failed[0]})"
+        raise LinearAlgebraError(f"{name}{which}: {text.format(number)}")
+
+
+@op("aten::_linalg_check_errors")
+def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
+    """Raise what LAPACK has said of a matrix, see ``raise_failure``."""
+    ...
+
+
+@_linalg_check_errors.kernel("CompositeExplicitAutograd")
+def _linalg_check_errors_kernel(info, api_name, is_matrix):
+    raise_failure(info, api_name, is_matrix)

@@ -1,0 +1,121 @@
+"""Samples of decompositions of matrices and of equations, whose matrices have to be regular or positive definite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from opdsl.runtime import Tensor, int32
+from opdsl.testing.making import Maker
+from opdsl.testing.sample import Sample
+
+
+def _regular(make: Maker, *shape: int) -> Tensor:
+    """Square matrices that are far from singular ones."""
+    found = make(*shape)
+    return found + 8 * make(shape[-1]).new_ones((shape[-1],)).diag()
+
+
+def _positive(make: Maker, *shape: int) -> Tensor:
+    """Hermitian, positive definite matrices."""
+    found = make(*shape)
+    return found @ found.adjoint() + make(shape[-1]).new_ones((shape[-1],)).diag()
+
+
+def _factor(make: Maker, *shape: int) -> Tensor:
+    """Lower triangles with large diagonals."""
+    return _regular(make, *shape).tril()
+
+
+def _matrices(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3))
+    yield Sample(_regular(make, 2, 3, 3).transpose(-2, -1))
+
+
+def _positive_matrices(make: Maker) -> Iterator[Sample]:
+    yield Sample(_positive(make, 3, 3))
+    yield Sample(_positive(make, 2, 3, 3), upper=True)
+
+
+def _factors(make: Maker) -> Iterator[Sample]:
+    yield Sample(_factor(make, 3, 3))
+    yield Sample(_factor(make, 2, 3, 3).transpose(-2, -1), True)
+
+
+def _solved_by_factors(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 2), _factor(make, 3, 3), False)
+    yield Sample(make(2, 3, 1), _factor(make, 2, 3, 3).transpose(-2, -1), True)
+
+
+def _triangular_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(_factor(make, 3, 3), make(3, 2), upper=False)
+    yield Sample(_factor(make, 2, 3, 3).transpose(-2, -1), make(2, 3), upper=True, left=False, unitriangular=True)
+
+
+def _older_triangular_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 2), _factor(make, 3, 3), False)
+    yield Sample(make(2, 3, 2), _factor(make, 3, 3), False, True, True)
+
+
+def _systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), make(3, 2))
+    yield Sample(_regular(make, 2, 3, 3), make(2, 3), left=True)
+    yield Sample(_regular(make, 3, 3), make(2, 4, 3), left=False)
+
+
+def _oblong(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3))
+    yield Sample(make(2, 4, 3))
+
+
+def _pivots(make: Maker, *shape: int) -> Tensor:
+    """Pivots that exchange the first row with the last one."""
+    return make(*shape).new_zeros(shape, dtype=int32) + 3
+
+
+def _packed(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), _pivots(make, 3))
+    yield Sample(_regular(make, 2, 3, 3), _pivots(make, 2, 3), True, False)
+
+
+def _packed_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 3, 3), _pivots(make, 3), make(3, 2))
+    yield Sample(_regular(make, 2, 3, 3), _pivots(make, 2, 3), make(2, 3), left=False, adjoint=True)
+
+
+def _older_packed_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 2), _regular(make, 3, 3), _pivots(make, 3))
+
+
+def _numbers(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3).new_zeros((3,), dtype=int32), "linalg.inv", is_matrix=False)
+
+
+def _tensors(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 6, 6).reshape((2, 3, 3, 2)))
+
+
+def _tensor_systems(make: Maker) -> Iterator[Sample]:
+    yield Sample(_regular(make, 6, 6).reshape((2, 3, 3, 2)), make(2, 3))
+
+
+TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
+    "aten::_linalg_check_errors": _numbers,
+    "aten::linalg_solve_triangular": _triangular_systems,
+    "aten::triangular_solve": _older_triangular_systems,
+    **dict.fromkeys(("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky"), _positive_matrices),
+    "aten::cholesky_inverse": _factors,
+    "aten::cholesky_solve": _solved_by_factors,
+    "aten::_cholesky_solve_helper": _solved_by_factors,
+    **dict.fromkeys(("aten::linalg_lu", "aten::linalg_lu_factor", "aten::linalg_lu_factor_ex"), _oblong),
+    "aten::_lu_with_info": _oblong,
+    "aten::lu_unpack": _packed,
+    "aten::linalg_lu_solve": _packed_systems,
+    "aten::lu_solve": _older_packed_systems,
+    **dict.fromkeys(("aten::_linalg_solve_ex", "aten::linalg_solve_ex", "aten::linalg_solve"), _systems),
+    **dict.fromkeys(("aten::linalg_inv_ex", "aten::linalg_inv", "aten::inverse"), _matrices),
+    **dict.fromkeys(("aten::_linalg_det", "aten::linalg_det", "aten::det"), _matrices),
+    **dict.fromkeys(("aten::_linalg_slogdet", "aten::linalg_slogdet", "aten::slogdet", "aten::logdet"), _matrices),
+    "aten::linalg_tensorinv": _tensors,
+    "aten::linalg_tensorsolve": _tensor_systems,
+}
+"""By an operator's name; one without an overload stands for the empty overload alone."""
