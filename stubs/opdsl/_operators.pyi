@@ -19,6 +19,28 @@ _R = TypeVar("_R")
 
 def _operator(function: Callable[_P, _R]) -> Operator[_P, _R]: ...
 
+class _results__linalg_det(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+class _results__linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+    LU: Tensor
+    pivots: Tensor
+
+class _results__linalg_solve_ex(NamedTuple):
+    result: Tensor
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _results__lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class _results_aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -39,9 +61,44 @@ class _results_kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class _results_linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class _results_linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class _results_linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class _results_linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _results_linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _results_linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class _results_log_sigmoid_forward(NamedTuple):
     output: Tensor
     buffer: Tensor
+
+class _results_lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class _results_max(NamedTuple):
     values: Tensor
@@ -75,6 +132,10 @@ class _results_nll_loss_forward(NamedTuple):
     output: Tensor
     total_weight: Tensor
 
+class _results_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
 class _results_sort(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -82,6 +143,10 @@ class _results_sort(NamedTuple):
 class _results_topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _results_triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 class _packet___and__(Operator[..., Tensor], Protocol):
     @overload
@@ -353,6 +418,17 @@ class _packet__cdist_forward(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor) -> Tensor: ...
+
+class _packet__cholesky_solve_helper(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, A: Tensor, upper: bool) -> Tensor:
+        """``cholesky_solve`` of batches of one shape."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, A: Tensor, upper: bool) -> Tensor:
+        """``cholesky_solve`` of batches of one shape."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, A: Tensor, upper: bool, *, out: Tensor) -> Tensor: ...
 
 class _packet__convolution(Operator[..., Tensor], Protocol):
     @overload
@@ -659,6 +735,93 @@ class _packet__index_put_impl_(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """Writes, or adds, values where index tensors lead."""
 
+class _packet__linalg_check_errors(Operator[..., None], Protocol):
+    def __call__(cls, info: Tensor, api_name: str, *, is_matrix: bool) -> None:
+        """Raise what LAPACK has said of a matrix, see ``raise_failure``."""
+    @_operator
+    @staticmethod
+    def default(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
+        """Raise what LAPACK has said of a matrix, see ``raise_failure``."""
+
+class _packet__linalg_det(Operator[..., _results__linalg_det], Protocol):
+    def __call__(
+        cls, A: Tensor, *, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results__linalg_det:
+        """The determinants of matrices, (..., n, n), and their factors."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor) -> _results__linalg_det:
+        """The determinants of matrices, (..., n, n), and their factors."""
+    @_operator
+    @staticmethod
+    def result(A: Tensor, *, result: Tensor, LU: Tensor, pivots: Tensor) -> _results__linalg_det:
+        """The determinants of matrices, (..., n, n), and their factors."""
+
+class _packet__linalg_slogdet(Operator[..., _results__linalg_slogdet], Protocol):
+    def __call__(
+        cls, A: Tensor, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results__linalg_slogdet:
+        """The signs of matrices' determinants, the logarithms of their magnitudes, and the factors."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor) -> _results__linalg_slogdet:
+        """The signs of matrices' determinants, the logarithms of their magnitudes, and the factors."""
+    @_operator
+    @staticmethod
+    def sign(A: Tensor, *, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor) -> _results__linalg_slogdet:
+        """The signs of matrices' determinants, the logarithms of their magnitudes, and the factors."""
+
+class _packet__linalg_solve_ex(Operator[..., _results__linalg_solve_ex], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        B: Tensor,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results__linalg_solve_ex:
+        """The solution of ``A X = B``, or ``X A = B``.
+
+        Args:
+            A: (..., n, n).
+            B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
+            left: whether ``A`` stands to the left.
+            check_errors: whether a singular matrix is an error.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> _results__linalg_solve_ex:
+        """The solution of ``A X = B``, or ``X A = B``.
+
+        Args:
+            A: (..., n, n).
+            B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
+            left: whether ``A`` stands to the left.
+            check_errors: whether a singular matrix is an error.
+        """
+    @_operator
+    @staticmethod
+    def result(
+        A: Tensor,
+        B: Tensor,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        result: Tensor,
+        LU: Tensor,
+        pivots: Tensor,
+        info: Tensor,
+    ) -> _results__linalg_solve_ex:
+        """The solution of ``A X = B``, or ``X A = B``.
+
+        Args:
+            A: (..., n, n).
+            B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
+            left: whether ``A`` stands to the left.
+            check_errors: whether a singular matrix is an error.
+        """
+
 class _packet__log_softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
         """The logarithm of ``softmax``."""
@@ -696,6 +859,14 @@ class _packet__logcumsumexp(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
+
+class _packet__lu_with_info(Operator[..., _results__lu_with_info], Protocol):
+    def __call__(cls, self: Tensor, pivot: bool = True, check_errors: bool = True) -> _results__lu_with_info:
+        """An older name of ``linalg.lu_factor_ex``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, pivot: bool = True, check_errors: bool = True) -> _results__lu_with_info:
+        """An older name of ``linalg.lu_factor_ex``."""
 
 class _packet__native_batch_norm_legit(Operator[..., tuple[Tensor, Tensor, Tensor]], Protocol):
     @overload
@@ -2944,6 +3115,62 @@ class _packet_channel_shuffle(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, groups: int, *, out: Tensor) -> Tensor: ...
 
+class _packet_cholesky(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The older name of ``linalg.cholesky``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, upper: bool = False) -> Tensor:
+        """The older name of ``linalg.cholesky``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+        """``cholesky`` into a given tensor."""
+
+class _packet_cholesky_inverse(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, upper: bool = False) -> Tensor:
+        """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+        """``cholesky_inverse`` into a given tensor."""
+
+class _packet_cholesky_solve(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+        """The solution ``X`` of ``L @ L.mH @ X = self``.
+
+        Args:
+            self: (..., n, k).
+            input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
+            upper: see above.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+        """The solution ``X`` of ``L @ L.mH @ X = self``.
+
+        Args:
+            self: (..., n, k).
+            input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
+            upper: see above.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+        """``cholesky_solve`` into a given tensor."""
+
 class _packet_chunk(Operator[..., list[Tensor]], Protocol):
     def __call__(cls, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
@@ -3928,6 +4155,14 @@ class _packet_deg2rad_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """Degrees as radians."""
+
+class _packet_det(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """Another name of ``linalg.det``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``linalg.det``."""
 
 class _packet_detach(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -6453,6 +6688,18 @@ class _packet_instance_norm(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``batch_norm`` of each sample by itself; running statistics become the means of what samples gave."""
 
+class _packet_inverse(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``linalg.inv``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``linalg.inv``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``inverse`` into a given tensor."""
+
 class _packet_is_conj(Operator[..., bool], Protocol):
     def __call__(cls, self: Tensor) -> bool:
         """Always False: no conjugation is ever put off."""
@@ -6985,6 +7232,74 @@ class _packet_lift_fresh_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor: ...
 
+class _packet_linalg_cholesky(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, upper: bool = False) -> Tensor:
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
+        """``linalg.cholesky`` into a given tensor."""
+
+class _packet_linalg_cholesky_ex(Operator[..., _results_linalg_cholesky_ex], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        *,
+        upper: bool = False,
+        check_errors: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_cholesky_ex:
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Args:
+            self: (..., n, n) Hermitian, of which one triangle is read.
+            upper: whether it is the upper one, and the factor too.
+            check_errors: whether a matrix that is not positive definite is an error.
+
+        Returns:
+            The factors, and int32 (...), see ``CheckedFactor``.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> _results_linalg_cholesky_ex:
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Args:
+            self: (..., n, n) Hermitian, of which one triangle is read.
+            upper: whether it is the upper one, and the factor too.
+            check_errors: whether a matrix that is not positive definite is an error.
+
+        Returns:
+            The factors, and int32 (...), see ``CheckedFactor``.
+        """
+    @_operator
+    @staticmethod
+    def L(
+        self: Tensor, *, upper: bool = False, check_errors: bool = False, L: Tensor, info: Tensor
+    ) -> _results_linalg_cholesky_ex:
+        """The lower triangular ``L`` with ``L @ L.mH == self``, or ``L.mH``.
+
+        Args:
+            self: (..., n, n) Hermitian, of which one triangle is read.
+            upper: whether it is the upper one, and the factor too.
+            check_errors: whether a matrix that is not positive definite is an error.
+
+        Returns:
+            The factors, and int32 (...), see ``CheckedFactor``.
+        """
+
 class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
         """The cross products of vectors of three elements along a dimension."""
@@ -6996,6 +7311,323 @@ class _packet_linalg_cross(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
         """The cross products of vectors of three elements along a dimension."""
+
+class _packet_linalg_det(Operator[..., Tensor], Protocol):
+    def __call__(cls, A: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The determinants of matrices, (..., n, n)."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor) -> Tensor:
+        """The determinants of matrices, (..., n, n)."""
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, out: Tensor) -> Tensor:
+        """``linalg.det`` into a given tensor."""
+
+class _packet_linalg_inv(Operator[..., Tensor], Protocol):
+    def __call__(cls, A: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor) -> Tensor:
+        """The inverses of matrices.
+
+        Raises:
+            LinearAlgebraError: one is singular.
+        """
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, out: Tensor) -> Tensor:
+        """``linalg.inv`` into a given tensor."""
+
+class _packet_linalg_inv_ex(Operator[..., _results_linalg_inv_ex], Protocol):
+    def __call__(
+        cls, A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_inv_ex:
+        """The inverses of matrices, (..., n, n).
+
+        Args:
+            A: the matrices.
+            check_errors: whether a singular one is an error.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, check_errors: bool = False) -> _results_linalg_inv_ex:
+        """The inverses of matrices, (..., n, n).
+
+        Args:
+            A: the matrices.
+            check_errors: whether a singular one is an error.
+        """
+    @_operator
+    @staticmethod
+    def inverse(A: Tensor, *, check_errors: bool = False, inverse: Tensor, info: Tensor) -> _results_linalg_inv_ex:
+        """The inverses of matrices, (..., n, n).
+
+        Args:
+            A: the matrices.
+            check_errors: whether a singular one is an error.
+        """
+
+class _packet_linalg_lu(Operator[..., _results_linalg_lu], Protocol):
+    def __call__(
+        cls, A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_lu:
+        """The permutation and the factors of matrices: ``A = P @ L @ U``."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, pivot: bool = True) -> _results_linalg_lu:
+        """The permutation and the factors of matrices: ``A = P @ L @ U``."""
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, pivot: bool = True, P: Tensor, L: Tensor, U: Tensor) -> _results_linalg_lu:
+        """The permutation and the factors of matrices: ``A = P @ L @ U``."""
+
+class _packet_linalg_lu_factor(Operator[..., _results_linalg_lu_factor], Protocol):
+    def __call__(
+        cls, A: Tensor, *, pivot: bool = True, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_lu_factor:
+        """The factors of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of U.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, pivot: bool = True) -> _results_linalg_lu_factor:
+        """The factors of matrices in one matrix, and the rows that were exchanged.
+
+        Raises:
+            LinearAlgebraError: a 0 is in the diagonal of U.
+        """
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, pivot: bool = True, LU: Tensor, pivots: Tensor) -> _results_linalg_lu_factor:
+        """``linalg.lu_factor`` into given tensors."""
+
+class _packet_linalg_lu_factor_ex(Operator[..., _results_linalg_lu_factor_ex], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        *,
+        pivot: bool = True,
+        check_errors: bool = False,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_lu_factor_ex:
+        """The factors of matrices, with rows exchanged so that the largest elements become pivots.
+
+        Args:
+            A: (..., m, n).
+            pivot: True: there is no factorization without pivots on the CPU.
+            check_errors: whether a 0 in the diagonal of U is an error.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> _results_linalg_lu_factor_ex:
+        """The factors of matrices, with rows exchanged so that the largest elements become pivots.
+
+        Args:
+            A: (..., m, n).
+            pivot: True: there is no factorization without pivots on the CPU.
+            check_errors: whether a 0 in the diagonal of U is an error.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        A: Tensor, *, pivot: bool = True, check_errors: bool = False, LU: Tensor, pivots: Tensor, info: Tensor
+    ) -> _results_linalg_lu_factor_ex:
+        """The factors of matrices, with rows exchanged so that the largest elements become pivots.
+
+        Args:
+            A: (..., m, n).
+            pivot: True: there is no factorization without pivots on the CPU.
+            check_errors: whether a 0 in the diagonal of U is an error.
+        """
+
+class _packet_linalg_lu_solve(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        LU: Tensor,
+        pivots: Tensor,
+        B: Tensor,
+        *,
+        left: bool = True,
+        adjoint: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, by the factors of ``A``.
+
+        Args:
+            LU, pivots: of ``linalg.lu_factor``.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            left: whether ``A`` stands to the left.
+            adjoint: whether its adjoint is meant.
+        """
+    @_operator
+    @staticmethod
+    def default(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, by the factors of ``A``.
+
+        Args:
+            LU, pivots: of ``linalg.lu_factor``.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            left: whether ``A`` stands to the left.
+            adjoint: whether its adjoint is meant.
+        """
+    @_operator
+    @staticmethod
+    def out(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, by the factors of ``A``.
+
+        Args:
+            LU, pivots: of ``linalg.lu_factor``.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            left: whether ``A`` stands to the left.
+            adjoint: whether its adjoint is meant.
+        """
+
+class _packet_linalg_slogdet(Operator[..., _results_linalg_slogdet], Protocol):
+    def __call__(cls, A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_linalg_slogdet:
+        """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor) -> _results_linalg_slogdet:
+        """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_linalg_slogdet:
+        """``linalg.slogdet`` into given tensors."""
+
+class _packet_linalg_solve(Operator[..., Tensor], Protocol):
+    def __call__(cls, A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
+
+        Raises:
+            LinearAlgebraError: a matrix is singular.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, see ``linalg.solve_ex``.
+
+        Raises:
+            LinearAlgebraError: a matrix is singular.
+        """
+    @_operator
+    @staticmethod
+    def out(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor) -> Tensor:
+        """``linalg.solve`` into a given tensor."""
+
+class _packet_linalg_solve_ex(Operator[..., _results_linalg_solve_ex], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        B: Tensor,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_solve_ex:
+        """``linalg.solve``, which says of each matrix whether it is singular."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> _results_linalg_solve_ex:
+        """``linalg.solve``, which says of each matrix whether it is singular."""
+    @_operator
+    @staticmethod
+    def out(
+        A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, result: Tensor, info: Tensor
+    ) -> _results_linalg_solve_ex:
+        """``linalg.solve_ex`` into given tensors."""
+
+class _packet_linalg_solve_triangular(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        B: Tensor,
+        *,
+        upper: bool,
+        left: bool = True,
+        unitriangular: bool = False,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, for a triangular ``A``.
+
+        Args:
+            self: ``A``, (..., n, n), of which one triangle is read.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            upper: whether the upper triangle of ``A`` counts.
+            left: whether ``A`` stands to the left.
+            unitriangular: whether its diagonal counts as ones.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, for a triangular ``A``.
+
+        Args:
+            self: ``A``, (..., n, n), of which one triangle is read.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            upper: whether the upper triangle of ``A`` counts.
+            left: whether ``A`` stands to the left.
+            unitriangular: whether its diagonal counts as ones.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor
+    ) -> Tensor:
+        """The solution of ``A X = B``, or ``X A = B``, for a triangular ``A``.
+
+        Args:
+            self: ``A``, (..., n, n), of which one triangle is read.
+            B: (..., n, k), or (..., k, n) where ``A`` stands to the right.
+            upper: whether the upper triangle of ``A`` counts.
+            left: whether ``A`` stands to the left.
+            unitriangular: whether its diagonal counts as ones.
+        """
+
+class _packet_linalg_tensorinv(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+        """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, ind: int = 2) -> Tensor:
+        """The inverse of a tensor as a map from its last dimensions to its first ``ind``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
+        """``linalg.tensorinv`` into a given tensor."""
+
+class _packet_linalg_tensorsolve(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
+
+        Args:
+            self: its first dimensions are those of ``other``.
+            other: any.
+            dims: dimensions of ``self`` that are moved to its end first.
+        """
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+        """The tensor whose product with ``self``, summed over the last dimensions, is ``other``.
+
+        Args:
+            self: its first dimensions are those of ``other``.
+            other: any.
+            dims: dimensions of ``self`` that are moved to its end first.
+        """
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
+        """``linalg.tensorsolve`` into a given tensor."""
 
 class _packet_linalg_vander(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, *, N: int | None = None) -> Tensor:
@@ -7385,6 +8017,14 @@ class _packet_logcumsumexp(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
         """``logcumsumexp`` into a given tensor."""
 
+class _packet_logdet(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
+
 class _packet_logical_and(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Where both elements are true: not 0."""
@@ -7676,6 +8316,70 @@ class _packet_lt_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is less than a number."""
+
+class _packet_lu_solve(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """An older name of ``linalg.lu_solve``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """An older name of ``linalg.lu_solve``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor) -> Tensor:
+        """``lu_solve`` into a given tensor."""
+
+class _packet_lu_unpack(Operator[..., _results_lu_unpack], Protocol):
+    def __call__(
+        cls,
+        LU_data: Tensor,
+        LU_pivots: Tensor,
+        unpack_data: bool = True,
+        unpack_pivots: bool = True,
+        *,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_lu_unpack:
+        """The permutation and the factors that ``linalg.lu_factor`` has put into one matrix.
+
+        Args:
+            LU_data: (..., m, n).
+            LU_pivots: int32 (..., min(m, n)).
+            unpack_data: whether the factors are asked for; otherwise they are empty.
+            unpack_pivots: whether the permutation is.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+    ) -> _results_lu_unpack:
+        """The permutation and the factors that ``linalg.lu_factor`` has put into one matrix.
+
+        Args:
+            LU_data: (..., m, n).
+            LU_pivots: int32 (..., min(m, n)).
+            unpack_data: whether the factors are asked for; otherwise they are empty.
+            unpack_pivots: whether the permutation is.
+        """
+    @_operator
+    @staticmethod
+    def out(
+        LU_data: Tensor,
+        LU_pivots: Tensor,
+        unpack_data: bool = True,
+        unpack_pivots: bool = True,
+        *,
+        P: Tensor,
+        L: Tensor,
+        U: Tensor,
+    ) -> _results_lu_unpack:
+        """The permutation and the factors that ``linalg.lu_factor`` has put into one matrix.
+
+        Args:
+            LU_data: (..., m, n).
+            LU_pivots: int32 (..., min(m, n)).
+            unpack_data: whether the factors are asked for; otherwise they are empty.
+            unpack_pivots: whether the permutation is.
+        """
 
 class _packet_mH(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -12113,6 +12817,18 @@ class _packet_slice_scatter(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``self`` with a slice of it replaced."""
 
+class _packet_slogdet(Operator[..., _results_slogdet], Protocol):
+    def __call__(cls, self: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_slogdet:
+        """Another name of ``linalg.slogdet``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> _results_slogdet:
+        """Another name of ``linalg.slogdet``."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> _results_slogdet:
+        """``slogdet`` into given tensors."""
+
 class _packet_smooth_l1_loss(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -13363,6 +14079,38 @@ class _packet_trapz(Operator[..., Tensor], Protocol):
     def dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
         """An older name of ``trapezoid``."""
 
+class _packet_triangular_solve(Operator[..., _results_triangular_solve], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        A: Tensor,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_triangular_solve:
+        """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    ) -> _results_triangular_solve:
+        """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
+    @_operator
+    @staticmethod
+    def X(
+        self: Tensor,
+        A: Tensor,
+        upper: bool = True,
+        transpose: bool = False,
+        unitriangular: bool = False,
+        *,
+        X: Tensor,
+        M: Tensor,
+    ) -> _results_triangular_solve:
+        """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
+
 class _packet_tril(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
@@ -14199,9 +14947,14 @@ _fft_c2r: _packet__fft_c2r
 _fft_r2c: _packet__fft_r2c
 _fused_rms_norm: _packet__fused_rms_norm
 _index_put_impl_: _packet__index_put_impl_
+_linalg_check_errors: _packet__linalg_check_errors
+_linalg_det: _packet__linalg_det
+_linalg_slogdet: _packet__linalg_slogdet
+_linalg_solve_ex: _packet__linalg_solve_ex
 _log_softmax: _packet__log_softmax
 _log_softmax_backward_data: _packet__log_softmax_backward_data
 _logcumsumexp: _packet__logcumsumexp
+_lu_with_info: _packet__lu_with_info
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
 _pin_memory: _packet__pin_memory
@@ -14299,6 +15052,9 @@ ceil_: _packet_ceil_
 celu: _packet_celu
 celu_: _packet_celu_
 channel_shuffle: _packet_channel_shuffle
+cholesky: _packet_cholesky
+cholesky_inverse: _packet_cholesky_inverse
+cholesky_solve: _packet_cholesky_solve
 chunk: _packet_chunk
 clamp: _packet_clamp
 clamp_: _packet_clamp_
@@ -14341,6 +15097,7 @@ cumsum: _packet_cumsum
 cumulative_trapezoid: _packet_cumulative_trapezoid
 deg2rad: _packet_deg2rad
 deg2rad_: _packet_deg2rad_
+det: _packet_det
 detach: _packet_detach
 detach_: _packet_detach_
 detach_copy: _packet_detach_copy
@@ -14429,6 +15186,7 @@ index_put_: _packet_index_put_
 index_select: _packet_index_select
 inner: _packet_inner
 instance_norm: _packet_instance_norm
+inverse: _packet_inverse
 is_conj: _packet_is_conj
 is_neg: _packet_is_neg
 is_nonzero: _packet_is_nonzero
@@ -14465,6 +15223,7 @@ log_softmax: _packet_log_softmax
 logaddexp: _packet_logaddexp
 logaddexp2: _packet_logaddexp2
 logcumsumexp: _packet_logcumsumexp
+logdet: _packet_logdet
 logical_and: _packet_logical_and
 logical_not: _packet_logical_not
 logical_or: _packet_logical_or
@@ -14474,6 +15233,8 @@ logit_: _packet_logit_
 logspace: _packet_logspace
 logsumexp: _packet_logsumexp
 lt: _packet_lt
+lu_solve: _packet_lu_solve
+lu_unpack: _packet_lu_unpack
 margin_ranking_loss: _packet_margin_ranking_loss
 masked_fill: _packet_masked_fill
 masked_scatter: _packet_masked_scatter
@@ -14591,6 +15352,7 @@ sinh: _packet_sinh
 sinh_: _packet_sinh_
 slice_copy: _packet_slice_copy
 slice_scatter: _packet_slice_scatter
+slogdet: _packet_slogdet
 softmax: _packet_softmax
 sort: _packet_sort
 split: _packet_split
@@ -14631,6 +15393,7 @@ transpose: _packet_transpose
 transpose_copy: _packet_transpose_copy
 trapezoid: _packet_trapezoid
 trapz: _packet_trapz
+triangular_solve: _packet_triangular_solve
 tril: _packet_tril
 tril_indices: _packet_tril_indices
 triplet_margin_loss: _packet_triplet_margin_loss
@@ -14717,11 +15480,41 @@ class _module_fft:
 fft: _module_fft
 
 class _module_linalg:
+    cholesky: _packet_linalg_cholesky
+    cholesky_ex: _packet_linalg_cholesky_ex
     cross: _packet_linalg_cross
+    det: _packet_linalg_det
+    inv: _packet_linalg_inv
+    inv_ex: _packet_linalg_inv_ex
+    linalg_cholesky: _packet_linalg_cholesky
+    linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
+    linalg_det: _packet_linalg_det
+    linalg_inv: _packet_linalg_inv
+    linalg_inv_ex: _packet_linalg_inv_ex
+    linalg_lu: _packet_linalg_lu
+    linalg_lu_factor: _packet_linalg_lu_factor
+    linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
+    linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_slogdet: _packet_linalg_slogdet
+    linalg_solve: _packet_linalg_solve
+    linalg_solve_ex: _packet_linalg_solve_ex
+    linalg_solve_triangular: _packet_linalg_solve_triangular
+    linalg_tensorinv: _packet_linalg_tensorinv
+    linalg_tensorsolve: _packet_linalg_tensorsolve
     linalg_vander: _packet_linalg_vander
     linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
+    lu: _packet_linalg_lu
+    lu_factor: _packet_linalg_lu_factor
+    lu_factor_ex: _packet_linalg_lu_factor_ex
+    lu_solve: _packet_linalg_lu_solve
+    slogdet: _packet_linalg_slogdet
+    solve: _packet_linalg_solve
+    solve_ex: _packet_linalg_solve_ex
+    solve_triangular: _packet_linalg_solve_triangular
+    tensorinv: _packet_linalg_tensorinv
+    tensorsolve: _packet_linalg_tensorsolve
     vander: _packet_linalg_vander
     vecdot: _packet_linalg_vecdot
     vector_norm: _packet_linalg_vector_norm
@@ -14847,6 +15640,7 @@ class _namespace_aten:
     _batch_norm_impl_index: _packet__batch_norm_impl_index
     _cdist_backward: _packet__cdist_backward
     _cdist_forward: _packet__cdist_forward
+    _cholesky_solve_helper: _packet__cholesky_solve_helper
     _convolution: _packet__convolution
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
@@ -14858,9 +15652,14 @@ class _namespace_aten:
     _fused_rms_norm: _packet__fused_rms_norm
     _index_put_impl: _packet__index_put_impl
     _index_put_impl_: _packet__index_put_impl_
+    _linalg_check_errors: _packet__linalg_check_errors
+    _linalg_det: _packet__linalg_det
+    _linalg_slogdet: _packet__linalg_slogdet
+    _linalg_solve_ex: _packet__linalg_solve_ex
     _log_softmax: _packet__log_softmax
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
+    _lu_with_info: _packet__lu_with_info
     _native_batch_norm_legit: _packet__native_batch_norm_legit
     _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
     _pad_circular: _packet__pad_circular
@@ -14995,6 +15794,9 @@ class _namespace_aten:
     celu: _packet_celu
     celu_: _packet_celu_
     channel_shuffle: _packet_channel_shuffle
+    cholesky: _packet_cholesky
+    cholesky_inverse: _packet_cholesky_inverse
+    cholesky_solve: _packet_cholesky_solve
     chunk: _packet_chunk
     clamp: _packet_clamp
     clamp_: _packet_clamp_
@@ -15046,6 +15848,7 @@ class _namespace_aten:
     cumulative_trapezoid: _packet_cumulative_trapezoid
     deg2rad: _packet_deg2rad
     deg2rad_: _packet_deg2rad_
+    det: _packet_det
     detach: _packet_detach
     detach_: _packet_detach_
     detach_copy: _packet_detach_copy
@@ -15193,6 +15996,7 @@ class _namespace_aten:
     index_select: _packet_index_select
     inner: _packet_inner
     instance_norm: _packet_instance_norm
+    inverse: _packet_inverse
     is_conj: _packet_is_conj
     is_neg: _packet_is_neg
     is_nonzero: _packet_is_nonzero
@@ -15226,7 +16030,22 @@ class _namespace_aten:
     less_equal_: _packet_less_equal_
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
+    linalg_cholesky: _packet_linalg_cholesky
+    linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
+    linalg_det: _packet_linalg_det
+    linalg_inv: _packet_linalg_inv
+    linalg_inv_ex: _packet_linalg_inv_ex
+    linalg_lu: _packet_linalg_lu
+    linalg_lu_factor: _packet_linalg_lu_factor
+    linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
+    linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_slogdet: _packet_linalg_slogdet
+    linalg_solve: _packet_linalg_solve
+    linalg_solve_ex: _packet_linalg_solve_ex
+    linalg_solve_triangular: _packet_linalg_solve_triangular
+    linalg_tensorinv: _packet_linalg_tensorinv
+    linalg_tensorsolve: _packet_linalg_tensorsolve
     linalg_vander: _packet_linalg_vander
     linalg_vecdot: _packet_linalg_vecdot
     linalg_vector_norm: _packet_linalg_vector_norm
@@ -15248,6 +16067,7 @@ class _namespace_aten:
     logaddexp: _packet_logaddexp
     logaddexp2: _packet_logaddexp2
     logcumsumexp: _packet_logcumsumexp
+    logdet: _packet_logdet
     logical_and: _packet_logical_and
     logical_and_: _packet_logical_and_
     logical_not: _packet_logical_not
@@ -15262,6 +16082,8 @@ class _namespace_aten:
     logsumexp: _packet_logsumexp
     lt: _packet_lt
     lt_: _packet_lt_
+    lu_solve: _packet_lu_solve
+    lu_unpack: _packet_lu_unpack
     mH: _packet_mH
     mT: _packet_mT
     margin_ranking_loss: _packet_margin_ranking_loss
@@ -15459,6 +16281,7 @@ class _namespace_aten:
     slice: _packet_slice
     slice_copy: _packet_slice_copy
     slice_scatter: _packet_slice_scatter
+    slogdet: _packet_slogdet
     smooth_l1_loss: _packet_smooth_l1_loss
     smooth_l1_loss_backward: _packet_smooth_l1_loss_backward
     soft_margin_loss: _packet_soft_margin_loss
@@ -15529,6 +16352,7 @@ class _namespace_aten:
     transpose_copy: _packet_transpose_copy
     trapezoid: _packet_trapezoid
     trapz: _packet_trapz
+    triangular_solve: _packet_triangular_solve
     tril: _packet_tril
     tril_: _packet_tril_
     tril_indices: _packet_tril_indices

@@ -18,8 +18,10 @@ from opdsl._operators import (
     _results_min,
     _results_mode,
     _results_nanmedian,
+    _results_slogdet,
     _results_sort,
     _results_topk,
+    _results_triangular_solve,
 )
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
@@ -649,6 +651,22 @@ class Tensor(Differentiable):
         """The tensor as opdsl.complex64; itself if it has that dtype."""
     def char(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.int8; itself if it has that dtype."""
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """The older name of ``linalg.cholesky``.
+
+        Raises:
+            LinearAlgebraError: a matrix is not positive definite.
+        """
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """The inverse of the matrix that has the factor ``self``, of which one triangle is read."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+        """The solution ``X`` of ``L @ L.mH @ X = self``.
+
+        Args:
+            self: (..., n, k).
+            input2: ``L``, or for ``upper`` its adjoint: (..., n, n), of which one triangle is read.
+            upper: see above.
+        """
     def chunk(self, chunks: _int, dim: _int = 0) -> list[Tensor]:
         """A dimension in so many parts of one size; the last may be smaller, or there are fewer."""
     @overload
@@ -774,6 +792,8 @@ class Tensor(Differentiable):
         """Degrees as radians."""
     def deg2rad_(self) -> Tensor:
         """Degrees as radians."""
+    def det(self) -> Tensor:
+        """Another name of ``linalg.det``."""
     def detach(self) -> Tensor:
         """A view of everything that autograd does not follow."""
     def detach_(self) -> Tensor:
@@ -1082,6 +1102,8 @@ class Tensor(Differentiable):
         """The scalar products of all vectors along the last dimensions; of a zero-dim tensor plain products."""
     def int(self, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         """The tensor as opdsl.int32; itself if it has that dtype."""
+    def inverse(self) -> Tensor:
+        """Another name of ``linalg.inv``."""
     def is_conj(self) -> _bool:
         """Always False: no conjugation is ever put off."""
     def is_neg(self) -> _bool:
@@ -1212,6 +1234,8 @@ class Tensor(Differentiable):
         """``log2(2**self + 2**other)``, without overflow."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """``log(cumsum(exp(x)))``, without overflow."""
+    def logdet(self) -> Tensor:
+        """The logarithms of matrices' determinants; NaN for negative ones of real matrices."""
     def logical_and(self, other: Tensor) -> Tensor:
         """Where both elements are true: not 0."""
     def logical_and_(self, other: Tensor) -> Tensor:
@@ -1248,6 +1272,8 @@ class Tensor(Differentiable):
     @overload
     def lt_(self, other: Scalar) -> Tensor:
         """Where ``self`` is less than a number."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """An older name of ``linalg.lu_solve``."""
     @property
     def mH(self) -> Tensor:
         """``x.mH``: every matrix of a batch transposed and conjugated."""
@@ -1734,6 +1760,8 @@ class Tensor(Differentiable):
         self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1
     ) -> Tensor:
         """``self`` with a slice of it replaced."""
+    def slogdet(self) -> _results_slogdet:
+        """Another name of ``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @overload
@@ -1932,6 +1960,10 @@ class Tensor(Differentiable):
         """Two dimensions change places."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions change places, by changing the strides."""
+    def triangular_solve(
+        self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
+    ) -> _results_triangular_solve:
+        """The solution of ``A X = B`` for a triangular ``A``, and a copy of ``A``. Use ``linalg.solve_triangular``."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
     def tril_(self, diagonal: _int = 0) -> Tensor:
