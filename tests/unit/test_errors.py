@@ -329,6 +329,11 @@ MISTAKES = {
         lambda: opdsl.tensor([1, 2]).fmod(opdsl.tensor([1, 0])),
         lambda: torch.tensor([1, 2]).fmod(torch.tensor([1, 0])),
     ),
+    "linear algebra": Mistake(
+        errors.LinearAlgebraError,
+        lambda: opdsl.linalg.inv(zeros(2, 2)),
+        lambda: torch.linalg.inv(torch.zeros(2, 2)),
+    ),
     "device": Mistake(errors.DeviceError, lambda: opdsl.Device("no"), lambda: torch.device("no")),
     "devices": Mistake(
         errors.DeviceError,
