@@ -11,11 +11,15 @@ from typing import NamedTuple
 from opdsl.aten.likes import zeros_like
 from opdsl.aten.losses import reduced
 from opdsl.aten.normalization import log_softmax
-from opdsl.declare import Out, op
+from opdsl.aten.positions import outside
+from opdsl.declare import Library, Out, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_
+from opdsl.kernels.planners import composes, planned
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema.vocabulary import Reduction, SymInt
+
+lib = Library("opdsl")
 
 
 class Loss(NamedTuple):
@@ -100,6 +104,24 @@ class Classes(NamedTuple):
     weights: Tensor
 
 
+@lib.op(variants="function")
+def class_places(target: Tensor, classes: int, ignore_index: int) -> Tensor:
+    """The classes, 0 where there is none; all of them are looked at.
+
+    target: int64. classes: how many there are. ignore_index: the class that is none.
+    """
+    ...
+
+
+@class_places.kernel("CPU", "CUDA", "Meta")
+def class_places_kernel(target, classes, ignore_index):
+    places = target.where(target != ignore_index, 0)
+    wrong = outside(places, classes)
+    if wrong is not None:
+        raise PositionError(f"Target {wrong} is out of bounds.")
+    return places
+
+
 def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Classes:
     """What the loss of each element depends on.
 
@@ -107,20 +129,28 @@ def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index
         PositionError: there is no such class.
     """
     dim = min(1, self.ndim - 1)
-    given = target.to(int64)
-    given = given.reshape((1,)) if self.ndim == 1 else given.unsqueeze(dim)
-    counts = given != ignore_index
-    places = given.where(counts, 0)
-    outside = (places < 0).logical_or(places >= self.shape[dim])
-    if places.numel() and outside.any().item():
-        raise PositionError(f"Target {places.masked_select(outside)[0].item()} is out of bounds.")
+    given = (target.reshape((1,)) if self.ndim == 1 else target.unsqueeze(dim)).to(int64)
+    places, counts = class_places(given, self.shape[dim], ignore_index), given != ignore_index
     if weight is None:
         return Classes(places, counts.to(self.dtype))
     weights = weight.reshape((-1,)).index_select(0, places.reshape((-1,))).view(places.shape)
     return Classes(places, weights.where(counts, 0))
 
 
-def loss_of(
+def loss_of(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Loss:
+    """The loss and what it is the mean of."""
+    dim = min(1, self.ndim - 1)
+    places, weights = classes_of(self, target, weight, ignore_index)
+    losses = -(self.gather(dim, places) * weights).where(weights != 0, 0)
+    total = weights.sum()
+    if reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1:
+        loss = losses.sum()
+        return Loss(loss / total if reduction == Reduction.Mean else loss, total)
+    return Loss(losses.reshape(target.shape), self.new_zeros(()))
+
+
+@planned(composes(loss_of))
+def write_loss(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None,
@@ -130,17 +160,9 @@ def loss_of(
     total_weight: Tensor,
 ) -> None:
     """Write the loss and what it is the mean of."""
-    dim = min(1, self.ndim - 1)
-    places, weights = classes_of(self, target, weight, ignore_index)
-    losses = -(self.gather(dim, places) * weights).where(weights != 0, 0)
-    total = weights.sum()
-    if output.ndim or (reduction not in (Reduction.Mean, Reduction.Sum) and self.ndim != 1):
-        copy_(output, losses.squeeze(dim))
-        total_weight.zero_()
-        return
-    loss = losses.sum()
-    copy_(output, loss / total if reduction == Reduction.Mean else loss)
-    copy_(total_weight, total)
+    found = loss_of(self, target, weight, reduction, ignore_index)
+    copy_(output, found.output)
+    copy_(total_weight, found.total_weight)
 
 
 def gradient_of(
@@ -151,16 +173,30 @@ def gradient_of(
     reduction: int,
     ignore_index: int,
     total_weight: Tensor,
-    grad_input: Tensor,
-) -> None:
-    """Write the gradient: of each element that of its class alone."""
+) -> Tensor:
+    """The gradient: of each element that of its class alone."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
     given = grad_output.unsqueeze(dim) if grad_output.ndim and self.ndim > 1 else grad_output.reshape(())
     if reduction == Reduction.Mean:
         given = given / total_weight
     slopes = (-(weights * given)).where(weights != 0, 0)
-    copy_(grad_input, zeros_like(self).scatter(dim, places, slopes))
+    return zeros_like(self).scatter(dim, places, slopes)
+
+
+@planned(composes(gradient_of))
+def write_gradient(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
+) -> None:
+    """Write the gradient."""
+    copy_(grad_input, gradient_of(grad_output, self, target, weight, reduction, ignore_index, total_weight))
 
 
 def check_gradient(grad_output: Tensor, shape: tuple[int, ...], total_weight: Tensor) -> None:
@@ -205,7 +241,7 @@ def nll_loss_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss_forward.out_kernel("CPU", "CUDA", compiled=False)(loss_of)
+nll_loss_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
 
 
 @op("aten::nll_loss_backward", python_module="nn", out=Out("nll_loss_backward.grad_input", args=("grad_input",)))
@@ -230,7 +266,7 @@ def nll_loss_backward_meta(ctx, grad_output, self, target, weight, reduction, ig
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss_backward.out_kernel("CPU", "CUDA", compiled=False)(gradient_of)
+nll_loss_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
 
 
 @nll_loss_forward.derivative("self")
@@ -249,6 +285,7 @@ def nll_loss_backward_self_derivative(grad):
 
 
 @op("aten::nll_loss", python_module="nn")
+@traceable
 def nll_loss(
     self: Tensor,
     target: Tensor,
@@ -284,7 +321,7 @@ def nll_loss2d_forward_meta(ctx, self, target, weight, reduction, ignore_index):
     ctx.set_output(1, (), like=self)
 
 
-nll_loss2d_forward.out_kernel("CPU", "CUDA", compiled=False)(loss_of)
+nll_loss2d_forward.out_kernel("CPU", "CUDA", compiled=False)(write_loss)
 
 
 @op(
@@ -314,7 +351,7 @@ def nll_loss2d_backward_meta(ctx, grad_output, self, target, weight, reduction, 
     ctx.set_output(0, self.shape, like=self)
 
 
-nll_loss2d_backward.out_kernel("CPU", "CUDA", compiled=False)(gradient_of)
+nll_loss2d_backward.out_kernel("CPU", "CUDA", compiled=False)(write_gradient)
 
 
 @nll_loss2d_forward.derivative("self")
@@ -333,6 +370,7 @@ def nll_loss2d_backward_self_derivative(grad):
 
 
 @op("aten::nll_loss2d", python_module="nn")
+@traceable
 def nll_loss2d(
     self: Tensor,
     target: Tensor,
@@ -348,6 +386,7 @@ def nll_loss2d(
 
 
 @op("aten::nll_loss_nd", python_module="nn")
+@traceable
 def nll_loss_nd(
     self: Tensor,
     target: Tensor,
@@ -376,6 +415,7 @@ def nll_loss_nd(
 
 
 @op("aten::cross_entropy_loss", python_module="nn")
+@traceable
 def cross_entropy_loss(
     self: Tensor,
     target: Tensor,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy
 
 from opdsl.aten.selection import first_places, nth_place, order_keys, sorted_places, stable_places
 from opdsl.declare import Out, op, traceable
-from opdsl.dispatch.tracing import traced
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.kernels.ordering import order_elements
-from opdsl.kernels.planners import Planned, Planner, planned
-from opdsl.kernels.plans import Plan
+from opdsl.kernels.planners import composes, planned
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import (
     Category,
@@ -70,20 +67,6 @@ def taken(self: Tensor, dim: int, places: Tensor) -> Ordered:
     return Ordered(self.gather(dim, indices), indices)
 
 
-def takes(find: Callable[..., Ordered]) -> Planner:
-    """The planner of a kernel that makes what a function of its arguments gives, which only calls operators."""
-
-    def planner(call: Planned) -> Plan | None:
-        self = call.arguments[0]
-        if self.numel() == 0 or not call.is_new or call.made.numel == 0:
-            return None
-        forms = [each.geometry for each in find(*call.arguments)]
-        alike = all(each.strides == call.made.strides and each.shape == call.made.shape for each in forms)
-        return traced(find, call.arguments, [name != "self" for name in call.names]) if alike else None
-
-    return planner
-
-
 def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
     """Write what was found."""
     copy_(values, found.values)
@@ -125,7 +108,7 @@ def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> O
 
 
 @sort_stable.out_kernel("CPU", compiled=False)
-@planned(takes(in_order))
+@planned(composes(in_order))
 def sort_cpu(self, stable, dim, descending, values, indices):
     if values.numel():
         put(values, indices, in_order(self, stable, dim, descending))
@@ -257,7 +240,7 @@ def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) 
 
 
 @topk.out_kernel("CPU", compiled=False)
-@planned(takes(first_in_order))
+@planned(composes(first_in_order))
 def topk_cpu(self, k, dim, largest, sorted, values, indices):
     if values.numel():
         put(values, indices, first_in_order(self, k, dim, largest, sorted))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy
 
 from opdsl.dispatch.specialised import by_numbers
+from opdsl.dispatch.tracing import traced
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.indexed import filling_plan, noting
@@ -260,6 +261,24 @@ def fills_by_index(call: Planned) -> Plan | None:
     return None if fill is None else call.plan((), fill)
 
 
+def composes(function: Callable[..., Any]) -> Planner:
+    """The planner of an out-kernel that copies what a function gives, which takes the same and only calls operators.
+
+    The function is as ``traceable`` has it.
+    """
+
+    def planner(call: Planned) -> Plan | None:
+        if not call.is_new or call.made.numel == 0:
+            return None
+        made = function(*call.arguments)
+        first = made[0] if isinstance(made, tuple) else made
+        if (first.shape, first.stride()) != (call.made.shape, call.made.strides) or first.geometry.is_view:
+            return None
+        return traced(function, call.arguments, [name not in call.parameters for name in call.names])
+
+    return planner
+
+
 # The kinds of numbers that a compiled loop takes for a dtype, maybe as floats, or refuses.
 _KEPT = {(bool, bool_), (int, int64), *((kind, dtype) for kind in (int, float) for dtype in (float32, float64))}
 _LARGEST = float(numpy.finfo(numpy.float32).max)
@@ -278,6 +297,7 @@ __all__ = [
     "Planned",
     "Planner",
     "allocates",
+    "composes",
     "copies",
     "fills",
     "fills_by_index",

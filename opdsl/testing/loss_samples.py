@@ -42,6 +42,11 @@ def _losses(*shape: int) -> Samples:
     return samples
 
 
+def _targets(make: Maker) -> Iterator[Sample]:
+    yield Sample(_classes(2, 5), _CLASSES, 1)
+    yield Sample(_classes(7), _CLASSES, _NO_CLASS)
+
+
 def _gradients(*shape: int) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         places = (shape[0], *shape[2:])
@@ -115,6 +120,7 @@ def _events(make: Maker) -> Iterator[Sample]:
 
 TABLE: dict[str, Samples] = {
     "aten::cosine_similarity": _vectors,
+    "opdsl::class_places": _targets,
     "aten::nll_loss": _losses(4, _CLASSES),
     "aten::nll_loss_forward": _losses(4, _CLASSES),
     "aten::nll_loss_backward": _gradients(4, _CLASSES),

@@ -113,6 +113,11 @@ def _bounds(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 40, dtype=int64).sort(1)[0], make(3, 7, dtype=int64), False)
 
 
+def _elements(make: Maker) -> Iterator[Sample]:
+    yield Sample(make(3, 4, 5), 1, False)
+    yield Sample(make(4), 0, True)
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::native_layer_norm": _layer_norms,
     "aten::layer_norm": _layer_norms,
@@ -140,5 +145,7 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "opdsl::nth_place": _nth_keys,
     "opdsl::places_above": _bounds,
     "opdsl::sorted_places": _keys,
+    "opdsl::stable_places": _keys,
+    "opdsl::order_keys": _elements,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""
