@@ -112,7 +112,7 @@ class Recorder:
         if name in self.kept_forms:
             return _forms(value)
         if name in self.written and isinstance(value, Tensor):
-            return keep(value.detach().clone())
+            return keep(value.clone())  # with its history, for gradients of gradients
         return keep(value)
 
     def after(

@@ -10,7 +10,7 @@ from opdsl.dispatch.checked import require_annotated
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
-from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.dtypes import OutputCast, c_name, check_output_dtype
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
 from opdsl.kernels.planners import Planned, Planning, plan_of, planner_of
@@ -54,10 +54,12 @@ class Handed(NamedTuple):
 
     computed: the precomputed values by their names.
     operands: the arguments, as the function's base has prepared them.
+    common: the dtype that they were cast to; None where they were not. Outputs are cast to from it, then.
     """
 
     computed: Mapping[str, object]
     operands: Arguments
+    common: DType | None = None
 
 
 class StructuredDefinition(Definition):
@@ -130,7 +132,7 @@ class StructuredDefinition(Definition):
         returned = self.meta(context, *arguments)
         require_annotated(self.name, self.meta, returned)
         promises = context.promises(_name_of(self.meta))
-        return Prepared(promises, Handed(self._computed(returned), context.operands(arguments)))
+        return Prepared(promises, Handed(self._computed(returned), context.operands(arguments), context.common))
 
     def _computed(self, returned: object) -> Mapping[str, object]:
         if not self.precomputed.names and returned is None:
@@ -155,14 +157,17 @@ class StructuredDefinition(Definition):
                     raise (DTypeError if what == "dtype" else ShapeError)(
                         f"Bad in-place call: input tensor {what} {mine} and output tensor {what} {wanted} should match"
                     )
-        if output.dtype is not promise.dtype:
+        common = prepared.state.common if isinstance(prepared.state, Handed) else None
+        if common is not None:
+            check_output_dtype(promise.dtype, output.dtype, OutputCast.SAFE, common)
+        elif output.dtype is not promise.dtype:
             raise DTypeError(
                 f"Expected out tensor to have dtype {c_name(promise.dtype)}, but got {c_name(output.dtype)} instead"
             )
 
     def needs_proxy(self, prepared: Prepared, promise: Promise, output: Tensor, *, aliased: bool) -> bool:
         """See ``Definition.needs_proxy``: other strides than promised, or an input that would be overwritten."""
-        if aliased and not self.alias_safe:
+        if (aliased and not self.alias_safe) or output.dtype is not promise.dtype:
             return True
         return promise.exact and output.shape == promise.shape and not _same_strides(output.geometry, promise.strides)
 

@@ -7,6 +7,7 @@ from opdsl.kernels.dtypes import PROMOTIONS
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, iterate
+from opdsl.runtime.dtype import DType
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
@@ -47,6 +48,11 @@ class TensorIteratorBase(MetaContext):
     def iteration(self) -> Iteration | None:
         """What ``build`` has found: the broadcast shape, the common dtype; None before."""
         return getattr(self, "_iteration", None)
+
+    @property
+    def common(self) -> DType | None:
+        """See ``MetaContext.common``."""
+        return None if self.iteration is None else self.iteration.common
 
     def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """See ``MetaContext.operands``."""

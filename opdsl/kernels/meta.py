@@ -83,6 +83,11 @@ class MetaContext:
         self._check_index(index)
         return self._given[index] if self._given else None
 
+    @property
+    def common(self) -> DType | None:
+        """The dtype that operands are cast to, and outputs from; None where they have to have the right one."""
+        return None
+
     def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """What out-kernels get for the arguments; a base of one's own may prepare them."""
         return arguments
