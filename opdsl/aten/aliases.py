@@ -6,9 +6,11 @@ from typing import Any
 
 from opdsl.aten.activations import sigmoid
 from opdsl.aten.arithmetic import mul, mul_number, neg, sub, sub_number
+from opdsl.aten.bessel import i0
 from opdsl.aten.bounds import CLAMP, clamp, clamp_tensors
 from opdsl.aten.comparison import ge, ge_number, gt, gt_number, le, le_number, lt, lt_number, ne, ne_number
 from opdsl.aten.division import div, div_mode, div_number, div_number_mode
+from opdsl.aten.gamma_functions import digamma, lgamma, mvlgamma, polygamma
 from opdsl.aten.mathematics import erf, erfc, erfinv, exp2, expm1, log1p, logit, sinc
 from opdsl.aten.rounding import abs_tensor, round_decimals, trunc
 from opdsl.aten.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh
@@ -54,6 +56,12 @@ ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("special_expit", (sigmoid,), SPECIAL),
     ("special_expm1", (expm1,), SPECIAL),
     ("special_log1p", (log1p,), SPECIAL),
+    ("special_digamma", (digamma,), SPECIAL),
+    ("special_gammaln", (lgamma,), SPECIAL),
+    ("special_i0", (i0,), SPECIAL),
+    ("special_multigammaln", (mvlgamma,), SPECIAL),
+    ("special_polygamma", (polygamma,), SPECIAL),
+    ("special_psi", (digamma,), SPECIAL),
     ("special_logit", (logit,), SPECIAL),
     ("special_sinc", (sinc,), SPECIAL),
 )

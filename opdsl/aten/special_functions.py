@@ -139,13 +139,21 @@ def special_ndtr_out(self: Tensor, *, out: Tensor[Alias("a", write=True)]) -> Te
     """``special_ndtr`` into a given tensor."""
     if out.device is not self.device:
         raise DeviceError(f"special_ndtr: out is on {out.device}, self on {self.device}. Give both the same device.")
-    area = special_ndtr(self)
-    if not can_cast(area.dtype, out.dtype):
+    return cast_into(out, special_ndtr(self))
+
+
+def cast_into(out: Tensor, value: Tensor) -> Tensor:
+    """Write a result into a tensor, whose dtype may be another that it can be cast to.
+
+    Raises:
+        DTypeError: it cannot.
+    """
+    if not can_cast(value.dtype, out.dtype):
         raise DTypeError(
-            f"result type {area.dtype.scalar_type} can't be cast to the desired output type {out.dtype.scalar_type}"
+            f"result type {value.dtype.scalar_type} can't be cast to the desired output type {out.dtype.scalar_type}"
         )
-    resize_output(out, area.shape)
-    return out.copy_(area)
+    resize_output(out, value.shape)
+    return out.copy_(value)
 
 
 # --------------------------------------------------------------------------------------------------------- float_power

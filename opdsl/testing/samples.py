@@ -33,6 +33,7 @@ from opdsl.testing import (
     order_samples,
     placing_samples,
     row_samples,
+    special_samples,
     view_samples,
 )
 from opdsl.testing.making import Maker
@@ -51,6 +52,7 @@ _TOPICS = (
     order_samples,
     loss_samples,
     matrix_samples,
+    special_samples,
 )
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     name: make for topic in _TOPICS for name, make in topic.TABLE.items()

@@ -1,0 +1,118 @@
+"""Special functions against mpmath, in both precisions: errors in units in the last place of the largest values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy
+import pytest
+
+import opdsl
+
+LIMITS = {numpy.float32: 2.0**-23, numpy.float64: 2.0**-52}
+POSITIVE = numpy.concatenate([numpy.linspace(0.01, 40.0, 23), numpy.geomspace(1e-6, 1e-2, 5)])
+BOTH = numpy.concatenate([POSITIVE, -POSITIVE])
+
+
+def of_order(function: Callable[..., Any], order: int) -> Callable[[Any], Any]:
+    return lambda x: function(order, x)
+
+
+def scaled(function: Callable[..., Any], order: int, sign: int) -> Callable[[Any], Any]:
+    return lambda x: function(order, x) * mpmath.exp(sign * abs(x))
+
+
+# The function, its definition, arguments, and how many units it may be off.
+CASES: dict[str, tuple[Callable[[Any], Any], Any, float]] = {
+    "i0": (of_order(mpmath.besseli, 0), BOTH, 4),
+    "special_i0e": (scaled(mpmath.besseli, 0, -1), BOTH, 5),
+    "special_i1": (of_order(mpmath.besseli, 1), BOTH, 6),
+    "special_i1e": (scaled(mpmath.besseli, 1, -1), BOTH, 5),
+    "special_modified_bessel_k0": (of_order(mpmath.besselk, 0), POSITIVE, 6),
+    "special_modified_bessel_k1": (of_order(mpmath.besselk, 1), POSITIVE, 6),
+    "special_scaled_modified_bessel_k0": (scaled(mpmath.besselk, 0, 1), POSITIVE, 6),
+    "special_scaled_modified_bessel_k1": (scaled(mpmath.besselk, 1, 1), POSITIVE, 6),
+    "special_erfcx": (lambda x: mpmath.erfc(x) * mpmath.exp(x * x), numpy.append(POSITIVE, [-0.5, -3.0, -8.5]), 8),
+    "special_ndtri": (
+        lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1),
+        numpy.array([1e-12, 1e-4, 0.01, 0.12, 0.13, 0.3, 0.49, 0.7, 0.875, 0.9, 0.99]),
+        4,
+    ),
+    "special_spherical_bessel_j0": (lambda x: mpmath.sin(x) / x, BOTH, 3),
+    "lgamma": (lambda x: mpmath.log(abs(mpmath.gamma(x))), POSITIVE, 4),
+}
+
+# Functions with zeros, which are exact beside the size that they have around them.
+WAVES: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "special_bessel_j0": (of_order(mpmath.besselj, 0), BOTH),
+    "special_bessel_j1": (of_order(mpmath.besselj, 1), BOTH),
+    "special_bessel_y0": (of_order(mpmath.bessely, 0), POSITIVE[1:23]),
+    "special_bessel_y1": (of_order(mpmath.bessely, 1), POSITIVE[1:23]),
+    "special_airy_ai": (mpmath.airyai, BOTH[abs(BOTH) < 10]),
+    "digamma": (mpmath.digamma, POSITIVE),
+}
+
+
+def exact(function: Callable[[Any], Any], arguments: Any) -> Any:
+    with mpmath.workdps(60):
+        return numpy.array([float(function(mpmath.mpf(float(each)))) for each in arguments])
+
+
+def ours(name: str, arguments: Any) -> Any:
+    return getattr(opdsl.ops.aten, name)(opdsl.from_numpy(arguments)).numpy().astype(numpy.float64)
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("name", CASES)
+def test_few_units_in_the_last_place(name: str, kind: type[Any]) -> None:
+    function, arguments, units = CASES[name]
+    arguments = arguments.astype(kind)
+    wanted = exact(function, arguments)
+    inside = abs(wanted) > numpy.finfo(kind).tiny
+    error = abs(ours(name, arguments) - wanted)[inside] / abs(wanted)[inside]
+    assert float(error.max()) <= units * LIMITS[kind]
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("name", WAVES)
+def test_exact_beside_the_size_of_a_wave(name: str, kind: type[Any]) -> None:
+    function, arguments = WAVES[name]
+    arguments = arguments.astype(kind)
+    wanted = exact(function, arguments)
+    assert float((abs(ours(name, arguments) - wanted) / numpy.maximum(abs(wanted), 1)).max()) <= 24 * LIMITS[kind]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 6])
+def test_polygamma(order: int) -> None:
+    arguments = numpy.concatenate([POSITIVE, [-0.3, -2.6, -7.2]])
+    wanted = exact(lambda x: mpmath.polygamma(order, x), arguments)
+    found = opdsl.polygamma(order, opdsl.from_numpy(arguments)).numpy()
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [1.5, 2.0, 7.0, 30.0])
+def test_zeta(exponent: float) -> None:
+    wanted = exact(lambda q: mpmath.zeta(exponent, q), POSITIVE)
+    found = opdsl.ops.aten.special_zeta(exponent, opdsl.from_numpy(POSITIVE)).numpy()
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def test_mantissas_and_exponents_are_those_of_numpy() -> None:
+    arguments = numpy.array([1.0, -3.0, 0.1, 5e-324, -1e-310, 1e308, 0.0, -0.0, numpy.inf, -numpy.inf])
+    mantissa, exponent = opdsl.frexp(opdsl.from_numpy(arguments))
+    wanted = numpy.frexp(arguments)
+    assert mantissa.tolist() == wanted[0].tolist()
+    assert exponent.tolist() == wanted[1].tolist()
+
+
+def test_drawn_slopes_are_kept_and_lie_between_the_bounds() -> None:
+    x = opdsl.from_numpy(numpy.linspace(-1, 1, 64))
+    noise = opdsl.zeros_like(x)
+    found = opdsl.ops.aten.rrelu_with_noise(x, noise, 0.25, 0.5, True).numpy()
+    slopes = noise.numpy()
+    assert (slopes[32:] == 1).all()
+    assert ((slopes[:32] >= 0.25) & (slopes[:32] < 0.5)).all()
+    assert len(set(slopes[:32].tolist())) > 16
+    numpy.testing.assert_array_equal(found, x.numpy() * slopes)
