@@ -53,6 +53,10 @@ class _results_cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _results_frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
 class _results_histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -429,6 +433,18 @@ class _packet__cholesky_solve_helper(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, A: Tensor, upper: bool, *, out: Tensor) -> Tensor: ...
+
+class _packet__conj_physical(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The conjugate complex numbers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The conjugate complex numbers."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The conjugate complex numbers."""
 
 class _packet__convolution(Operator[..., Tensor], Protocol):
     @overload
@@ -1018,6 +1034,22 @@ class _packet__pin_memory(Operator[..., Tensor], Protocol):
     @_operator
     @staticmethod
     def out(self: Tensor, device: Device | str | int | None = None, *, out: Tensor) -> Tensor: ...
+
+class _packet__prelu_kernel(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, weight: Tensor) -> Tensor:
+        """``self``, times ``weight`` where it is not positive."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, weight: Tensor) -> Tensor:
+        """``self``, times ``weight`` where it is not positive."""
+
+class _packet__prelu_kernel_backward(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients of ``_prelu_kernel``, before they are summed where it broadcast."""
 
 class _packet__softmax(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Tensor:
@@ -2985,6 +3017,14 @@ class _packet_bucketize(Operator[..., Tensor], Protocol):
         self: _Scalar, boundaries: _Tensor, *, out_int32: bool = False, right: bool = False, out: _Tensor
     ) -> _Tensor: ...
 
+class _packet_can_cast(Operator[..., bool], Protocol):
+    def __call__(cls, from_: DType, to: DType) -> bool:
+        """Whether numbers of one dtype may be written into a tensor of another."""
+    @_operator
+    @staticmethod
+    def default(from_: DType, to: DType) -> bool:
+        """Whether numbers of one dtype may be written into a tensor of another."""
+
 class _packet_cartesian_prod(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
         """All combinations of one element of each vector, a row each; a single vector as it is."""
@@ -3459,6 +3499,26 @@ class _packet_conj(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The conjugate complex numbers, computed at once; real numbers are their own."""
+
+class _packet_conj_physical(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The conjugate complex numbers; real numbers are their own."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The conjugate complex numbers; real numbers are their own."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``conj_physical`` into a given tensor."""
+
+class _packet_conj_physical_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """``conj_physical`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``conj_physical`` in place."""
 
 class _packet_constant_pad_nd(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
@@ -4289,6 +4349,26 @@ class _packet_diff(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``diff`` into a given tensor."""
 
+class _packet_digamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+
+class _packet_digamma_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+
 class _packet_dist(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
         """The norm of the difference."""
@@ -4535,6 +4615,39 @@ class _packet_elu_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
         """``scale * self``; of negative elements ``scale * alpha * (exp(input_scale * self) - 1)``."""
+
+class _packet_elu_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        alpha: Scalar,
+        scale: Scalar,
+        input_scale: Scalar,
+        is_result: bool,
+        self_or_result: Tensor,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result: Tensor
+    ) -> Tensor:
+        """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        alpha: Scalar,
+        scale: Scalar,
+        input_scale: Scalar,
+        is_result: bool,
+        self_or_result: Tensor,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of ``elu``, of what it was given or, where ``is_result``, of what it gave."""
 
 class _packet_embedding(Operator[..., Tensor], Protocol):
     def __call__(
@@ -5832,6 +5945,18 @@ class _packet_frac_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The fraction of every element, with its sign."""
 
+class _packet_frexp(Operator[..., _results_frexp], Protocol):
+    def __call__(cls, self: _Tensor, *, out: tuple[_Tensor, _Tensor] | list[_Tensor] | None = None) -> _results_frexp:
+        """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor) -> _results_frexp:
+        """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
+    @_operator
+    @staticmethod
+    def Tensor_out(self: _Tensor, *, mantissa: _Tensor, exponent: _Tensor) -> _results_frexp:
+        """``frexp`` into given tensors."""
+
 class _packet_full(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -5988,6 +6113,20 @@ class _packet_gelu_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, *, approximate: str = "none") -> Tensor:
         """``self`` times the probability that a normal variable is less; ``"tanh"`` approximates that."""
 
+class _packet_gelu_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, *, approximate: str = "none", out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``gelu``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, *, approximate: str = "none") -> Tensor:
+        """The gradient of ``gelu``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, *, approximate: str = "none", grad_input: Tensor) -> Tensor:
+        """The gradient of ``gelu``."""
+
 class _packet_geometric(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None
@@ -6018,6 +6157,54 @@ class _packet_ger(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
         """``ger`` into a given tensor."""
+
+class _packet_glu(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Tensor:
+        """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int = -1) -> Tensor:
+        """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, dim: int = -1, *, out: Tensor) -> Tensor:
+        """The first half of a dimension times the sigmoid of the second (Dauphin et al., 2017)."""
+
+class _packet_glu_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of ``glu``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+        """The gradient of ``glu``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, dim: int, *, grad_input: Tensor) -> Tensor:
+        """``glu_backward`` into a given tensor."""
+
+class _packet_glu_backward_jvp(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+        """How ``glu_backward`` changes with its arguments."""
+    @_operator
+    @staticmethod
+    def default(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+        """How ``glu_backward`` changes with its arguments."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet_glu_jvp(Operator[..., Tensor], Protocol):
+    def __call__(cls, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+        """How ``glu`` changes with its argument."""
+    @_operator
+    @staticmethod
+    def default(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+        """How ``glu`` changes with its argument."""
+    @_operator
+    @staticmethod
+    def out(glu: Tensor, x: Tensor, dx: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
 
 class _packet_greater(Operator[..., Tensor], Protocol):
     @overload
@@ -6174,6 +6361,18 @@ class _packet_hardshrink(Operator[..., Tensor], Protocol):
     def out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
 
+class _packet_hardshrink_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_out: Tensor, self: Tensor, lambd: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def default(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_out: Tensor, self: Tensor, lambd: Scalar, *, grad_input: Tensor) -> Tensor:
+        """``grad_out`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+
 class _packet_hardsigmoid(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``self / 6 + 1 / 2`` between 0 and 1."""
@@ -6193,6 +6392,18 @@ class _packet_hardsigmoid_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """``self / 6 + 1 / 2`` between 0 and 1."""
+
+class _packet_hardsigmoid_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of ``hardsigmoid``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``hardsigmoid``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``hardsigmoid``."""
 
 class _packet_hardswish(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -6214,6 +6425,18 @@ class _packet_hardswish_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``self * hardsigmoid(self)``"""
 
+class _packet_hardswish_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``hardswish``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``hardswish``."""
+    @_operator
+    @staticmethod
+    def out(grad_output: Tensor, self: Tensor, *, out: Tensor) -> Tensor:
+        """The gradient of ``hardswish``."""
+
 class _packet_hardtanh(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Tensor:
         """``self`` between two bounds."""
@@ -6233,6 +6456,22 @@ class _packet_hardtanh_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
         """``self`` between two bounds."""
+
+class _packet_hardtanh_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+        """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, *, grad_input: Tensor
+    ) -> Tensor:
+        """``grad_output`` where ``self`` is between two bounds, 0 elsewhere."""
 
 class _packet_heaviside(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -6475,6 +6714,26 @@ class _packet_hypot_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, other: Tensor) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
 
+class _packet_i0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+
+class _packet_i0_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+
 class _packet_im2col(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -6646,6 +6905,14 @@ class _packet_index_select(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int, index: Tensor, *, out: Tensor) -> Tensor:
         """The positions of a dimension that ``index`` tells, one after another."""
+
+class _packet_infinitely_differentiable_gelu_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``gelu``, made of operators that have gradients of every order."""
+    @_operator
+    @staticmethod
+    def default(grad: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``gelu``, made of operators that have gradients of every order."""
 
 class _packet_inner(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -7035,6 +7302,26 @@ class _packet_lcm_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, other: Tensor) -> Tensor:
         """The least common multiple; 0 where an element is 0."""
 
+class _packet_ldexp(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
+        """``self * 2**other``"""
+    @_operator
+    @staticmethod
+    def Tensor(self: _Tensor, other: _Tensor) -> _Tensor:
+        """``self * 2**other``"""
+    @_operator
+    @staticmethod
+    def out(self: _Tensor, other: _Tensor, *, out: _Tensor) -> _Tensor:
+        """``ldexp`` into a given tensor."""
+
+class _packet_ldexp_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
+        """``ldexp`` in place."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """``ldexp`` in place."""
+
 class _packet_le(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: _Tensor, other: _Tensor, *, out: _Tensor | None = None) -> _Tensor:
@@ -7094,6 +7381,28 @@ class _packet_leaky_relu_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
         """``self``, times ``negative_slope`` where it is negative."""
+
+class _packet_leaky_relu_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        negative_slope: Scalar,
+        self_is_result: bool,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
+        """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, *, grad_input: Tensor
+    ) -> Tensor:
+        """``grad_output``, times ``negative_slope`` where ``self`` is not positive."""
 
 class _packet_lerp(Operator[..., Tensor], Protocol):
     @overload
@@ -7214,6 +7523,26 @@ class _packet_less_equal_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Another name of ``le_number``: Where ``self`` is at most a number."""
+
+class _packet_lgamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
+
+class _packet_lgamma_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
 
 class _packet_lift_fresh(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
@@ -7954,6 +8283,18 @@ class _packet_log_sigmoid(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """``log(sigmoid(self))``, written into ``out``."""
 
+class _packet_log_sigmoid_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, buffer: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+        """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, buffer: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``log_sigmoid``; ``buffer`` is ``exp(-abs(self))``."""
+
 class _packet_log_sigmoid_forward(Operator[..., _results_log_sigmoid_forward | tuple[Tensor, Tensor]], Protocol):
     @overload
     def __call__(cls, self: Tensor) -> _results_log_sigmoid_forward:
@@ -8124,6 +8465,20 @@ class _packet_logit_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, eps: float | None = None) -> Tensor:
         """``log(self / (1 - self))``, of ``self`` between ``eps`` and ``1 - eps``."""
+
+class _packet_logit_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, eps: float | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+        """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, eps: float | None = None, *, grad_input: Tensor) -> Tensor:
+        """``grad_output / (self * (1 - self))``; 0 beyond ``eps`` and ``1 - eps``, NaN beyond 0 and 1 without it."""
 
 class _packet_logspace(Operator[..., Tensor], Protocol):
     @overload
@@ -8975,6 +9330,14 @@ class _packet_mish_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``self * tanh(log(1 + exp(self)))``"""
 
+class _packet_mish_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``mish``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``mish``."""
+
 class _packet_mm(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The product of two matrices."""
@@ -9315,6 +9678,26 @@ class _packet_mv(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, vec: Tensor, *, out: Tensor) -> Tensor:
         """``mv`` into a given tensor."""
+
+class _packet_mvlgamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm of the gamma function of ``p`` variables."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: int) -> Tensor:
+        """The logarithm of the gamma function of ``p`` variables."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
+        """``mvlgamma`` into a given tensor."""
+
+class _packet_mvlgamma_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: int) -> Tensor:
+        """``mvlgamma``, written into ``self``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: int) -> Tensor:
+        """``mvlgamma``, written into ``self``."""
 
 class _packet_nan_to_num(Operator[..., Tensor], Protocol):
     def __call__(
@@ -10779,6 +11162,26 @@ class _packet_polar(Operator[..., Tensor], Protocol):
     def out(abs: Tensor, angle: Tensor, *, out: Tensor) -> Tensor:
         """``polar`` into a given tensor."""
 
+class _packet_polygamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, n: int, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The derivative of ``digamma``, taken ``n`` times."""
+    @_operator
+    @staticmethod
+    def default(n: int, self: Tensor) -> Tensor:
+        """The derivative of ``digamma``, taken ``n`` times."""
+    @_operator
+    @staticmethod
+    def out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
+        """The derivative of ``digamma``, taken ``n`` times."""
+
+class _packet_polygamma_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, n: int) -> Tensor:
+        """``polygamma``, written into ``self``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, n: int) -> Tensor:
+        """``polygamma``, written into ``self``."""
+
 class _packet_positive(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor) -> Tensor:
         """``self`` itself."""
@@ -10838,6 +11241,14 @@ class _packet_pow_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, exponent: _Scalar) -> _Tensor:
         """``self ** exponent`` for a number."""
 
+class _packet_prelu(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, weight: Tensor) -> Tensor:
+        """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, weight: Tensor) -> Tensor:
+        """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
+
 class _packet_prod(Operator[..., Tensor], Protocol):
     @overload
     def __call__(cls, self: Tensor, *, dtype: DType | None = None) -> Tensor:
@@ -10863,6 +11274,14 @@ class _packet_prod(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, dtype: DType | None = None, out: Tensor) -> Tensor:
         """The product of all elements."""
+
+class _packet_promote_types(Operator[..., DType], Protocol):
+    def __call__(cls, type1: DType, type2: DType) -> DType:
+        """The smallest dtype that holds what both hold."""
+    @_operator
+    @staticmethod
+    def default(type1: DType, type2: DType) -> DType:
+        """The smallest dtype that holds what both hold."""
 
 class _packet_put(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
@@ -12132,6 +12551,36 @@ class _packet_resolve_neg(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The tensor itself: no negation is ever put off."""
 
+class _packet_result_type(Operator[..., DType], Protocol):
+    @overload
+    def __call__(cls, tensor: _Tensor, other: _Tensor) -> DType:
+        """The dtype that an operation on both computes in."""
+    @overload
+    def __call__(cls, scalar: _Scalar, tensor: _Tensor) -> DType:
+        """The dtype that an operation on a number and a tensor computes in."""
+    @overload
+    def __call__(cls, tensor: _Tensor, other: _Scalar) -> DType:
+        """The dtype that an operation on a tensor and a number computes in."""
+    @overload
+    def __call__(cls, scalar1: _Scalar, scalar2: _Scalar) -> DType:
+        """The dtype that an operation on two numbers computes in."""
+    @_operator
+    @staticmethod
+    def Tensor(tensor: _Tensor, other: _Tensor) -> DType:
+        """The dtype that an operation on both computes in."""
+    @_operator
+    @staticmethod
+    def Scalar(tensor: _Tensor, other: _Scalar) -> DType:
+        """The dtype that an operation on a tensor and a number computes in."""
+    @_operator
+    @staticmethod
+    def Scalar_Tensor(scalar: _Scalar, tensor: _Tensor) -> DType:
+        """The dtype that an operation on a number and a tensor computes in."""
+    @_operator
+    @staticmethod
+    def Scalar_Scalar(scalar1: _Scalar, scalar2: _Scalar) -> DType:
+        """The dtype that an operation on two numbers computes in."""
+
 class _packet_rms_norm(Operator[..., Tensor], Protocol):
     def __call__(
         cls, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
@@ -12219,6 +12668,168 @@ class _packet_row_stack(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
         """``row_stack`` into a given tensor."""
+
+class _packet_rrelu(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``self``, times a slope where it is negative: drawn for each element, or the mean of both bounds."""
+
+class _packet_rrelu_(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``rrelu`` in place."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``rrelu`` in place."""
+
+class _packet_rrelu_with_noise(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``self``, times a slope that is drawn where it is negative; the slopes go into ``noise`` (Xu et al., 2015)."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """``rrelu_with_noise`` into a given tensor."""
+
+class _packet_rrelu_with_noise_(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``rrelu_with_noise`` in place."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        """``rrelu_with_noise`` in place."""
+
+class _packet_rrelu_with_noise_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar,
+        upper: Scalar,
+        training: bool,
+        self_is_result: bool,
+    ) -> Tensor:
+        """The gradient of ``rrelu_with_noise``."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar,
+        upper: Scalar,
+        training: bool,
+        self_is_result: bool,
+    ) -> Tensor:
+        """The gradient of ``rrelu_with_noise``."""
+    @_operator
+    @staticmethod
+    def out(
+        grad_output: Tensor,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar,
+        upper: Scalar,
+        training: bool,
+        self_is_result: bool,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_rrelu_with_noise_functional(Operator[..., tuple[Tensor, Tensor]], Protocol):
+    def __call__(
+        cls,
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        noise: Tensor,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+    ) -> tuple[Tensor, Tensor]: ...
 
 class _packet_rsqrt(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12640,6 +13251,18 @@ class _packet_sigmoid_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """``1 / (1 + exp(-self))``"""
 
+class _packet_sigmoid_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, output: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``grad_output * output * (1 - output)``"""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, output: Tensor) -> Tensor:
+        """``grad_output * output * (1 - output)``"""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, output: Tensor, *, grad_input: Tensor) -> Tensor:
+        """``grad_output * output * (1 - output)``"""
+
 class _packet_sign(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """-1, 0 or 1, as every element is negative, zero or positive; 0 for NaN."""
@@ -12691,6 +13314,18 @@ class _packet_silu_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """``self * sigmoid(self)``"""
+
+class _packet_silu_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The gradient of ``silu``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor) -> Tensor:
+        """The gradient of ``silu``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``silu``."""
 
 class _packet_sin(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -12751,6 +13386,14 @@ class _packet_sinh_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The hyperbolic sine of every element."""
+
+class _packet_size(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor, dim: _int) -> _int:
+        """How many positions a dimension has."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int) -> _int:
+        """How many positions a dimension has."""
 
 class _packet_slice(Operator[..., Tensor], Protocol):
     def __call__(
@@ -12924,6 +13567,20 @@ class _packet_softplus(Operator[..., Tensor], Protocol):
     def out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor) -> Tensor:
         """``log(1 + exp(beta * self)) / beta``; ``self`` where ``beta * self`` is larger than the threshold."""
 
+class _packet_softplus_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of ``softplus``."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+        """The gradient of ``softplus``."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, *, grad_input: Tensor) -> Tensor:
+        """The gradient of ``softplus``."""
+
 class _packet_softshrink(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
         """``self``, moved by ``lambd`` towards 0."""
@@ -12935,6 +13592,18 @@ class _packet_softshrink(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor) -> Tensor:
         """``self``, moved by ``lambd`` towards 0."""
+
+class _packet_softshrink_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, lambd: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, lambd: Scalar, *, grad_input: Tensor) -> Tensor:
+        """``grad_output`` where the magnitude is larger than ``lambd``, 0 elsewhere."""
 
 class _packet_sort(Operator[..., _results_sort], Protocol):
     @overload
@@ -12979,6 +13648,182 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
     ) -> _results_sort:
         """``sort`` into given tensors."""
 
+class _packet_special_airy_ai(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Airy's function Ai."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor) -> Tensor:
+        """Airy's function Ai."""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, *, out: Tensor) -> Tensor:
+        """Airy's function Ai."""
+
+class _packet_special_bessel_j0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The Bessel function of the first kind, of order 0."""
+
+class _packet_special_bessel_j1(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The Bessel function of the first kind, of order 1."""
+
+class _packet_special_bessel_y0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The Bessel function of the second kind, of order 0; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The Bessel function of the second kind, of order 0; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The Bessel function of the second kind, of order 0; NaN below 0."""
+
+class _packet_special_bessel_y1(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The Bessel function of the second kind, of order 1; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The Bessel function of the second kind, of order 1; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The Bessel function of the second kind, of order 1; NaN below 0."""
+
+class _packet_special_chebyshev_polynomial_t(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_chebyshev_polynomial_u(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_chebyshev_polynomial_v(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_chebyshev_polynomial_w(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_digamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
+
 class _packet_special_entr(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """``-self * log(self)``; 0 at 0, minus infinity below."""
@@ -13014,6 +13859,18 @@ class _packet_special_erfc(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``erfc``: ``1 - erf(self)``, exact where that is small."""
+
+class _packet_special_erfcx(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(self * self) * erfc(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``exp(self * self) * erfc(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(self * self) * erfc(self)``"""
 
 class _packet_special_erfinv(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -13063,6 +13920,170 @@ class _packet_special_expm1(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
 
+class _packet_special_gammaln(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``lgamma``: The logarithm of the gamma function's magnitude."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``lgamma``: The logarithm of the gamma function's magnitude."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``lgamma``: The logarithm of the gamma function's magnitude."""
+
+class _packet_special_hermite_polynomial_h(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_hermite_polynomial_he(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_i0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``i0``: The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``i0``: The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``i0``: The modified Bessel function of the first kind, of order 0."""
+
+class _packet_special_i0e(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(-abs(self)) * i0(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``exp(-abs(self)) * i0(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(-abs(self)) * i0(self)``"""
+
+class _packet_special_i1(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+
+class _packet_special_i1e(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(-abs(self)) * special_i1(self)``"""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """``exp(-abs(self)) * special_i1(self)``"""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(-abs(self)) * special_i1(self)``"""
+
+class _packet_special_laguerre_polynomial_l(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_legendre_polynomial_p(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
 class _packet_special_log1p(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
@@ -13074,6 +14095,18 @@ class _packet_special_log1p(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``log1p``: ``log(1 + self)``, exact near 0."""
+
+class _packet_special_log_ndtr(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The logarithm of the area below the standard normal curve, up to every element."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The logarithm of the area below the standard normal curve, up to every element."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The logarithm of the area below the standard normal curve, up to every element."""
 
 class _packet_special_logit(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -13101,6 +14134,62 @@ class _packet_special_logsumexp(Operator[..., Tensor], Protocol):
     def out(self: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor) -> Tensor:
         """``logsumexp`` into a given tensor."""
 
+class _packet_special_modified_bessel_i0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+
+class _packet_special_modified_bessel_i1(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the first kind, of order 1."""
+
+class _packet_special_modified_bessel_k0(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the second kind, of order 0; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the second kind, of order 0; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the second kind, of order 0; NaN below 0."""
+
+class _packet_special_modified_bessel_k1(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The modified Bessel function of the second kind, of order 1; NaN below 0."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """The modified Bessel function of the second kind, of order 1; NaN below 0."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """The modified Bessel function of the second kind, of order 1; NaN below 0."""
+
+class _packet_special_multigammaln(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, p: int) -> Tensor:
+        """Another name of ``mvlgamma``: The logarithm of the gamma function of ``p`` variables."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, p: int) -> Tensor:
+        """Another name of ``mvlgamma``: The logarithm of the gamma function of ``p`` variables."""
+
 class _packet_special_ndtr(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The area below the standard normal curve, up to every element."""
@@ -13112,6 +14201,42 @@ class _packet_special_ndtr(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """``special_ndtr`` into a given tensor."""
+
+class _packet_special_ndtri(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Up to where the area below the standard normal curve is that of every element; NaN outside of [0, 1]."""
+
+class _packet_special_polygamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, n: int, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``polygamma``: The derivative of ``digamma``, taken ``n`` times."""
+    @_operator
+    @staticmethod
+    def default(n: int, self: Tensor) -> Tensor:
+        """Another name of ``polygamma``: The derivative of ``digamma``, taken ``n`` times."""
+    @_operator
+    @staticmethod
+    def out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``polygamma``: The derivative of ``digamma``, taken ``n`` times."""
+
+class _packet_special_psi(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``digamma``: The derivative of ``lgamma``; NaN at negative integers."""
 
 class _packet_special_round(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
@@ -13125,6 +14250,134 @@ class _packet_special_round(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, decimals: int = 0, out: Tensor) -> Tensor:
         """Every element rounded to a number of decimals."""
 
+class _packet_special_scaled_modified_bessel_k0(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(x) * special_modified_bessel_k0(x)``"""
+    @_operator
+    @staticmethod
+    def default(x: Tensor) -> Tensor:
+        """``exp(x) * special_modified_bessel_k0(x)``"""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(x) * special_modified_bessel_k0(x)``"""
+
+class _packet_special_scaled_modified_bessel_k1(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``exp(x) * special_modified_bessel_k1(x)``"""
+    @_operator
+    @staticmethod
+    def default(x: Tensor) -> Tensor:
+        """``exp(x) * special_modified_bessel_k1(x)``"""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, *, out: Tensor) -> Tensor:
+        """``exp(x) * special_modified_bessel_k1(x)``"""
+
+class _packet_special_shifted_chebyshev_polynomial_t(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_shifted_chebyshev_polynomial_u(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_shifted_chebyshev_polynomial_v(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
+class _packet_special_shifted_chebyshev_polynomial_w(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, x: Tensor, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Scalar, n: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+    @overload
+    def __call__(cls, x: Tensor, n: Scalar, *, out: Tensor | None = None) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(x: Tensor, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(x: Tensor, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar(x: Scalar, n: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def x_scalar_out(x: Scalar, n: Tensor, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar(x: Tensor, n: Scalar) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def n_scalar_out(x: Tensor, n: Scalar, *, out: Tensor) -> Tensor: ...
+
 class _packet_special_sinc(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
@@ -13136,6 +14389,18 @@ class _packet_special_sinc(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_special_spherical_bessel_j0(Operator[..., Tensor], Protocol):
+    def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``sin(x) / x``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def default(x: Tensor) -> Tensor:
+        """``sin(x) / x``; 1 for 0."""
+    @_operator
+    @staticmethod
+    def out(x: Tensor, *, out: Tensor) -> Tensor:
+        """``sin(x) / x``; 1 for 0."""
 
 class _packet_special_xlog1py(Operator[..., Tensor], Protocol):
     @overload
@@ -13206,6 +14471,41 @@ class _packet_special_xlogy(Operator[..., Tensor], Protocol):
     @staticmethod
     def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
         """``xlogy`` for a number."""
+
+class _packet_special_zeta(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    @overload
+    def __call__(cls, self: Scalar, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Hurwitz' zeta function with a number as exponent."""
+    @overload
+    def __call__(cls, self: Tensor, other: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """Hurwitz' zeta function with a number to begin at."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Hurwitz' zeta function: the sum of ``(other + k) ** -self`` over k = 0, 1, 2, ..."""
+    @_operator
+    @staticmethod
+    def self_scalar(self: Scalar, other: Tensor) -> Tensor:
+        """Hurwitz' zeta function with a number as exponent."""
+    @_operator
+    @staticmethod
+    def self_scalar_out(self: Scalar, other: Tensor, *, out: Tensor) -> Tensor:
+        """Hurwitz' zeta function with a number as exponent."""
+    @_operator
+    @staticmethod
+    def other_scalar(self: Tensor, other: Scalar) -> Tensor:
+        """Hurwitz' zeta function with a number to begin at."""
+    @_operator
+    @staticmethod
+    def other_scalar_out(self: Tensor, other: Scalar, *, out: Tensor) -> Tensor:
+        """Hurwitz' zeta function with a number to begin at."""
 
 class _packet_split(Operator[..., list[Tensor]], Protocol):
     @overload
@@ -13587,6 +14887,14 @@ class _packet_stft(Operator[..., Tensor], Protocol):
     ) -> Tensor:
         """``stft`` without ``center``."""
 
+class _packet_stride(Operator[..., int], Protocol):
+    def __call__(cls, self: Tensor, dim: _int) -> _int:
+        """How far apart in memory neighbours along a dimension lie."""
+    @_operator
+    @staticmethod
+    def int(self: Tensor, dim: _int) -> _int:
+        """How far apart in memory neighbours along a dimension lie."""
+
 class _packet_sub(Operator[..., Tensor], Protocol):
     def __call__(
         cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1, out: _Tensor | None = None
@@ -13818,6 +15126,18 @@ class _packet_tanh_(Operator[..., Tensor], Protocol):
     def default(self: Tensor) -> Tensor:
         """The hyperbolic tangent of every element."""
 
+class _packet_tanh_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, output: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """``grad_output * (1 - output**2)``"""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, output: Tensor) -> Tensor:
+        """``grad_output * (1 - output**2)``"""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, output: Tensor, *, grad_input: Tensor) -> Tensor:
+        """``grad_output * (1 - output**2)``"""
+
 class _packet_tensor_split(Operator[..., list[Tensor]], Protocol):
     @overload
     def __call__(cls, self: Tensor, indices: Sequence[int], dim: int = 0) -> list[Tensor]:
@@ -13880,6 +15200,18 @@ class _packet_threshold_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
         """``value`` where ``self`` is no larger than a threshold."""
+
+class _packet_threshold_backward(Operator[..., Tensor], Protocol):
+    def __call__(cls, grad_output: Tensor, self: Tensor, threshold: Scalar, *, out: Tensor | None = None) -> Tensor:
+        """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def default(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
+        """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
+    @_operator
+    @staticmethod
+    def grad_input(grad_output: Tensor, self: Tensor, threshold: Scalar, *, grad_input: Tensor) -> Tensor:
+        """``grad_output`` where ``self`` is larger than the threshold, 0 elsewhere."""
 
 class _packet_tile(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, dims: Sequence[int]) -> Tensor:
@@ -14937,6 +16269,7 @@ __xor__: _packet___xor__
 _adaptive_avg_pool2d: _packet__adaptive_avg_pool2d
 _adaptive_avg_pool3d: _packet__adaptive_avg_pool3d
 _batch_norm_impl_index: _packet__batch_norm_impl_index
+_conj_physical: _packet__conj_physical
 _convolution: _packet__convolution
 _convolution_mode: _packet__convolution_mode
 _cummax_helper: _packet__cummax_helper
@@ -14958,6 +16291,7 @@ _lu_with_info: _packet__lu_with_info
 _native_batch_norm_legit: _packet__native_batch_norm_legit
 _native_batch_norm_legit_no_training: _packet__native_batch_norm_legit_no_training
 _pin_memory: _packet__pin_memory
+_prelu_kernel: _packet__prelu_kernel
 _softmax: _packet__softmax
 _softmax_backward_data: _packet__softmax_backward_data
 _unique: _packet__unique
@@ -15044,6 +16378,7 @@ bmm: _packet_bmm
 broadcast_tensors: _packet_broadcast_tensors
 broadcast_to: _packet_broadcast_to
 bucketize: _packet_bucketize
+can_cast: _packet_can_cast
 cartesian_prod: _packet_cartesian_prod
 cat: _packet_cat
 cdist: _packet_cdist
@@ -15071,6 +16406,8 @@ complex: _packet_complex
 concat: _packet_concat
 concatenate: _packet_concatenate
 conj: _packet_conj
+conj_physical: _packet_conj_physical
+conj_physical_: _packet_conj_physical_
 constant_pad_nd: _packet_constant_pad_nd
 conv1d: _packet_conv1d
 conv2d: _packet_conv2d
@@ -15108,6 +16445,7 @@ diagonal: _packet_diagonal
 diagonal_copy: _packet_diagonal_copy
 diagonal_scatter: _packet_diagonal_scatter
 diff: _packet_diff
+digamma: _packet_digamma
 dist: _packet_dist
 div: _packet_div
 divide: _packet_divide
@@ -15158,6 +16496,7 @@ fmin: _packet_fmin
 fmod: _packet_fmod
 frac: _packet_frac
 frac_: _packet_frac_
+frexp: _packet_frexp
 full: _packet_full
 full_like: _packet_full_like
 gather: _packet_gather
@@ -15177,6 +16516,8 @@ histogram: _packet_histogram
 hsplit: _packet_hsplit
 hstack: _packet_hstack
 hypot: _packet_hypot
+i0: _packet_i0
+i0_: _packet_i0_
 imag: _packet_imag
 index_add: _packet_index_add
 index_copy: _packet_index_copy
@@ -15206,10 +16547,13 @@ kthvalue: _packet_kthvalue
 layer_norm: _packet_layer_norm
 lcm: _packet_lcm
 lcm_: _packet_lcm_
+ldexp: _packet_ldexp
+ldexp_: _packet_ldexp_
 le: _packet_le
 lerp: _packet_lerp
 less: _packet_less
 less_equal: _packet_less_equal
+lgamma: _packet_lgamma
 linspace: _packet_linspace
 log: _packet_log
 log10: _packet_log10
@@ -15260,6 +16604,7 @@ mul: _packet_mul
 multinomial: _packet_multinomial
 multiply: _packet_multiply
 mv: _packet_mv
+mvlgamma: _packet_mvlgamma
 nan_to_num: _packet_nan_to_num
 nan_to_num_: _packet_nan_to_num_
 nanmean: _packet_nanmean
@@ -15293,9 +16638,12 @@ pixel_shuffle: _packet_pixel_shuffle
 pixel_unshuffle: _packet_pixel_unshuffle
 poisson_nll_loss: _packet_poisson_nll_loss
 polar: _packet_polar
+polygamma: _packet_polygamma
 positive: _packet_positive
 pow: _packet_pow
+prelu: _packet_prelu
 prod: _packet_prod
+promote_types: _packet_promote_types
 put: _packet_put
 quantile: _packet_quantile
 rad2deg: _packet_rad2deg
@@ -15320,12 +16668,15 @@ reshape: _packet_reshape
 resize_as_: _packet_resize_as_
 resolve_conj: _packet_resolve_conj
 resolve_neg: _packet_resolve_neg
+result_type: _packet_result_type
 rms_norm: _packet_rms_norm
 roll: _packet_roll
 rot90: _packet_rot90
 round: _packet_round
 round_: _packet_round_
 row_stack: _packet_row_stack
+rrelu: _packet_rrelu
+rrelu_: _packet_rrelu_
 rsqrt: _packet_rsqrt
 rsqrt_: _packet_rsqrt_
 rsub: _packet_rsub
@@ -15541,6 +16892,7 @@ class _module_nn:
     elu_: _packet_elu_
     gelu: _packet_gelu
     gelu_: _packet_gelu_
+    glu: _packet_glu
     hardsigmoid: _packet_hardsigmoid
     hardsigmoid_: _packet_hardsigmoid_
     hardswish: _packet_hardswish
@@ -15574,6 +16926,8 @@ class _module_nn:
     replication_pad1d: _packet_replication_pad1d
     replication_pad2d: _packet_replication_pad2d
     replication_pad3d: _packet_replication_pad3d
+    rrelu_with_noise: _packet_rrelu_with_noise
+    rrelu_with_noise_: _packet_rrelu_with_noise_
     silu: _packet_silu
     silu_: _packet_silu_
     smooth_l1_loss: _packet_smooth_l1_loss
@@ -15589,36 +16943,110 @@ class _module_sparse: ...
 sparse: _module_sparse
 
 class _module_special:
+    airy_ai: _packet_special_airy_ai
+    bessel_j0: _packet_special_bessel_j0
+    bessel_j1: _packet_special_bessel_j1
+    bessel_y0: _packet_special_bessel_y0
+    bessel_y1: _packet_special_bessel_y1
+    chebyshev_polynomial_t: _packet_special_chebyshev_polynomial_t
+    chebyshev_polynomial_u: _packet_special_chebyshev_polynomial_u
+    chebyshev_polynomial_v: _packet_special_chebyshev_polynomial_v
+    chebyshev_polynomial_w: _packet_special_chebyshev_polynomial_w
+    digamma: _packet_special_digamma
     entr: _packet_special_entr
     erf: _packet_special_erf
     erfc: _packet_special_erfc
+    erfcx: _packet_special_erfcx
     erfinv: _packet_special_erfinv
     exp2: _packet_special_exp2
     expit: _packet_special_expit
     expm1: _packet_special_expm1
+    gammaln: _packet_special_gammaln
+    hermite_polynomial_h: _packet_special_hermite_polynomial_h
+    hermite_polynomial_he: _packet_special_hermite_polynomial_he
+    i0: _packet_special_i0
+    i0e: _packet_special_i0e
+    i1: _packet_special_i1
+    i1e: _packet_special_i1e
+    laguerre_polynomial_l: _packet_special_laguerre_polynomial_l
+    legendre_polynomial_p: _packet_special_legendre_polynomial_p
     log1p: _packet_special_log1p
+    log_ndtr: _packet_special_log_ndtr
     logit: _packet_special_logit
     logsumexp: _packet_special_logsumexp
+    modified_bessel_i0: _packet_special_modified_bessel_i0
+    modified_bessel_i1: _packet_special_modified_bessel_i1
+    modified_bessel_k0: _packet_special_modified_bessel_k0
+    modified_bessel_k1: _packet_special_modified_bessel_k1
+    multigammaln: _packet_special_multigammaln
     ndtr: _packet_special_ndtr
+    ndtri: _packet_special_ndtri
+    polygamma: _packet_special_polygamma
+    psi: _packet_special_psi
     round: _packet_special_round
+    scaled_modified_bessel_k0: _packet_special_scaled_modified_bessel_k0
+    scaled_modified_bessel_k1: _packet_special_scaled_modified_bessel_k1
+    shifted_chebyshev_polynomial_t: _packet_special_shifted_chebyshev_polynomial_t
+    shifted_chebyshev_polynomial_u: _packet_special_shifted_chebyshev_polynomial_u
+    shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     sinc: _packet_special_sinc
+    special_airy_ai: _packet_special_airy_ai
+    special_bessel_j0: _packet_special_bessel_j0
+    special_bessel_j1: _packet_special_bessel_j1
+    special_bessel_y0: _packet_special_bessel_y0
+    special_bessel_y1: _packet_special_bessel_y1
+    special_chebyshev_polynomial_t: _packet_special_chebyshev_polynomial_t
+    special_chebyshev_polynomial_u: _packet_special_chebyshev_polynomial_u
+    special_chebyshev_polynomial_v: _packet_special_chebyshev_polynomial_v
+    special_chebyshev_polynomial_w: _packet_special_chebyshev_polynomial_w
+    special_digamma: _packet_special_digamma
     special_entr: _packet_special_entr
     special_erf: _packet_special_erf
     special_erfc: _packet_special_erfc
+    special_erfcx: _packet_special_erfcx
     special_erfinv: _packet_special_erfinv
     special_exp2: _packet_special_exp2
     special_expit: _packet_special_expit
     special_expm1: _packet_special_expm1
+    special_gammaln: _packet_special_gammaln
+    special_hermite_polynomial_h: _packet_special_hermite_polynomial_h
+    special_hermite_polynomial_he: _packet_special_hermite_polynomial_he
+    special_i0: _packet_special_i0
+    special_i0e: _packet_special_i0e
+    special_i1: _packet_special_i1
+    special_i1e: _packet_special_i1e
+    special_laguerre_polynomial_l: _packet_special_laguerre_polynomial_l
+    special_legendre_polynomial_p: _packet_special_legendre_polynomial_p
     special_log1p: _packet_special_log1p
+    special_log_ndtr: _packet_special_log_ndtr
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
+    special_modified_bessel_i0: _packet_special_modified_bessel_i0
+    special_modified_bessel_i1: _packet_special_modified_bessel_i1
+    special_modified_bessel_k0: _packet_special_modified_bessel_k0
+    special_modified_bessel_k1: _packet_special_modified_bessel_k1
+    special_multigammaln: _packet_special_multigammaln
     special_ndtr: _packet_special_ndtr
+    special_ndtri: _packet_special_ndtri
+    special_polygamma: _packet_special_polygamma
+    special_psi: _packet_special_psi
     special_round: _packet_special_round
+    special_scaled_modified_bessel_k0: _packet_special_scaled_modified_bessel_k0
+    special_scaled_modified_bessel_k1: _packet_special_scaled_modified_bessel_k1
+    special_shifted_chebyshev_polynomial_t: _packet_special_shifted_chebyshev_polynomial_t
+    special_shifted_chebyshev_polynomial_u: _packet_special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
+    special_shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     special_sinc: _packet_special_sinc
+    special_spherical_bessel_j0: _packet_special_spherical_bessel_j0
     special_xlog1py: _packet_special_xlog1py
     special_xlogy: _packet_special_xlogy
+    special_zeta: _packet_special_zeta
+    spherical_bessel_j0: _packet_special_spherical_bessel_j0
     xlog1py: _packet_special_xlog1py
     xlogy: _packet_special_xlogy
+    zeta: _packet_special_zeta
 
 special: _module_special
 
@@ -15641,6 +17069,7 @@ class _namespace_aten:
     _cdist_backward: _packet__cdist_backward
     _cdist_forward: _packet__cdist_forward
     _cholesky_solve_helper: _packet__cholesky_solve_helper
+    _conj_physical: _packet__conj_physical
     _convolution: _packet__convolution
     _convolution_mode: _packet__convolution_mode
     _cummax_helper: _packet__cummax_helper
@@ -15667,6 +17096,8 @@ class _namespace_aten:
     _pdist_backward: _packet__pdist_backward
     _pdist_forward: _packet__pdist_forward
     _pin_memory: _packet__pin_memory
+    _prelu_kernel: _packet__prelu_kernel
+    _prelu_kernel_backward: _packet__prelu_kernel_backward
     _softmax: _packet__softmax
     _softmax_backward_data: _packet__softmax_backward_data
     _to_copy: _packet__to_copy
@@ -15784,6 +17215,7 @@ class _namespace_aten:
     broadcast_tensors: _packet_broadcast_tensors
     broadcast_to: _packet_broadcast_to
     bucketize: _packet_bucketize
+    can_cast: _packet_can_cast
     cartesian_prod: _packet_cartesian_prod
     cat: _packet_cat
     cauchy: _packet_cauchy
@@ -15814,6 +17246,8 @@ class _namespace_aten:
     concat: _packet_concat
     concatenate: _packet_concatenate
     conj: _packet_conj
+    conj_physical: _packet_conj_physical
+    conj_physical_: _packet_conj_physical_
     constant_pad_nd: _packet_constant_pad_nd
     contiguous: _packet_contiguous
     conv1d: _packet_conv1d
@@ -15859,6 +17293,8 @@ class _namespace_aten:
     diagonal_copy: _packet_diagonal_copy
     diagonal_scatter: _packet_diagonal_scatter
     diff: _packet_diff
+    digamma: _packet_digamma
+    digamma_: _packet_digamma_
     dist: _packet_dist
     div: _packet_div
     div_: _packet_div_
@@ -15872,6 +17308,7 @@ class _namespace_aten:
     einsum: _packet_einsum
     elu: _packet_elu
     elu_: _packet_elu_
+    elu_backward: _packet_elu_backward
     embedding: _packet_embedding
     embedding_dense_backward: _packet_embedding_dense_backward
     empty: _packet_empty
@@ -15945,6 +17382,7 @@ class _namespace_aten:
     fmod_: _packet_fmod_
     frac: _packet_frac
     frac_: _packet_frac_
+    frexp: _packet_frexp
     full: _packet_full
     full_like: _packet_full_like
     gather: _packet_gather
@@ -15954,9 +17392,14 @@ class _namespace_aten:
     ge_: _packet_ge_
     gelu: _packet_gelu
     gelu_: _packet_gelu_
+    gelu_backward: _packet_gelu_backward
     geometric: _packet_geometric
     geometric_: _packet_geometric_
     ger: _packet_ger
+    glu: _packet_glu
+    glu_backward: _packet_glu_backward
+    glu_backward_jvp: _packet_glu_backward_jvp
+    glu_jvp: _packet_glu_jvp
     greater: _packet_greater
     greater_: _packet_greater_
     greater_equal: _packet_greater_equal
@@ -15965,12 +17408,16 @@ class _namespace_aten:
     gt: _packet_gt
     gt_: _packet_gt_
     hardshrink: _packet_hardshrink
+    hardshrink_backward: _packet_hardshrink_backward
     hardsigmoid: _packet_hardsigmoid
     hardsigmoid_: _packet_hardsigmoid_
+    hardsigmoid_backward: _packet_hardsigmoid_backward
     hardswish: _packet_hardswish
     hardswish_: _packet_hardswish_
+    hardswish_backward: _packet_hardswish_backward
     hardtanh: _packet_hardtanh
     hardtanh_: _packet_hardtanh_
+    hardtanh_backward: _packet_hardtanh_backward
     heaviside: _packet_heaviside
     heaviside_: _packet_heaviside_
     hinge_embedding_loss: _packet_hinge_embedding_loss
@@ -15982,6 +17429,8 @@ class _namespace_aten:
     huber_loss_backward: _packet_huber_loss_backward
     hypot: _packet_hypot
     hypot_: _packet_hypot_
+    i0: _packet_i0
+    i0_: _packet_i0_
     im2col: _packet_im2col
     imag: _packet_imag
     index: _packet_index
@@ -15994,6 +17443,7 @@ class _namespace_aten:
     index_put: _packet_index_put
     index_put_: _packet_index_put_
     index_select: _packet_index_select
+    infinitely_differentiable_gelu_backward: _packet_infinitely_differentiable_gelu_backward
     inner: _packet_inner
     instance_norm: _packet_instance_norm
     inverse: _packet_inverse
@@ -16018,16 +17468,21 @@ class _namespace_aten:
     layer_norm: _packet_layer_norm
     lcm: _packet_lcm
     lcm_: _packet_lcm_
+    ldexp: _packet_ldexp
+    ldexp_: _packet_ldexp_
     le: _packet_le
     le_: _packet_le_
     leaky_relu: _packet_leaky_relu
     leaky_relu_: _packet_leaky_relu_
+    leaky_relu_backward: _packet_leaky_relu_backward
     lerp: _packet_lerp
     lerp_: _packet_lerp_
     less: _packet_less
     less_: _packet_less_
     less_equal: _packet_less_equal
     less_equal_: _packet_less_equal_
+    lgamma: _packet_lgamma
+    lgamma_: _packet_lgamma_
     lift_fresh: _packet_lift_fresh
     lift_fresh_copy: _packet_lift_fresh_copy
     linalg_cholesky: _packet_linalg_cholesky
@@ -16062,6 +17517,7 @@ class _namespace_aten:
     log_normal: _packet_log_normal
     log_normal_: _packet_log_normal_
     log_sigmoid: _packet_log_sigmoid
+    log_sigmoid_backward: _packet_log_sigmoid_backward
     log_sigmoid_forward: _packet_log_sigmoid_forward
     log_softmax: _packet_log_softmax
     logaddexp: _packet_logaddexp
@@ -16078,6 +17534,7 @@ class _namespace_aten:
     logical_xor_: _packet_logical_xor_
     logit: _packet_logit
     logit_: _packet_logit_
+    logit_backward: _packet_logit_backward
     logspace: _packet_logspace
     logsumexp: _packet_logsumexp
     lt: _packet_lt
@@ -16111,6 +17568,7 @@ class _namespace_aten:
     minimum: _packet_minimum
     mish: _packet_mish
     mish_: _packet_mish_
+    mish_backward: _packet_mish_backward
     mm: _packet_mm
     mode: _packet_mode
     moveaxis: _packet_moveaxis
@@ -16129,6 +17587,8 @@ class _namespace_aten:
     multiply: _packet_multiply
     multiply_: _packet_multiply_
     mv: _packet_mv
+    mvlgamma: _packet_mvlgamma
+    mvlgamma_: _packet_mvlgamma_
     nan_to_num: _packet_nan_to_num
     nan_to_num_: _packet_nan_to_num_
     nanmean: _packet_nanmean
@@ -16188,10 +17648,14 @@ class _namespace_aten:
     pixel_unshuffle: _packet_pixel_unshuffle
     poisson_nll_loss: _packet_poisson_nll_loss
     polar: _packet_polar
+    polygamma: _packet_polygamma
+    polygamma_: _packet_polygamma_
     positive: _packet_positive
     pow: _packet_pow
     pow_: _packet_pow_
+    prelu: _packet_prelu
     prod: _packet_prod
+    promote_types: _packet_promote_types
     put: _packet_put
     put_: _packet_put_
     quantile: _packet_quantile
@@ -16241,12 +17705,19 @@ class _namespace_aten:
     resize_as_: _packet_resize_as_
     resolve_conj: _packet_resolve_conj
     resolve_neg: _packet_resolve_neg
+    result_type: _packet_result_type
     rms_norm: _packet_rms_norm
     roll: _packet_roll
     rot90: _packet_rot90
     round: _packet_round
     round_: _packet_round_
     row_stack: _packet_row_stack
+    rrelu: _packet_rrelu
+    rrelu_: _packet_rrelu_
+    rrelu_with_noise: _packet_rrelu_with_noise
+    rrelu_with_noise_: _packet_rrelu_with_noise_
+    rrelu_with_noise_backward: _packet_rrelu_with_noise_backward
+    rrelu_with_noise_functional: _packet_rrelu_with_noise_functional
     rsqrt: _packet_rsqrt
     rsqrt_: _packet_rsqrt_
     rsub: _packet_rsub
@@ -16267,17 +17738,20 @@ class _namespace_aten:
     sgn_: _packet_sgn_
     sigmoid: _packet_sigmoid
     sigmoid_: _packet_sigmoid_
+    sigmoid_backward: _packet_sigmoid_backward
     sign: _packet_sign
     sign_: _packet_sign_
     signbit: _packet_signbit
     silu: _packet_silu
     silu_: _packet_silu_
+    silu_backward: _packet_silu_backward
     sin: _packet_sin
     sin_: _packet_sin_
     sinc: _packet_sinc
     sinc_: _packet_sinc_
     sinh: _packet_sinh
     sinh_: _packet_sinh_
+    size: _packet_size
     slice: _packet_slice
     slice_copy: _packet_slice_copy
     slice_scatter: _packet_slice_scatter
@@ -16288,23 +17762,62 @@ class _namespace_aten:
     soft_margin_loss_backward: _packet_soft_margin_loss_backward
     softmax: _packet_softmax
     softplus: _packet_softplus
+    softplus_backward: _packet_softplus_backward
     softshrink: _packet_softshrink
+    softshrink_backward: _packet_softshrink_backward
     sort: _packet_sort
+    special_airy_ai: _packet_special_airy_ai
+    special_bessel_j0: _packet_special_bessel_j0
+    special_bessel_j1: _packet_special_bessel_j1
+    special_bessel_y0: _packet_special_bessel_y0
+    special_bessel_y1: _packet_special_bessel_y1
+    special_chebyshev_polynomial_t: _packet_special_chebyshev_polynomial_t
+    special_chebyshev_polynomial_u: _packet_special_chebyshev_polynomial_u
+    special_chebyshev_polynomial_v: _packet_special_chebyshev_polynomial_v
+    special_chebyshev_polynomial_w: _packet_special_chebyshev_polynomial_w
+    special_digamma: _packet_special_digamma
     special_entr: _packet_special_entr
     special_erf: _packet_special_erf
     special_erfc: _packet_special_erfc
+    special_erfcx: _packet_special_erfcx
     special_erfinv: _packet_special_erfinv
     special_exp2: _packet_special_exp2
     special_expit: _packet_special_expit
     special_expm1: _packet_special_expm1
+    special_gammaln: _packet_special_gammaln
+    special_hermite_polynomial_h: _packet_special_hermite_polynomial_h
+    special_hermite_polynomial_he: _packet_special_hermite_polynomial_he
+    special_i0: _packet_special_i0
+    special_i0e: _packet_special_i0e
+    special_i1: _packet_special_i1
+    special_i1e: _packet_special_i1e
+    special_laguerre_polynomial_l: _packet_special_laguerre_polynomial_l
+    special_legendre_polynomial_p: _packet_special_legendre_polynomial_p
     special_log1p: _packet_special_log1p
+    special_log_ndtr: _packet_special_log_ndtr
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
+    special_modified_bessel_i0: _packet_special_modified_bessel_i0
+    special_modified_bessel_i1: _packet_special_modified_bessel_i1
+    special_modified_bessel_k0: _packet_special_modified_bessel_k0
+    special_modified_bessel_k1: _packet_special_modified_bessel_k1
+    special_multigammaln: _packet_special_multigammaln
     special_ndtr: _packet_special_ndtr
+    special_ndtri: _packet_special_ndtri
+    special_polygamma: _packet_special_polygamma
+    special_psi: _packet_special_psi
     special_round: _packet_special_round
+    special_scaled_modified_bessel_k0: _packet_special_scaled_modified_bessel_k0
+    special_scaled_modified_bessel_k1: _packet_special_scaled_modified_bessel_k1
+    special_shifted_chebyshev_polynomial_t: _packet_special_shifted_chebyshev_polynomial_t
+    special_shifted_chebyshev_polynomial_u: _packet_special_shifted_chebyshev_polynomial_u
+    special_shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
+    special_shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     special_sinc: _packet_special_sinc
+    special_spherical_bessel_j0: _packet_special_spherical_bessel_j0
     special_xlog1py: _packet_special_xlog1py
     special_xlogy: _packet_special_xlogy
+    special_zeta: _packet_special_zeta
     split: _packet_split
     split_copy: _packet_split_copy
     split_with_sizes: _packet_split_with_sizes
@@ -16320,6 +17833,7 @@ class _namespace_aten:
     std: _packet_std
     std_mean: _packet_std_mean
     stft: _packet_stft
+    stride: _packet_stride
     sub: _packet_sub
     sub_: _packet_sub_
     subtract: _packet_subtract
@@ -16339,10 +17853,12 @@ class _namespace_aten:
     tan_: _packet_tan_
     tanh: _packet_tanh
     tanh_: _packet_tanh_
+    tanh_backward: _packet_tanh_backward
     tensor_split: _packet_tensor_split
     tensordot: _packet_tensordot
     threshold: _packet_threshold
     threshold_: _packet_threshold_
+    threshold_backward: _packet_threshold_backward
     tile: _packet_tile
     to: _packet_to
     topk: _packet_topk

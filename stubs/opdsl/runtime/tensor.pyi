@@ -11,6 +11,7 @@ from opdsl._operators import (
     _results_aminmax,
     _results_cummax,
     _results_cummin,
+    _results_frexp,
     _results_histogram,
     _results_kthvalue,
     _results_max,
@@ -402,6 +403,8 @@ class Tensor(Differentiable):
     @overload
     def __xor__(self, other: Scalar) -> Tensor:
         """Another name of ``bitwise_xor_number``: ``self ^ other`` for a number."""
+    def _conj_physical(self) -> Tensor:
+        """The conjugate complex numbers."""
     def abs(self) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
     def abs_(self) -> Tensor:
@@ -721,6 +724,10 @@ class Tensor(Differentiable):
         """A copy with memory of its own."""
     def conj(self) -> Tensor:
         """The conjugate complex numbers, computed at once; real numbers are their own."""
+    def conj_physical(self) -> Tensor:
+        """The conjugate complex numbers; real numbers are their own."""
+    def conj_physical_(self) -> Tensor:
+        """``conj_physical`` in place."""
     def contiguous(self, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
         """The tensor itself if its elements lie in that order, a copy in which they do otherwise."""
     def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
@@ -813,6 +820,10 @@ class Tensor(Differentiable):
 
         prepend, append: what is put before and behind ``self`` first.
         """
+    def digamma(self) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
+    def digamma_(self) -> Tensor:
+        """The derivative of ``lgamma``; NaN at negative integers."""
     def dist(self, other: Tensor, p: Scalar = 2) -> Tensor:
         """The norm of the difference."""
     @overload
@@ -961,6 +972,8 @@ class Tensor(Differentiable):
         """The fraction of every element, with its sign."""
     def frac_(self) -> Tensor:
         """The fraction of every element, with its sign."""
+    def frexp(self) -> _results_frexp:
+        """Mantissas from 1/2 to 1 and exponents of which ``self`` is ``mantissa * 2**exponent``."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """For each element of ``index`` the element of ``self`` at that position of a dimension."""
     def gcd(self, other: Tensor) -> Tensor:
@@ -1067,6 +1080,10 @@ class Tensor(Differentiable):
         """``sqrt(self**2 + other**2)``, without overflow."""
     def hypot_(self, other: Tensor) -> Tensor:
         """``sqrt(self**2 + other**2)``, without overflow."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
+    def i0_(self) -> Tensor:
+        """The modified Bessel function of the first kind, of order 0."""
     @property
     def imag(self) -> Tensor:
         """The imaginary parts of complex numbers."""
@@ -1160,6 +1177,10 @@ class Tensor(Differentiable):
         """The least common multiple; 0 where an element is 0."""
     def lcm_(self, other: Tensor) -> Tensor:
         """The least common multiple; 0 where an element is 0."""
+    def ldexp(self, other: Tensor) -> Tensor:
+        """``self * 2**other``"""
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """``ldexp`` in place."""
     @overload
     def le(self, other: Tensor) -> Tensor:
         """Where ``self`` is at most ``other``."""
@@ -1208,6 +1229,10 @@ class Tensor(Differentiable):
     @overload
     def less_equal_(self, other: Scalar) -> Tensor:
         """Another name of ``le_number``: Where ``self`` is at most a number."""
+    def lgamma(self) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
+    def lgamma_(self) -> Tensor:
+        """The logarithm of the gamma function's magnitude."""
     def log(self) -> Tensor:
         """The natural logarithm of every element; NaN below 0."""
     def log10(self) -> Tensor:
@@ -1364,6 +1389,10 @@ class Tensor(Differentiable):
         """Another name of ``mul``: ``self * other``"""
     def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the gamma function of ``p`` variables."""
+    def mvlgamma_(self, p: _int) -> Tensor:
+        """``mvlgamma``, written into ``self``."""
     def nan_to_num(
         self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
@@ -1555,6 +1584,10 @@ class Tensor(Differentiable):
     def permute(self, *dims: _int) -> Tensor: ...
     def pin_memory(self, device: Device | str | _int | None = None) -> Tensor:
         """The tensor itself if it lies in page-locked memory, a copy that does otherwise."""
+    def polygamma(self, n: _int) -> Tensor:
+        """The derivative of ``digamma``, taken ``n`` times."""
+    def polygamma_(self, n: _int) -> Tensor:
+        """``polygamma``, written into ``self``."""
     def positive(self) -> Tensor:
         """``self`` itself."""
     @overload
@@ -1569,6 +1602,8 @@ class Tensor(Differentiable):
     @overload
     def pow_(self, exponent: Scalar) -> Tensor:
         """``self ** exponent`` for a number."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """``self``, times a learned weight where it is negative: one for all, or one for each channel (He et al., 2015)."""
     @overload
     def prod(self, *, dtype: DType | None = None) -> Tensor:
         """The product of all elements."""
