@@ -68,6 +68,7 @@ TOPICS = (
     "pooling",
     "average_pooling",
     "adaptive_pooling",
+    "upsampling",
     "extrema",
     "statistics",
     "selection",

@@ -68,6 +68,41 @@ def _divided_gradients(dims: int, *, numbered: bool = False) -> Samples:
     return samples
 
 
+_SIZES = (7, 3, 4)
+
+
+def _resized(dims: int, *aligned: bool) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(1, 2, *(4,) * dims), _SIZES[:dims], *aligned)
+        yield Sample(make.transposed(2, 1, *(3,) * dims), (6,) * dims, *(not each for each in aligned), *(2.0,) * dims)
+
+    return samples
+
+
+def _resized_gradients(dims: int, *aligned: bool) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(1, 2, *_SIZES[:dims]), _SIZES[:dims], (1, 2, *(4,) * dims), *aligned)
+
+    return samples
+
+
+def _resized_by_factors(dims: int, *aligned: bool) -> Samples:
+    def samples(make: Maker) -> Iterator[Sample]:
+        yield Sample(make(1, 2, *(4,) * dims), None, *aligned, (1.5,) * dims)
+        yield Sample(make(1, 2, *(4,) * dims), _SIZES[:dims], *aligned, None)
+
+    return samples
+
+
+_INTERPOLATIONS = {
+    **{f"{name}{dims}d": (dims,) for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
+    "upsample_linear1d": (1, False),
+    "upsample_bilinear2d": (2, False),
+    "upsample_bicubic2d": (2, False),
+    "upsample_trilinear3d": (3, False),
+}
+
+
 def _batch_norms(*more: object) -> Samples:
     """What writes running statistics is left out: the schema does not say so."""
 
@@ -180,6 +215,9 @@ def _collected_columns(make: Maker) -> Iterator[Sample]:
 
 
 TABLE: dict[str, Samples] = {
+    **{f"aten::{name}": _resized(*given) for name, given in _INTERPOLATIONS.items()},
+    **{f"aten::{name}.vec": _resized_by_factors(*given) for name, given in _INTERPOLATIONS.items()},
+    **{f"aten::{name}_backward": _resized_gradients(*given) for name, given in _INTERPOLATIONS.items()},
     **{f"aten::conv{dims}d": _convolutions(dims) for dims in (1, 2, 3)},
     **{f"aten::conv{dims}d.padding": _named_convolutions(dims) for dims in (1, 2, 3)},
     "aten::conv_transpose1d": _transposed_convolutions(1),

@@ -1175,6 +1175,219 @@ class _packet__unsafe_view(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, size: Sequence[int], *, out: Tensor) -> Tensor: ...
 
+class _packet__upsample_nearest_exact1d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls, self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int], scales: float | None = None) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_nearest_exact1d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet__upsample_nearest_exact2d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, output_size: int | Sequence[int], scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_nearest_exact2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet__upsample_nearest_exact3d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet__upsample_nearest_exact3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
 class _packet_abs(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The magnitude of every element; of complex numbers a real one."""
@@ -15846,6 +16059,582 @@ class _packet_unsqueeze_copy(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, dim: int, *, out: Tensor) -> Tensor: ...
 
+class _packet_upsample_bicubic2d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet_upsample_bicubic2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_bilinear2d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @_operator
+    @staticmethod
+    def vec_out(
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+        *,
+        out: Tensor,
+    ) -> Tensor: ...
+
+class _packet_upsample_bilinear2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_linear1d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, output_size: int | Sequence[int], align_corners: bool, scales: float | None = None
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor, output_size: int | Sequence[int], align_corners: bool, scales: float | None = None, *, out: Tensor
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet_upsample_linear1d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_nearest1d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls, self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, output_size: int | Sequence[int], scales: float | None = None) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, output_size: int | Sequence[int], scales: float | None = None, *, out: Tensor) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet_upsample_nearest1d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_nearest2d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor, output_size: int | Sequence[int], scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @_operator
+    @staticmethod
+    def vec_out(
+        input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet_upsample_nearest2d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_nearest3d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls, input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, elements taken over."""
+    @_operator
+    @staticmethod
+    def vec(input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet_upsample_nearest3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
+class _packet_upsample_trilinear3d(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+    @overload
+    def __call__(
+        cls,
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def default(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def out(
+        self: Tensor,
+        output_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor,
+    ) -> Tensor:
+        """The last dimensions in another size, interpolated."""
+    @_operator
+    @staticmethod
+    def vec(
+        input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Tensor:
+        """The same by sizes, or by what sizes are multiplied with."""
+
+class _packet_upsample_trilinear3d_backward(Operator[..., Tensor], Protocol):
+    def __call__(
+        cls,
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def default(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+    @_operator
+    @staticmethod
+    def grad_input(
+        grad_output: Tensor,
+        output_size: int | Sequence[int],
+        input_size: int | Sequence[int],
+        align_corners: bool,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+        *,
+        grad_input: Tensor,
+    ) -> Tensor:
+        """The gradient of what got another size."""
+
 class _packet_vander(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         """The Vandermonde matrix: powers of each element of a vector along a row, the highest first."""
@@ -16879,6 +17668,9 @@ nested: _module_nested
 class _module_nn:
     _pad_circular: _packet__pad_circular
     _pad_enum: _packet__pad_enum
+    _upsample_nearest_exact1d: _packet__upsample_nearest_exact1d
+    _upsample_nearest_exact2d: _packet__upsample_nearest_exact2d
+    _upsample_nearest_exact3d: _packet__upsample_nearest_exact3d
     adaptive_avg_pool2d: _packet_adaptive_avg_pool2d
     adaptive_avg_pool3d: _packet_adaptive_avg_pool3d
     adaptive_max_pool2d: _packet_adaptive_max_pool2d
@@ -16934,6 +17726,13 @@ class _module_nn:
     soft_margin_loss: _packet_soft_margin_loss
     softplus: _packet_softplus
     softshrink: _packet_softshrink
+    upsample_bicubic2d: _packet_upsample_bicubic2d
+    upsample_bilinear2d: _packet_upsample_bilinear2d
+    upsample_linear1d: _packet_upsample_linear1d
+    upsample_nearest1d: _packet_upsample_nearest1d
+    upsample_nearest2d: _packet_upsample_nearest2d
+    upsample_nearest3d: _packet_upsample_nearest3d
+    upsample_trilinear3d: _packet_upsample_trilinear3d
     functional: _module_nn
 
 nn: _module_nn
@@ -17106,6 +17905,12 @@ class _namespace_aten:
     _unsafe_index: _packet__unsafe_index
     _unsafe_index_put: _packet__unsafe_index_put
     _unsafe_view: _packet__unsafe_view
+    _upsample_nearest_exact1d: _packet__upsample_nearest_exact1d
+    _upsample_nearest_exact1d_backward: _packet__upsample_nearest_exact1d_backward
+    _upsample_nearest_exact2d: _packet__upsample_nearest_exact2d
+    _upsample_nearest_exact2d_backward: _packet__upsample_nearest_exact2d_backward
+    _upsample_nearest_exact3d: _packet__upsample_nearest_exact3d
+    _upsample_nearest_exact3d_backward: _packet__upsample_nearest_exact3d_backward
     abs: _packet_abs
     abs_: _packet_abs_
     absolute: _packet_absolute
@@ -17897,6 +18702,20 @@ class _namespace_aten:
     unsqueeze: _packet_unsqueeze
     unsqueeze_: _packet_unsqueeze_
     unsqueeze_copy: _packet_unsqueeze_copy
+    upsample_bicubic2d: _packet_upsample_bicubic2d
+    upsample_bicubic2d_backward: _packet_upsample_bicubic2d_backward
+    upsample_bilinear2d: _packet_upsample_bilinear2d
+    upsample_bilinear2d_backward: _packet_upsample_bilinear2d_backward
+    upsample_linear1d: _packet_upsample_linear1d
+    upsample_linear1d_backward: _packet_upsample_linear1d_backward
+    upsample_nearest1d: _packet_upsample_nearest1d
+    upsample_nearest1d_backward: _packet_upsample_nearest1d_backward
+    upsample_nearest2d: _packet_upsample_nearest2d
+    upsample_nearest2d_backward: _packet_upsample_nearest2d_backward
+    upsample_nearest3d: _packet_upsample_nearest3d
+    upsample_nearest3d_backward: _packet_upsample_nearest3d_backward
+    upsample_trilinear3d: _packet_upsample_trilinear3d
+    upsample_trilinear3d_backward: _packet_upsample_trilinear3d_backward
     vander: _packet_vander
     var: _packet_var
     var_mean: _packet_var_mean

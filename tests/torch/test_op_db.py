@@ -183,6 +183,37 @@ def _of_loss(name: str, **defaults: Any) -> Callable[..., Any]:
     return loss
 
 
+INTERPOLATIONS = {
+    "nearest": "upsample_nearest{}d",
+    "nearest-exact": "_upsample_nearest_exact{}d",
+    "linear": "upsample_linear{}d",
+    "bilinear": "upsample_bilinear{}d",
+    "bicubic": "upsample_bicubic{}d",
+    "trilinear": "upsample_trilinear{}d",
+    "area": "adaptive_avg_pool{}d",
+}
+
+
+def _interpolate(
+    self: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Any:
+    dims = self.ndim - 2
+    sizes = [size] * dims if isinstance(size, int) else size
+    factors = [scale_factor] * dims if isinstance(scale_factor, float) else scale_factor
+    if factors is not None and (mode == "area" or recompute_scale_factor):
+        sizes, factors = [math.floor(n * factor) for n, factor in zip(self.shape[2:], factors, strict=True)], None
+    run = getattr(opdsl.ops.aten, INTERPOLATIONS[mode].format(dims))
+    if mode == "area":
+        return run(self, sizes)
+    aligned = () if "nearest" in mode else (bool(align_corners),)
+    return run.vec(self, sizes, *aligned, factors)
+
+
 def _multi_margin_loss(*given: Any, weight: Any = None, p: int = 1, **named: Any) -> Any:
     if p not in (1, 2):
         raise opdsl.errors.OptionError("only p == 1 and p == 2 supported")
@@ -215,6 +246,11 @@ ADAPTED |= {
             "multilabel_margin_loss",
         )
     },
+    "interpolate": _interpolate,
+    "upsample_nearest": lambda self, size=None, scale_factor=None: _interpolate(self, size, scale_factor),
+    "upsample_bilinear": lambda self, size=None, scale_factor=None: _interpolate(
+        self, size, scale_factor, "bilinear", True
+    ),
     "multi_margin_loss": _multi_margin_loss,
     "triplet_margin_loss": _triplet_margin_loss,
     "poisson_nll_loss": lambda self, target, log_input=True, full=False, eps=1e-8, reduction="mean": _of_loss(
@@ -300,7 +336,13 @@ REORDERED = {
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),
     *("linalg.vecdot", "cdist", "cov", "corrcoef", "trapezoid", "trapz", "cumulative_trapezoid", "dist", "renorm"),
-    *("sum_to_size", "linalg.vander", "nn.functional.pdist"),
+    *(
+        "nn.functional.interpolate",
+        "nn.functional.upsample_bilinear",
+        "sum_to_size",
+        "linalg.vander",
+        "nn.functional.pdist",
+    ),
 }
 
 # Differences of sums in float32, whatever the dtype of the rest.
@@ -329,6 +371,10 @@ UNWRITTEN = {"nn.functional.gelu", "narrow_copy", "nn.functional.avg_pool3d"}
 # Where we depart on purpose or by necessity.
 DEPARTURES = {
     ("special.ndtr", torch.float32): "1 + erf(x) cancels where the curve begins: both have few digits there",
+    **{
+        (f"nn.functional.{name}", torch.uint8): "PyTorch rounds weights to 16 bits there; ours refuses these integers"
+        for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
+    },
     ("logsumexp", torch.complex64): "PyTorch writes the logarithm of a sum's real part where the output is real",
 }
 
