@@ -302,6 +302,13 @@ def mixed_key(value: object) -> object:
     return value_key(value)
 
 
+def out_key(out: object) -> object:
+    """The plan key of what is given as ``out``: a tensor, or several."""
+    if isinstance(out, (tuple, list)):
+        return tuple([each.geometry for each in out])
+    return cast("Tensor", out).geometry
+
+
 __all__ = [
     "MISSING",
     "NO_MATCH",
@@ -312,6 +319,7 @@ __all__ = [
     "is_number",
     "kind_of",
     "mixed_key",
+    "out_key",
     "spread_key",
     "to_tensor",
     "to_tensor_or_number",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
 from typing import Any, cast
 
-from opdsl.dispatch.arguments import MISSING, mixed_key, spread_key, value_key
+from opdsl.dispatch.arguments import MISSING, mixed_key, out_key, spread_key, value_key
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.checked import with_marks
 from opdsl.dispatch.operator import Operator
@@ -89,6 +89,7 @@ class Caller:
         # An out= operator's own function takes its outputs by the names of the schema, too.
         names = self.signatures[0].out_names if required_out and parameters_of is None else ()
         self.out_names = () if names == ("out",) else names
+        self.has_several_outs = required_out and any(len(each.out_names) > 1 for each in self.signatures)
         self.returns_not_implemented = returns_not_implemented
         union = self.signatures if parameters_of is None else parameters_of
         self.slots = slots_of(union)
@@ -234,7 +235,9 @@ class Caller:
         the call changed the geometry of an argument (a resized ``out``).
         """
         given, named = call
-        handed = {id(each) for each in (*given, *named.values())}
+        out = named.get("out")
+        outs = out if self.has_several_outs and isinstance(out, (tuple, list)) else ()
+        handed = {id(each) for each in (*given, *named.values(), *outs)}
         for argument, value in zip(bound.operator.schema.arguments, bound.arguments, strict=True):
             text = str(argument.type)
             is_value = text.startswith("ScalarType") or "[" in text or value is None
@@ -270,7 +273,8 @@ class Caller:
         }
         if self.required_out:
             handed.append("out")
-            names[-1] = "out"
+            count = len(signature.out_names)
+            names[-count:] = ["out"] if count == 1 else [f"out[{place}]" for place in range(count)]
         return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
 
 
@@ -329,6 +333,7 @@ def _compile(caller: Caller) -> FunctionType:
         "Tensor": Tensor,
         "value_key": value_key,
         "mixed_key": mixed_key,
+        "out_key": out_key,
         "spread_key": spread_key,
         "slow": slow,
         "explain": explain,

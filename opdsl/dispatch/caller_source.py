@@ -50,7 +50,7 @@ def _keys(caller: Caller, *, with_options: bool, as_tensor: bool = True) -> list
         else:
             options.append(slot.key())
     if caller.required_out:
-        levels.append("out.geometry")
+        levels.append("§out_key(out)" if caller.has_several_outs else "out.geometry")
     if not with_options or not options:
         return levels or ["None"]
     return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]

@@ -380,6 +380,7 @@ def test_without_torch_nothing_is_overridden(monkeypatch: pytest.MonkeyPatch) ->
     def absent(package: str) -> str:
         raise importlib.metadata.PackageNotFoundError(package)
 
+    monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(importlib.metadata, "version", absent)
     overrides.register_op_override("aten", "tanh", "CPU", always, one)
     overrides.deregister_op_overrides()

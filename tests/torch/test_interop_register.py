@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 from typing import Any
 
@@ -287,7 +288,11 @@ def test_an_old_torch_is_refused_with_the_fix(monkeypatch, version):
 
 
 def test_a_missing_torch_is_told_with_the_fix(monkeypatch):
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
     monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(importlib.metadata, "version", missing)
     with pytest.raises(ImportError, match=r'none is installed\. Install it: pip install "torch>=2.13"'):
         require_torch()
 

@@ -7,14 +7,14 @@ costs more than a faster loop gives back. The numbers are what ``benchmarks/torc
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 
 from opdsl import aten
-from opdsl.dispatch import KeySet, Operator, registry
+from opdsl.dispatch import Operator, registry
 from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.tensors import DTYPES, array_over
 from opdsl.runtime import Geometry, Tensor, contiguous_strides, cpu
@@ -22,9 +22,6 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.tensor import prepare
 
 __all__ = ["FUSED", "Fill", "Fused"]
-
-_PLANS = 1024  # of one operator; ever new shapes must not fill the memory
-_CPU = KeySet("CPU")
 
 
 class Fused(NamedTuple):
@@ -35,7 +32,7 @@ class Fused(NamedTuple):
 
 
 class Fill:
-    """Runs an ``out=`` operator of opdsl on the memory of torch tensors, by a plan for each of their shapes.
+    """Runs an ``out=`` operator of opdsl on the memory of torch tensors.
 
     Args:
         name: the operator's, ``"aten::gelu.out"``.
@@ -43,21 +40,23 @@ class Fill:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._operator: Operator | None = None
-        self._places: tuple[int, ...] = ()
-        self._generation = 0
-        self._plans: dict[tuple[Any, ...], Callable[..., object]] = {}
 
-    @property
+    @cached_property
     def operator(self) -> Operator:
         """The operator, loaded when it is first needed."""
-        if self._operator is None:
-            prepare()
-            aten.load_packet(self.name.partition("::")[2].partition(".")[0])
-            self._operator = found = registry.operator(self.name)
-            names = [each.python_name for each in found.schema.arguments]
-            self._places = tuple(names.index(each) for each in found.dynamic_names)
-        return self._operator
+        prepare()
+        aten.load_packet(self.name.partition("::")[2].partition(".")[0])
+        return registry.operator(self.name)
+
+    @cached_property
+    def completion(self) -> Completion:
+        """Completes the arguments of calls."""
+        return Completion(self.operator)
+
+    @cached_property
+    def function(self) -> Callable[..., object]:
+        """The operator's function, which plans calls."""
+        return self.operator.function
 
     def __call__(self, *values: Any) -> None:
         """Fill the outputs.
@@ -66,26 +65,10 @@ class Fill:
             values: of the operator's arguments, in the order of its schema: contiguous tensors on the CPU, numbers,
                 None, tuples.
         """
-        operator = self.operator
-        given = tuple(_shared(each) if isinstance(each, torch.Tensor) else each for each in values)
-        key = tuple(each.geometry if isinstance(each, Tensor) else (type(each), each) for each in given)
-        if self._generation != operator.packet.generation:
-            self._plans.clear()
-            self._generation = operator.packet.generation
-        plan = self._plans.get(key)
-        if plan is None:
-            self._first(operator, key, given)
-        else:
-            plan(*[given[place] for place in self._places])
-
-    def _first(self, operator: Operator, key: tuple[Any, ...], given: tuple[Any, ...]) -> None:
-        kernel: Any = operator.find_in(_CPU)
-        kernel(*given)
-        plan = kernel.plan(given)
-        if plan is not None:
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
-            self._plans[key] = plan
+        given, named = self.completion.split(
+            [_shared(each) if isinstance(each, torch.Tensor) else each for each in values]
+        )
+        self.function(*given, **named)
 
 
 def _shared(source: torch.Tensor) -> Tensor:
@@ -150,12 +133,9 @@ def _gelu(least: int, least_of_tanh: int) -> Fused:
 
 def _pointwise_implementation(name: str) -> Callable[..., torch.Tensor]:
     fill = Fill(f"aten::{name}.out")
-    completions: list[Completion] = []
 
     def implementation(self: torch.Tensor, *given: Any, **named: Any) -> torch.Tensor:
-        if not completions:
-            completions.append(Completion(fill.operator))
-        values = completions[0].complete((self, *given), named)
+        values = fill.completion.complete((self, *given), named)
         out = torch.empty_like(self)
         fill(*values[:-1], out)
         return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from opdsl.errors import MissingDependencyError
 
 OLDEST = (2, 13)
@@ -18,19 +20,28 @@ def require_torch() -> None:
     """
     oldest = ".".join(map(str, OLDEST))
     install = f'Install it: pip install "torch>={oldest}"'
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
+    version = _version()
+    if version is None:
         raise MissingDependencyError(
             f"opdsl.interop.torch needs PyTorch {oldest} or newer, and none is installed. {install}"
-        ) from None
-    version = str(torch.__version__)
+        )
     if _numbers(version) < OLDEST:
         raise MissingDependencyError(
             f"opdsl.interop.torch needs PyTorch {oldest} or newer (tested with {TESTED}; got {version}). {install}"
         )
+
+
+def _version() -> str | None:
+    """The version of torch, which is not imported for that; None where there is none."""
+    loaded = sys.modules.get("torch")
+    if loaded is not None:
+        return str(loaded.__version__)
+    from importlib.metadata import PackageNotFoundError, version  # which reads files
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return None
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -64,6 +64,30 @@ def test_registration_changes_out_calls_too():
     assert packet.main.caller.out.stored == 0
 
 
+def test_several_outputs_have_plans():
+    x = opdsl.tensor([[1, 3, 2]])
+    values, indices = (opdsl.empty(1, dtype=opdsl.int64) for _ in range(2))
+    out = opdsl.ops.aten.max.dim_max
+    for _ in range(2):
+        opdsl.max(x, 1, out=(values, indices))
+    calls = []
+    operator = out.operator
+    original = type(operator).find
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(operator), "find", lambda *given: calls.append(given) or original(*given))
+        found = opdsl.max(opdsl.tensor([[7, 8, 9]]), 1, out=(values, indices))
+    assert (values.tolist(), indices.tolist(), calls) == ([9], [2], [])
+    assert found[0] is values and found[1] is indices
+
+
+def test_outputs_that_are_one_tensor_are_refused_after_plans_were_made():
+    x, values = opdsl.tensor([[1, 3, 2]]), opdsl.zeros(1, dtype=opdsl.int64)
+    for _ in range(2):
+        opdsl.max(x, 1, out=(values, opdsl.zeros(1, dtype=opdsl.int64)))
+    with pytest.raises(RuntimeError):
+        opdsl.max(x, 1, out=(values, values))
+
+
 @pytest.mark.parametrize(
     ("number", "dtype"), [(2, opdsl.int32), (2.0, opdsl.float32), (True, opdsl.int32), (2, opdsl.int32)]
 )
