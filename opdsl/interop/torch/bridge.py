@@ -207,7 +207,7 @@ class Bridge:
 
     def with_autograd(self, *given: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
-        values = self.complete(given, named)
+        values = self.completion.complete(given, named)
         if not (self.returns_tensors and self.needs_recording(values)):
             return self.run_beneath(*(values if named else given))
         return self.decomposed(values) if self.is_composite else self.gradients.apply(*values)
@@ -218,7 +218,9 @@ class Bridge:
             if torch._C._any_requires_grad(*values):
                 return True
             # torch does not look into lists of tensors that may be missing.
-            if any(torch._C._any_requires_grad(*values[place]) for place in self.optional_lists):
+            if self.optional_lists and any(
+                torch._C._any_requires_grad(*values[place]) for place in self.optional_lists
+            ):
                 return True
         return forward_ad._current_level >= 0
 
@@ -294,7 +296,9 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 def _is_plain(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         is_memory = type(value) in _PLAIN and value.is_cpu and value.layout is torch.strided
-        return is_memory and not value.is_neg() and not value.is_conj()
+        # A batch that torch.autograd makes for gradcheck is in no transform.
+        stands_for_others = value.is_neg() or value.is_conj() or torch._C._functorch.is_legacy_batchedtensor(value)
+        return is_memory and not stands_for_others
     return not isinstance(value, list) or all(map(_is_plain, value))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
@@ -22,8 +22,16 @@ from opdsl.runtime import Tensor, View
 
 __all__ = ["OnTorch", "decompose", "on_torch", "torch_operator"]
 
-# From an operator that torch has not to what torch is to call for it; registration says how.
-Define = Callable[[Operator], Callable[..., Any]]
+
+class Define(Protocol):
+    """Gives torch what it needs of an operator that it has not; registration says how."""
+
+    def __call__(self, operator: Operator) -> Callable[..., Any]:
+        """What torch is to call for it."""
+
+    def beneath(self, operator: Operator) -> Callable[..., Any]:
+        """The same, below autograd."""
+
 
 _CPU = KeySet("CPU")
 

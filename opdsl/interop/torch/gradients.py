@@ -50,6 +50,8 @@ class Recipe(NamedTuple):
     reads: the names of these.
     dropped: the places of results through which no gradients come.
     is_complex: whether complex numbers take part.
+    short: where one operator takes the first result's gradient and what was saved, what makes of these, by that
+        operator, everything that ``Function.backward`` returns.
     reason: why there are no steps.
     """
 
@@ -61,6 +63,7 @@ class Recipe(NamedTuple):
     reads: tuple[str, ...] = ()
     dropped: tuple[int, ...] = ()
     is_complex: bool = False
+    short: Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None = None
     reason: str = ""
 
 
@@ -84,6 +87,7 @@ class Gradients:
         self.plain = [at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"]
         self.has_lists = any(isinstance(each.type, ListType) and is_differentiable(each) for each in schema.arguments)
         self.result_names = result_names(schema)
+        self.returns_list = operator.returns_list
         self._recipes: dict[tuple[Any, ...], Recipe] = {}
         self.function = _function(self)
         # Function.apply hands calls within functorch's transforms to functorch; here the dispatcher has done so.
@@ -97,7 +101,7 @@ class Gradients:
         else:
             with enable_single_level_autograd_function():
                 results = self._apply(lengths, torch.is_grad_enabled(), *flat)
-        return list(results) if self.operator.returns_list else results
+        return list(results) if self.returns_list else results
 
     def recipe_of(self, needed: tuple[Any, ...], values: Sequence[Any]) -> Recipe:
         """How the arguments of a call get their gradients; see ``recipe``."""
@@ -139,6 +143,7 @@ class Gradients:
         others = tuple(at for at in arguments if at not in self.plain)
         results = tuple(at for at, name in enumerate(self.result_names) if name in read)
         names = [*(self.names[at] for at in tensors), *(self.result_names[at] for at in results)]
+        is_short = len(formulas) == 1 and not (is_complex or results or others or self.has_lists)
         flags = derivative.differentiable_results(self.operator.schema)
         return Recipe(
             wanted,
@@ -149,6 +154,7 @@ class Gradients:
             (*names, *(self.names[at] for at in others)),
             tuple(at for at, flag in enumerate(flags) if not flag),
             is_complex,
+            self._short(formulas[0], names) if is_short else None,
         )
 
     def _step(self, formula: Formula) -> Step:
@@ -168,6 +174,27 @@ class Gradients:
             found = target(gradients[0], *[values[name] for name in reads])
             results = iter(found if len(computed) > 1 else (found,))
             return [next(results) if name in computed else gradients[0] for name in names]
+
+        return run
+
+    def _short(self, formula: Formula, kept: Sequence[str]) -> Callable[[Any, Sequence[Any]], tuple[Any, ...]] | None:
+        """See ``Recipe``; ``kept`` are the names of what is saved."""
+        direct: Any = formula.direct
+        if direct is None or not direct[2]:
+            return None
+        function, reads, computed = direct
+        recorded, beneath = self.define(function.operator), self.define.beneath(function.operator)
+        order = [kept.index(name) for name in reads]
+        # By place of what backward returns, of which the first two are no arguments: which result, or the gradient.
+        unchanged = len(computed)
+        chosen = {name: computed.index(name) if name in computed else unchanged for name in formula.names}
+        places = (None, None, *map(chosen.get, self.names))
+
+        def run(gradient: Any, saved: Sequence[Any]) -> tuple[Any, ...]:
+            target = recorded if torch.is_grad_enabled() or forward_ad._current_level >= 0 else beneath
+            found = target(gradient, *[saved[at] for at in order])
+            listed = (*found, gradient) if unchanged > 1 else (found, gradient)
+            return tuple([None if at is None else listed[at] for at in places])
 
         return run
 
@@ -287,11 +314,10 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
             if isinstance(result, list):
                 result = tuple(result)  # torch follows no tensors in lists
             needed = ctx.needs_input_grad[2:]
-            recipe = ctx.recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
-            ctx.lengths = lengths
+            recipe = recipe_of(needed if lengths is None else fold(lengths, needed), values)
             results = result if isinstance(result, tuple) else (result,)
             follows_complex = recipe.is_complex or results[0].is_complex()
-            ctx.real = [not _is_complex(each) for each in flat] if follows_complex else None
+            ctx.how = recipe, lengths, [not _is_complex(each) for each in flat] if follows_complex else None
             if forward_ad._current_level >= 0:
                 ctx.values, ctx.results = values, results
             if recipe.dropped:
@@ -308,22 +334,24 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
 
         @staticmethod
         def backward(ctx: Any, *given: Any) -> Any:
-            recipe = ctx.recipe
+            recipe, lengths, real = ctx.how
             kept: Sequence[Any] = ctx.saved_tensors
+            if recipe.short is not None and real is None:
+                return recipe.short(given[0], kept)
             if recipe.others:
                 rest = iter(kept[len(recipe.tensors) + len(recipe.results) :])
                 others = [next(rest) if each is None else each[0] for each in ctx.others]
                 kept = [*kept[: len(recipe.tensors) + len(recipe.results)], *fold(ctx.lists, others)]
             found = gradients.backward(recipe, given, dict(zip(recipe.reads, kept, strict=True)))
-            flat = spread(ctx.lengths, [found.get(name) for name in gradients.names])
-            return (None, None, *(flat if ctx.real is None else map(_real_part, flat, ctx.real)))
+            flat = spread(lengths, [found.get(name) for name in gradients.names])
+            return (None, None, *(flat if real is None else map(_real_part, flat, real)))
 
         @staticmethod
         def jvp(ctx: Any, _: None, __: None, *flat: Any) -> Any:
             values, results = ctx.values, ctx.results
             del ctx.values, ctx.results
-            tangents = dict(zip(gradients.names, fold(ctx.lengths, flat), strict=True))
-            named_results = [list(results)] if gradients.operator.returns_list else results
+            tangents = dict(zip(gradients.names, fold(ctx.how[1], flat), strict=True))
+            named_results = [list(results)] if gradients.returns_list else results
             named = dict(zip((*gradients.names, *gradients.result_names), (*values, *named_results), strict=True))
             # Of this level the tangents are given; those of levels around it are followed.
             with forward_ad._set_fwd_grad_enabled(True):

@@ -95,7 +95,7 @@ def _check(schema: FunctionSchema) -> None:
 
 
 def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:
-    define: Callable[[Operator], Callable[..., Any]] = partial(_define, owner)
+    define = _Define(owner)
     bridge: Bridge
     if schema.is_mutable:
         writing = WritingBridge(operator, schema, define)
@@ -112,20 +112,39 @@ def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> B
     return bridge
 
 
-def _define(owner: Operator, operator: Operator) -> Callable[..., Any]:
-    """The torch operator of one that is called on torch tensors; torch gets what it has not, under a private name."""
-    with _lock:
-        bridge = _bridges.get(operator)
-        if bridge is None:
-            known = None if operator.name.startswith("derived::") else torch_operator(operator)
+class _Define:
+    """Gives torch what it needs for the sake of an operator that is registered.
+
+    Args:
+        owner: that operator.
+    """
+
+    def __init__(self, owner: Operator) -> None:
+        self.owner = owner
+
+    def __call__(self, operator: Operator) -> Callable[..., Any]:
+        """The torch operator of one that is called on torch tensors; what torch has not it gets, by a private name."""
+        with _lock:
+            known = None if operator in _bridges or operator.name.startswith("derived::") else torch_operator(operator)
             if known is not None:
                 return known
-            namespace = owner.schema.name.namespace
-            name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
-            bridge = _bridge(operator, attrs.evolve(operator.schema, name=name), owner=owner)
-            _helpers.setdefault(owner, []).append(operator)
-        overload: Callable[..., Any] = bridge.overload
-        return overload
+            overload: Callable[..., Any] = self._bridge(operator).overload
+            return overload
+
+    def beneath(self, operator: Operator) -> Callable[..., Any]:
+        """What runs a derivative below autograd."""
+        with _lock:
+            return self._bridge(operator).run_beneath
+
+    def _bridge(self, operator: Operator) -> Bridge:
+        found = _bridges.get(operator)
+        if found is not None:
+            return found
+        namespace = self.owner.schema.name.namespace
+        name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
+        made = _bridge(operator, attrs.evolve(operator.schema, name=name), owner=self.owner)
+        _helpers.setdefault(self.owner, []).append(operator)
+        return made
 
 
 def _functional(operator: Operator) -> Bridge | None:
