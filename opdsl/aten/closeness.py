@@ -5,7 +5,7 @@ The rules are those of ATen/native/TensorCompare.cpp and Distance.cpp.
 
 from __future__ import annotations
 
-from opdsl.aten.statistics import linalg_vector_norm
+from opdsl.aten.norms import linalg_vector_norm
 from opdsl.declare import op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError

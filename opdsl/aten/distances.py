@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import matmul
-from opdsl.aten.statistics import linalg_vector_norm
+from opdsl.aten.norms import linalg_vector_norm
 from opdsl.aten.triangles import triu_indices
 from opdsl.declare import op
 from opdsl.errors import DTypeError

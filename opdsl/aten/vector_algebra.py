@@ -9,7 +9,7 @@ from opdsl.aten.checks import real
 from opdsl.aten.comparison import where
 from opdsl.aten.complex_views import real as real_parts
 from opdsl.aten.linear_algebra import bmm, matmul
-from opdsl.aten.statistics import linalg_vector_norm, norm_all, norm_gradient
+from opdsl.aten.norms import linalg_vector_norm, norm_all, norm_gradient
 from opdsl.declare import Inplace, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, write_out

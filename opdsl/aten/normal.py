@@ -1,0 +1,177 @@
+"""Normal numbers whose mean and standard deviation may be tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opdsl.aten.comparison import ge
+from opdsl.aten.factories import empty, give_size
+from opdsl.aten.filling import zero_derivative
+from opdsl.aten.likes import empty_like
+from opdsl.aten.reductions import sum_all
+from opdsl.declare import op
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, resize_output
+from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.planners import fills_by_index, planned
+from opdsl.runtime import Generator, Tensor
+from opdsl.schema import Alias
+from opdsl.schema.vocabulary import SymInt, TensorOptions
+
+# What the entries of `normal` say alike.
+NORMAL: dict[str, Any] = {"tags": "nondeterministic_seeded"}
+
+
+def check_deviations(std: Tensor) -> None:
+    if std.dtype.is_complex:
+        raise DTypeError("normal expects standard deviation to be non-complex")
+    check(all_hold(ge(std, 0)), "normal expects all elements of std >= 0.0")
+
+
+def all_hold(mask: Tensor) -> bool:
+    return mask.device.type == "meta" or sum_all(mask).item() == mask.numel()
+
+
+@op("aten::normal.Tensor_float", **NORMAL)
+def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers around the elements of a tensor."""
+    ...
+
+
+@normal.kernel("CPU", "CUDA", "Meta")
+def normal_mean_kernel(mean, std, generator):
+    return normal_mean_out_kernel(mean, std, generator, empty(mean.shape, dtype=mean.dtype, device=mean.device))
+
+
+normal.derivative("mean")(zero_derivative)
+
+
+@normal.overload("Tensor_float_out", **NORMAL)
+def normal_mean_out(
+    mean: Tensor, std: float = 1, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers around the elements of a tensor."""
+    ...
+
+
+@normal_mean_out.kernel("CPU", "CUDA", "Meta")
+def normal_mean_out_kernel(mean, std, generator, out):
+    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    return out.normal_(0, std, generator=generator).add_(mean)
+
+
+@normal.overload("float_Tensor", **NORMAL)
+def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with the elements of a tensor as standard deviations."""
+    ...
+
+
+@normal_std.kernel("CPU", "CUDA", "Meta")
+def normal_std_kernel(mean, std, generator):
+    check_deviations(std)
+    return normal_std_out_kernel(mean, std, generator, empty(std.shape, dtype=std.dtype, device=std.device))
+
+
+normal_std.derivative("std")(zero_derivative)
+
+
+@normal.overload("float_Tensor_out", **NORMAL)
+def normal_std_out(
+    mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers, the elements of a tensor being the standard deviations."""
+    ...
+
+
+@normal_std_out.kernel("CPU", "CUDA", "Meta")
+def normal_std_out_kernel(mean, std, generator, out):
+    check_deviations(std)
+    resize_output(out, std.shape)
+    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+
+
+@normal.overload("Tensor_Tensor", **NORMAL)
+def normal_mean_std(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers with means and standard deviations of their own."""
+    ...
+
+
+@normal_mean_std.kernel("CPU", "CUDA", "Meta")
+def normal_mean_std_kernel(mean, std, generator):
+    check_deviations(std)
+    made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
+    return normal_mean_std_out_kernel(mean, std, generator, made)
+
+
+normal_mean_std.derivative("std")(zero_derivative)
+
+
+normal_mean_std.derivative("mean")(zero_derivative)
+
+
+@normal.overload("Tensor_Tensor_out", **NORMAL)
+def normal_mean_std_out(
+    mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor[Alias("a", write=True)]
+) -> Tensor[Alias("a", write=True)]:
+    """Fills ``out`` with normally distributed numbers with means and standard deviations of their own."""
+    ...
+
+
+@normal_mean_std_out.kernel("CPU", "CUDA", "Meta")
+def normal_mean_std_out_kernel(mean, std, generator, out):
+    check_deviations(std)
+    resize_output(out, broadcast(mean.shape, std.shape))
+    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+
+
+@normal.overload("float_float", **NORMAL)
+def normal_numbers(
+    mean: float,
+    std: float,
+    size: list[SymInt],
+    *,
+    generator: Generator | None = None,
+    options: TensorOptions,
+) -> Tensor:
+    """Normally distributed numbers of a size."""
+    ...
+
+
+@normal_numbers.kernel("CompositeExplicitAutograd")
+@planned(fills_by_index, by_numbers=True)
+def normal_numbers_kernel(mean, std, size, generator, dtype, layout, device, pin_memory):
+    made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return made.normal_(mean, std, generator=generator)
+
+
+@normal.overload("float_float_out", **NORMAL)
+def normal_numbers_out(
+    mean: float,
+    std: float,
+    size: list[SymInt],
+    *,
+    generator: Generator | None = None,
+    out: Tensor[Alias("a", write=True)],
+) -> Tensor[Alias("a", write=True)]:
+    """Gives ``out`` the size and fills it with normally distributed numbers."""
+    ...
+
+
+@normal_numbers_out.kernel("CompositeExplicitAutograd")
+def normal_numbers_out_kernel(mean, std, size, generator, out):
+    give_size(out, tuple(size))
+    return out.normal_(mean, std, generator=generator)
+
+
+@op("aten::normal_functional", tags="nondeterministic_seeded", device_check="NoCheck")
+def normal_functional(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Normally distributed numbers, in the form of a tensor."""
+    ...
+
+
+@normal_functional.kernel("CompositeExplicitAutograd")
+def normal_functional_kernel(self, mean, std, generator):
+    return empty_like(self).normal_(mean, std, generator=generator)
+
+
+normal_functional.derivative("self")(zero_derivative)
