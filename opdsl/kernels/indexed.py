@@ -13,10 +13,10 @@ import numpy
 
 from opdsl.kernels.compiler import Compiled, compiler_for, counts
 from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.outputs import array_of, check_written, maker_for, new_tensor, tensor_over
+from opdsl.kernels.outputs import allocating, array_of, check_written, maker_for, new_tensor, tensor_over
 from opdsl.kernels.primitives import copy_elements
 from opdsl.kernels.tensor_iterator import pointwise_call
-from opdsl.runtime.device import meta
+from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.tensor import Tensor
@@ -113,10 +113,10 @@ def filling_plan(form: Geometry, filled: Filled, generator: Any = None, *, alloc
 
 def _filling_loop(form: Geometry, filled: Filled, *, allocate: bool) -> Compiled:
     """What fills an array: a function of the first index, the numbers, and the array, unless it makes that."""
-    if form.numel <= _WIDTH:
+    if form.numel <= _WIDTH or counts(form.device.type):
         numbers = (0, *filled.given) if filled.is_random else filled.given
         loop = _short_loop(filled.function, form, tuple(map(type, numbers)), allocate=allocate)
-        column = _COLUMNS[: form.numel].reshape(form.shape)
+        column = _column(form)
 
         def run(first: int, *given: Any) -> Any:
             return loop(first, column, *given)
@@ -154,8 +154,13 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     forms = tuple([each.geometry if isinstance(each, Tensor) else type(each) for each in values])
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
     row = _as_signed(first)
-    column = 0 if counts(form.device.type) else _COLUMNS[: form.numel].reshape(form.shape)
+    column = _column(form)
     _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
+
+
+def _column(form: Geometry) -> Any:
+    """The indices of a tensor's elements; of those that a backend counts by itself the first one."""
+    return 0 if counts(form.device.type) else _COLUMNS[: form.numel].reshape(form.shape)
 
 
 def _fill_in_rows(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
@@ -216,6 +221,8 @@ def _loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type
 def _short_loop(
     function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...], *, allocate: bool = False
 ) -> Compiled:
+    if allocate and target.device is not cpu:
+        return allocating(target, _short_loop(function, target, given))
     column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
     return _compiled(function, target, int64, column, given, allocate=allocate)
 

@@ -98,6 +98,18 @@ def maker_for(form: Geometry) -> Callable[[], Any]:
     return made
 
 
+def allocating(form: Geometry, run: Callable[..., Any]) -> Callable[..., Any]:
+    """What fills an array, its last argument, as what makes it: new ones of a geometry, on its device."""
+    make = maker_for(form)
+
+    def made(*values: Any) -> Any:
+        array = make()
+        run(*values, array)
+        return array
+
+    return made
+
+
 def resize(
     tensor: Tensor,
     shape: tuple[int, ...],

@@ -13,7 +13,7 @@ import numpy
 
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.tracing import traced
-from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.compiler import Compiled, has_compiler
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.indexed import filling_plan, noting
 from opdsl.kernels.numbers import Number, to_element
@@ -256,7 +256,9 @@ def fills_by_index(call: Planned) -> Plan | None:
     if len(noted) != 1 or noted[0].target is not result or noted[0].target.shape != call.made.shape:
         return None
     (filled,) = noted
-    generator = generator_for(cpu, cast("Generator | None", named.get("generator"))) if filled.is_random else None
+    generator = (
+        generator_for(call.made.device, cast("Generator | None", named.get("generator"))) if filled.is_random else None
+    )
     fill = filling_plan(call.made, filled, generator, allocate=call.is_new)
     return None if fill is None else call.plan((), fill)
 
@@ -290,7 +292,7 @@ def _is_pinned(call: Planned) -> bool:
 
 
 def _is_looped(form: Geometry) -> bool:
-    return form.device is cpu and form.numel > 0
+    return form.numel > 0 and form.device is not meta and has_compiler(form.device.type)
 
 
 __all__ = [

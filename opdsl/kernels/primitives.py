@@ -16,6 +16,7 @@ from opdsl.kernels.numbers import Number, to_element
 from opdsl.kernels.outputs import (
     Promise,
     Target,
+    allocating,
     array_of,
     check_device,
     check_read_only,
@@ -298,6 +299,8 @@ def _fill(target: Tensor, number: Any) -> None:
 @lru_cache(maxsize=512)
 def fill_loop(target: Geometry, *, allocate: bool = False) -> Compiled:
     """The compiled loop that writes a number everywhere, which makes the target itself if it is to allocate it."""
+    if allocate and target.device is not cpu:  # of several devices, a loop without arrays knows the current one alone
+        return allocating(target, fill_loop(target))
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 

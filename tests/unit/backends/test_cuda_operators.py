@@ -123,6 +123,32 @@ def test_random_numbers_of_a_seed_are_those_of_the_cpu(name: str, cuda: Emulated
     assert np.array_equal(*found)
 
 
+FACTORIES: dict[str, Callable[[str], Any]] = {
+    "zeros": lambda device: opdsl.zeros((3, 4), device=device),
+    "ones": lambda device: opdsl.ones((3, 4), dtype=opdsl.bfloat16, device=device).float(),
+    "full": lambda device: opdsl.full((3, 4), 2.5, device=device),
+    "zeros_like": lambda device: opdsl.zeros_like(opdsl.ones((2,), device=device)),
+    "arange": lambda device: opdsl.arange(5, device=device),
+    "linspace": lambda device: opdsl.linspace(0, 1, 6, device=device),
+    "eye": lambda device: opdsl.eye(3, device=device),
+    "fill_": lambda device: opdsl.ones((3,), device=device).fill_(7.0),
+    "clone": lambda device: opdsl.ones((3,), device=device).clone(),
+    "rand": lambda device: opdsl.rand((5000,), device=device),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_a_factory_called_again_makes_its_tensor_on_the_device_that_is_named(name: str, cuda: EmulatedDriver) -> None:
+    """The second call runs a plan, while another device is the current one."""
+    opdsl.manual_seed(5)
+    expected = [FACTORIES[name]("cpu").numpy() for _ in range(2)]
+    opdsl.manual_seed(5)
+    for each in expected:
+        found = FACTORIES[name]("cuda:1")
+        assert found.device == opdsl.Device("cuda", 1) and found.array.index == 1
+        assert np.array_equal(found.cpu().numpy(), each)
+
+
 def test_what_cannot_be_drawn_from_is_told(cuda: EmulatedDriver) -> None:
     with pytest.raises(RuntimeError, match="contains either `inf`, `nan` or element < 0"):
         opdsl.multinomial(opdsl.tensor([1.0, -1.0]).cuda(), 1)
