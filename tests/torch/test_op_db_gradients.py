@@ -32,8 +32,8 @@ LEFT_OUT: dict[str, str] = {
 WITHOUT_TANGENTS = {"logcumsumexp": "PyTorch's are NaN where its logarithms overflow"}
 
 # Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32, sums of exponentials
-# of large numbers cancel.
-COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7, "cov": 1e-5}
+# of large numbers cancel; the weights of cov are float32, and so are the sums of them that are subtracted.
+COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7, "cov": 2e-3}
 
 # Errors of PyTorch that it does not mean: second gradients of layer_norm without a weight.
 BUGS = "Expected a proper Tensor but got None"
