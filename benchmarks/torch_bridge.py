@@ -18,6 +18,8 @@ CALLS = (
     Case("an argument requires grad", "mul(w, y)", "custom_mul(w, y)", 0.5),
     Case("that, under no_grad", "without_grad(mul, w, y)", "without_grad(custom_mul, w, y)"),
     Case("forward and backward", "mul(w, y).backward(y)", "custom_mul(w, y).backward(y)"),
+    Case("a Python kernel", "python_mul(x, y)", "custom_mul(x, y)"),
+    Case("a composite, recorded call by call", "composite_mul(w, y)", "custom_mul(w, y)"),
 )
 FORMULA = (
     Case("against torch's operators", "damped(a, b)", "eager(a, b)", 0.4),
@@ -88,6 +90,23 @@ def mul_scalar(x, y):
 
 
 @lib.op
+def python_mul(self: Tensor, other: Tensor) -> Tensor:
+    """``self * other`` by operators of opdsl, where torch sees one operator."""
+    ...
+
+
+@python_mul.kernel("CPU", "Meta")
+def python_mul_kernel(self, other):
+    return self * other
+
+
+@lib.op
+def composite_mul(self: Tensor, other: Tensor) -> Tensor:
+    """The same as a body."""
+    return self * other
+
+
+@lib.op
 def damped(self: Tensor, other: Tensor) -> Tensor:
     """Five operations: ``tanh(self * other + 1) * exp(-self)``."""
     ...
@@ -135,6 +154,8 @@ def names() -> dict[str, object]:
     large = [torch.randn(4_194_304) for _ in range(2)]
     return {
         "mul": torch.ops.benchmark_torch.mul,
+        "python_mul": torch.ops.benchmark_torch.python_mul,
+        "composite_mul": torch.ops.benchmark_torch.composite_mul,
         "custom_mul": torch.ops.benchmark_torch.custom_mul,
         "damped": torch.ops.benchmark_torch.damped,
         "eager": eager,

@@ -16,7 +16,7 @@ import torch
 from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
-from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch
+from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
 
@@ -66,9 +66,14 @@ class OnTorch(DispatchMode):
         def run(*dynamic: object) -> object:
             values = list(constants)
             for place, value in zip(places, dynamic, strict=True):
-                values[place] = to_torch(value)
-            given, named = completion.split(values)
-            return _converted((target or _target(called))(*given, **named), proxy)
+                values[place] = torch_tensor(value) if type(value) is Tensor else to_torch(value)
+            call = target or _target(called)
+            if len(values) == completion.positional:
+                result = call(*values)
+            else:
+                given, named = completion.split(values)
+                result = call(*given, **named)
+            return proxy(result) if isinstance(result, torch.Tensor) else _converted(result, proxy)
 
         return run
 
