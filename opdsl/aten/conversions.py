@@ -208,6 +208,8 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
 
 def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
     """The tensor in the memory of the CPU; itself if it is there."""
+    if memory_format is MemoryFormat.preserve_format:
+        return otherwise(self, device="cpu")
     return otherwise(self, device="cpu", memory_format=memory_format)
 
 
@@ -244,6 +246,8 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
     """The method of Tensor that converts to a dtype."""
 
     def method(self: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+        if memory_format is MemoryFormat.preserve_format:
+            return in_dtype(self, dtype)
         return in_dtype(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name

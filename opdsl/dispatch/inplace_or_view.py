@@ -19,7 +19,7 @@ from opdsl.runtime.contents import tensors_in
 if TYPE_CHECKING:
     from opdsl.dispatch.operator import Kernel, Operator
 
-__all__ = ["tracked"]
+__all__ = ["TrackedViews", "tracked"]
 
 
 def tracked(operator: Operator, kernel: Kernel, keys: KeySet) -> Kernel:
@@ -104,7 +104,12 @@ class TrackedViews(Around):
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
         """The kernel's plan; only views that were not made by default are marked."""
-        plan = self.inner_plan(arguments)
+        return self.marking(self.inner_plan(arguments), arguments)
+
+    def marking(
+        self, plan: Callable[..., object] | None, arguments: tuple[object, ...]
+    ) -> Callable[..., object] | None:
+        """A plan of the kernel that marks its views, too."""
         mark = self._mark(arguments)
         if plan is None or mark is None:
             return plan

@@ -58,8 +58,8 @@ class Slot:
         if self.kinds == {Kind.TENSORS}:
             return f"(§type({name}), *[§each.geometry for §each in {name}])"
         if self.kinds == {Kind.VALUE}:
-            # An int is its own key: no other key is an int, so nothing that equals it is taken for it.
-            return f"({name} if §type({name}) is §int else §value_key({name}))"
+            # An int is its own key: no other key is an int, so nothing that equals it is taken for it. So is None.
+            return f"({name} if {name} is None or §type({name}) is §int else §value_key({name}))"
         return f"§mixed_key({name})"
 
 

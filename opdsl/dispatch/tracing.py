@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.differentiation import OperatorAutograd
+from opdsl.dispatch.inplace_or_view import TrackedViews
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
 from opdsl.runtime import Tensor
@@ -229,9 +230,12 @@ def _traced(
 ) -> tuple[Trace, Plan | None] | tuple[None, None]:
     """What a kernel calls, if it is traceable, and the plan of these calls for these numbers."""
     kernel = _beneath(kernel, arguments)
-    if operator.schema.is_mutable or not is_traceable(getattr(kernel, "function", None)):
+    body = kernel.kernel if isinstance(kernel, TrackedViews) else kernel
+    if operator.schema.is_mutable or not is_traceable(getattr(body, "function", None)):
         return None, None
     own = Trace(kernel, arguments, [kind_of(each) is Kind.VALUE for each in operator.schema.arguments])
+    if isinstance(kernel, TrackedViews):
+        return own, kernel.marking(own.run(kernel.kernel, arguments), arguments)
     return own, own.run(kernel, arguments)
 
 
