@@ -15,7 +15,7 @@ from opdsl.collecting import without_collecting
 from opdsl.dispatch.loading import library_loads
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import LOADING, held_across_fork
-from opdsl.runtime.tensor import prepare
+from opdsl.runtime.preparing import prepare
 
 TOPICS = (
     "views",

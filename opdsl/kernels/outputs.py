@@ -20,7 +20,8 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.roots import bump_version
+from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import become, make_view, storage_size
 from opdsl.runtime.views import View, required_storage
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from opdsl.kernels.calls import PlanCall, PlanOperand
 from opdsl.kernels.compiler import compiler_for, has_compiler
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.tensor import Tensor, bump_version, storage_root
+from opdsl.runtime.roots import bump_version, storage_root
+from opdsl.runtime.tensor import Tensor
 
 Plan = Callable[..., object]
 

@@ -29,7 +29,8 @@ from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.roots import bump_version
+from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
 # A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.

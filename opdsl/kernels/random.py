@@ -20,7 +20,8 @@ from opdsl.kernels.primitives import cast, real_and_imaginary
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.generator import Generator, generator_for
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.roots import bump_version
+from opdsl.runtime.tensor import Tensor
 
 # -------------------------------------------------------------------------------------------------------- the sequence
 

@@ -9,7 +9,8 @@ import numpy
 
 from opdsl.errors import OverlapError, ReadOnlyError
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.tensor import Tensor, storage_root
+from opdsl.runtime.roots import storage_root
+from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.views import required_storage
 
 # How far the exact tests go before they answer UNKNOWN.

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import EllipsisType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
 
 import numpy
 
-from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, InterchangeError, RequiresGradError
+from opdsl.errors import ConversionError, DimensionError, InterchangeError, RequiresGradError
 from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
-    Creation,
     Geometry,
     contiguous_strides,
     geometry,
@@ -24,6 +22,8 @@ from opdsl.runtime.geometry import (
     is_non_overlapping_and_dense,
     wrap_dimension,
 )
+from opdsl.runtime.preparing import prepare
+from opdsl.runtime.roots import storage_root, version_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -453,34 +453,7 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
     device_type: ClassVar[str] = "cuda"
 
 
-# --------------------------------------------------------------------------------------------- making and marking
-
-
-_before_first: list[Callable[[], None]] = []
-_begun: list[Callable[[], None]] = []
-
-
-def before_first_tensor(action: Callable[[], None]) -> None:
-    """Have something done before the first tensor is made: the operators are its methods, and they load late."""
-    _before_first.append(action)
-
-
-_preparing = threading.RLock()
-
-
-def prepare() -> None:
-    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
-
-    Other threads wait until it is done; what it does may itself make tensors.
-    """
-    if not _before_first:
-        return
-    with _preparing:
-        for action in tuple(_before_first):
-            if action not in _begun:
-                _begun.append(action)
-                action()
-                _before_first.remove(action)
+# --------------------------------------------------------------------------------------------- making
 
 
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
@@ -496,128 +469,6 @@ def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
     made._writes = 0
     made._base = None
     return made
-
-
-def storage_root(tensor: Tensor) -> Tensor:
-    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
-    base = tensor._base
-    while base is not None:
-        tensor, base = base, base._base
-    return tensor
-
-
-def base_for_view(tensor: Tensor) -> Tensor:
-    """What a view of the tensor has for a base."""
-    base = tensor._base
-    return tensor if base is None or tensor.geometry.creation.is_apart else base
-
-
-def version_of(tensor: Tensor) -> int:
-    """How often the memory of the tensor has been written, through it or through any other view of it."""
-    return _counter(tensor)._writes
-
-
-def bump_version(tensor: Tensor, before: int | None = None) -> None:
-    """Counts a write to the memory of the tensor.
-
-    Args:
-        tensor: what was written.
-        before: its version before the write, of which whatever was counted since is a part.
-    """
-    counter = _counter(tensor)
-    counter._writes = (counter._writes if before is None else before) + 1
-
-
-def _counter(tensor: Tensor) -> Tensor:
-    """The tensor that counts the writes: data counts its own."""
-    base = tensor._base
-    while base is not None and tensor.geometry.creation is not Creation.DATA:
-        tensor, base = base, base._base
-    return tensor
-
-
-_ABSENT = object()
-
-# What stood in the class under the name of each installed method.
-_INSTALLED: dict[str, object] = {}
-
-
-def install_method(name: str, function: Callable[..., object] | property, *, replace: bool = False) -> None:
-    """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
-
-    Args:
-        name: the method's name.
-        function: receives the tensor first; or a property, which needs no call.
-        replace: whether an installed or built-in method of that name gives way.
-
-    Raises:
-        DuplicateOperatorError: the name is taken and ``replace`` is False.
-    """
-    present = Tensor.__dict__.get(name, _ABSENT)
-    if isinstance(present, LateMethod) and not replace:
-        present.load(name)  # does nothing where it is just this that is loading
-        present = Tensor.__dict__.get(name, _ABSENT)
-    if isinstance(present, LateMethod):
-        present = present.before
-    taken = name in _INSTALLED or present not in (_ABSENT, None)
-    if taken and not replace:
-        raise DuplicateOperatorError(f"Tensor.{name} is taken; give the operator another name or variants='function'")
-    _INSTALLED.setdefault(name, present)
-    setattr(Tensor, name, function)
-
-
-def is_installed(name: str) -> bool:
-    """Whether ``install_method`` has installed a method of that name."""
-    return name in _INSTALLED
-
-
-class LateMethod:
-    """Stands on Tensor for a method whose module is loaded when the method is first looked up.
-
-    name: of the method.
-    load: called with the name; it installs the method.
-    before: what stood there.
-    """
-
-    __slots__ = ("before", "load", "name")
-
-    def __init__(self, name: str, load: Callable[[str], None], before: object) -> None:
-        self.name = name
-        self.load = load
-        self.before = before
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        self.load(self.name)
-        if Tensor.__dict__.get(self.name) is self:
-            raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
-        return getattr(owner if instance is None else instance, self.name)
-
-    def __set__(self, instance: Tensor, value: object) -> None:
-        self.load(self.name)
-        setattr(instance, self.name, value)
-
-
-def install_late_methods(names: Iterable[str], load: Callable[[str], None]) -> None:
-    """Makes the first look at any of the methods load it; those that are installed stay.
-
-    Args:
-        names: of methods.
-        load: called with one of the names; it installs that method, and perhaps others.
-    """
-    for name in names:
-        if name not in _INSTALLED:
-            setattr(Tensor, name, LateMethod(name, load, Tensor.__dict__.get(name, _ABSENT)))
-
-
-def remove_method(name: str) -> None:
-    """Takes back a method that ``install_method`` installed, and brings back what it replaced; others stay."""
-    if name not in _INSTALLED:
-        return
-    before = _INSTALLED.pop(name)
-    if before is _ABSENT:
-        delattr(Tensor, name)
-    else:
-        setattr(Tensor, name, before)
 
 
 # -------------------------------------------------------------------------------------------------------- helpers

@@ -12,7 +12,8 @@ from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, Geometry
-from opdsl.runtime.tensor import MetaArray, Tensor, base_for_view, storage_root
+from opdsl.runtime.roots import base_for_view, storage_root
+from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage
 
 _Array = numpy.ndarray[Any, Any]

@@ -23,7 +23,7 @@ import opdsl
 import opdsl.aten as aten
 import opdsl.aten.special_methods as special_methods
 from opdsl.runtime import Tensor
-from opdsl.runtime.tensor import LateMethod
+from opdsl.runtime.methods import LateMethod
 
 packets, methods = {}, {}
 for topic in aten.TOPICS:

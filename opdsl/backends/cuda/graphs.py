@@ -18,7 +18,8 @@ from opdsl.errors import ArgumentError, DriverError, RequiresGradError
 from opdsl.kernels.outputs import new_tensor
 from opdsl.kernels.primitives import copy_
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.tensor import Tensor, bump_version
+from opdsl.runtime.roots import bump_version
+from opdsl.runtime.tensor import Tensor
 
 __all__ = ["Graph", "graph"]
 

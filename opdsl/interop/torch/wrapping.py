@@ -26,7 +26,7 @@ from opdsl.interop.torch.crossing import Crossing, flattened, require_writable
 from opdsl.interop.torch.recording import record, recording_of
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Tensor
-from opdsl.runtime.tensor import prepare
+from opdsl.runtime.preparing import prepare
 from opdsl.schema import FunctionSchema, parse_operator_name, parse_schema
 
 __all__ = ["wrap"]

@@ -58,6 +58,7 @@ from opdsl.runtime.generator import (
 )
 from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry_of, strides_for, wrap_dimension
 from opdsl.runtime.interchange import from_dlpack, from_numpy
+from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
 from opdsl.runtime.overlap import (
     Overlap,
     has_internal_overlap,
@@ -66,24 +67,11 @@ from opdsl.runtime.overlap import (
     require_writable,
     share_storage,
 )
+from opdsl.runtime.preparing import before_first_tensor
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
+from opdsl.runtime.roots import bump_version, storage_root, version_of
 from opdsl.runtime.symbols import dynamic_size, making_sizes
-from opdsl.runtime.tensor import (
-    Array,
-    CPUTensor,
-    CUDATensor,
-    MetaArray,
-    Tensor,
-    before_first_tensor,
-    bump_version,
-    install_late_methods,
-    install_method,
-    is_installed,
-    remove_method,
-    storage_root,
-    version_of,
-    wrap,
-)
+from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array
 from opdsl.runtime.viewing import become, make_view, storage_size, view_of, view_plan
 from opdsl.runtime.views import View, infer_size

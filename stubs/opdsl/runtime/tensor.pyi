@@ -5,7 +5,7 @@
 
 import numpy
 from builtins import bool as _bool, float as _float, int as _int
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from numpy.typing import NDArray
 from opdsl._operators import (
     _results_aminmax,
@@ -2122,91 +2122,12 @@ class CUDATensor(Tensor, metaclass=_DeviceOf):
     __slots__ = ()
     device_type: ClassVar[str]
 
-_before_first: list[Callable[[], None]]
-_begun: list[Callable[[], None]]
-
-def before_first_tensor(action: Callable[[], None]) -> None:
-    """Have something done before the first tensor is made: the operators are its methods, and they load late."""
-
-_preparing: Any
-
-def prepare() -> None:
-    """Do what ``before_first_tensor`` noted, once. Called wherever tensors come from outside.
-
-    Other threads wait until it is done; what it does may itself make tensors.
-    """
-
 def wrap(array: _NumpyArray, dtype: DType) -> Tensor:
     """A CPU tensor that owns ``array``, which must be in the storage dtype of ``dtype``.
 
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
-
-def storage_root(tensor: Tensor) -> Tensor:
-    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
-
-def base_for_view(tensor: Tensor) -> Tensor:
-    """What a view of the tensor has for a base."""
-
-def version_of(tensor: Tensor) -> int:
-    """How often the memory of the tensor has been written, through it or through any other view of it."""
-
-def bump_version(tensor: Tensor, before: int | None = None) -> None:
-    """Counts a write to the memory of the tensor.
-
-    Args:
-        tensor: what was written.
-        before: its version before the write, of which whatever was counted since is a part.
-    """
-
-def _counter(tensor: Tensor) -> Tensor:
-    """The tensor that counts the writes: data counts its own."""
-
-_ABSENT: object
-_INSTALLED: dict[str, object]
-
-def install_method(name: str, function: Callable[..., object] | property, *, replace: bool = False) -> None:
-    """Makes ``tensor.name(...)`` call ``function``; double-underscore names work too.
-
-    Args:
-        name: the method's name.
-        function: receives the tensor first; or a property, which needs no call.
-        replace: whether an installed or built-in method of that name gives way.
-
-    Raises:
-        DuplicateOperatorError: the name is taken and ``replace`` is False.
-    """
-
-def is_installed(name: str) -> bool:
-    """Whether ``install_method`` has installed a method of that name."""
-
-class LateMethod:
-    """Stands on Tensor for a method whose module is loaded when the method is first looked up.
-
-    name: of the method.
-    load: called with the name; it installs the method.
-    before: what stood there.
-    """
-
-    name: str
-    load: Callable[[str], None]
-    before: object
-    __slots__ = ("before", "load", "name")
-    def __init__(self, name: str, load: Callable[[str], None], before: object) -> None: ...
-    def __get__(self, instance: object, owner: type) -> Any: ...
-    def __set__(self, instance: Tensor, value: object) -> None: ...
-
-def install_late_methods(names: Iterable[str], load: Callable[[str], None]) -> None:
-    """Makes the first look at any of the methods load it; those that are installed stay.
-
-    Args:
-        names: of methods.
-        load: called with one of the names; it installs that method, and perhaps others.
-    """
-
-def remove_method(name: str) -> None:
-    """Takes back a method that ``install_method`` installed, and brings back what it replaced; others stay."""
 
 def _dimension_of_values(dim: int, values: tuple[int, ...]) -> int: ...
 def _parts(tensor: Tensor) -> _Parts:

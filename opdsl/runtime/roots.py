@@ -1,0 +1,48 @@
+"""Which tensor owns the memory of another one, and which counts its writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opdsl.runtime.geometry import Creation
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
+
+
+def storage_root(tensor: Tensor) -> Tensor:
+    """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
+    base = tensor._base
+    while base is not None:
+        tensor, base = base, base._base
+    return tensor
+
+
+def base_for_view(tensor: Tensor) -> Tensor:
+    """What a view of the tensor has for a base."""
+    base = tensor._base
+    return tensor if base is None or tensor.geometry.creation.is_apart else base
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often the memory of the tensor has been written, through it or through any other view of it."""
+    return _counter(tensor)._writes
+
+
+def bump_version(tensor: Tensor, before: int | None = None) -> None:
+    """Counts a write to the memory of the tensor.
+
+    Args:
+        tensor: what was written.
+        before: its version before the write, of which whatever was counted since is a part.
+    """
+    counter = _counter(tensor)
+    counter._writes = (counter._writes if before is None else before) + 1
+
+
+def _counter(tensor: Tensor) -> Tensor:
+    """The tensor that counts the writes: data counts its own."""
+    base = tensor._base
+    while base is not None and tensor.geometry.creation is not Creation.DATA:
+        tensor, base = base, base._base
+    return tensor
