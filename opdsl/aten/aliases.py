@@ -11,11 +11,13 @@ from opdsl.aten.bounds import CLAMP, clamp, clamp_tensors
 from opdsl.aten.comparison import ge, ge_number, gt, gt_number, le, le_number, lt, lt_number, ne, ne_number
 from opdsl.aten.division import div, div_mode, div_number, div_number_mode
 from opdsl.aten.gamma_functions import digamma, lgamma, mvlgamma, polygamma
+from opdsl.aten.incomplete_gamma import igamma, igammac
 from opdsl.aten.mathematics import erf, erfc, erfinv, exp2, expm1, log1p, logit, sinc
+from opdsl.aten.normalization import log_softmax, softmax
 from opdsl.aten.rounding import abs_tensor, round_decimals, trunc
 from opdsl.aten.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh
 from opdsl.declare import Inplace, Out, op
-from opdsl.runtime import Tensor
+from opdsl.runtime import DType, Tensor
 
 NO_CHECK: dict[str, Any] = {"device_check": "NoCheck"}
 SPECIAL: dict[str, Any] = {"python_module": "special", "variants": "function", "inplace": False}
@@ -57,6 +59,8 @@ ALIASES: tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("special_expm1", (expm1,), SPECIAL),
     ("special_log1p", (log1p,), SPECIAL),
     ("special_digamma", (digamma,), SPECIAL),
+    ("special_gammainc", (igamma,), SPECIAL),
+    ("special_gammaincc", (igammac,), SPECIAL),
     ("special_gammaln", (lgamma,), SPECIAL),
     ("special_i0", (i0,), SPECIAL),
     ("special_multigammaln", (mvlgamma,), SPECIAL),
@@ -78,3 +82,15 @@ def special_round(self: Tensor, *, decimals: int = 0) -> Tensor:
 
 
 special_round.forward(round_decimals)
+
+
+@op("aten::special_softmax", python_module="special", variants="function")
+def special_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+    """``softmax``."""
+    return softmax(self, dim, dtype)
+
+
+@op("aten::special_log_softmax", python_module="special", variants="function")
+def special_log_softmax(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+    """``log_softmax``."""
+    return log_softmax(self, dim, dtype)

@@ -2654,6 +2654,58 @@ class _packet_baddbmm_(Operator[..., Tensor], Protocol):
     def default(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * self + alpha * (batch1 @ batch2)`` for each matrix of a batch."""
 
+class _packet_bartlett_window(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic(
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(window_length: int, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor: ...
+
 class _packet_batch_norm(Operator[..., Tensor], Protocol):
     def __call__(
         cls,
@@ -3155,6 +3207,58 @@ class _packet_bitwise_xor_(Operator[..., Tensor], Protocol):
     @staticmethod
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """``self ^ other`` for a number."""
+
+class _packet_blackman_window(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic(
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(window_length: int, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor: ...
 
 class _packet_block_diag(Operator[..., Tensor], Protocol):
     def __call__(cls, tensors: Sequence[Tensor]) -> Tensor:
@@ -6562,6 +6666,174 @@ class _packet_gt_(Operator[..., Tensor], Protocol):
     def Scalar(self: _Tensor, other: _Scalar) -> _Tensor:
         """Where ``self`` is greater than a number."""
 
+class _packet_hamming_window(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A window of one cosine about another mean."""
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        beta: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A window of one cosine about another mean, and of another height."""
+    @_operator
+    @staticmethod
+    def default(
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic(
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_alpha(
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A window of one cosine about another mean."""
+    @_operator
+    @staticmethod
+    def periodic_alpha_beta(
+        window_length: int,
+        periodic: bool,
+        alpha: float,
+        beta: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A window of one cosine about another mean, and of another height."""
+    @_operator
+    @staticmethod
+    def out(window_length: int, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_alpha_beta_out(
+        window_length: int, periodic: bool, alpha: float, beta: float, *, out: Tensor
+    ) -> Tensor: ...
+
+class _packet_hann_window(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def default(
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic(
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def out(window_length: int, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor: ...
+
 class _packet_hardshrink(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Tensor:
         """0 where the magnitude is at most ``lambd``."""
@@ -6946,6 +7218,46 @@ class _packet_i0_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor) -> Tensor:
         """The modified Bessel function of the first kind, of order 0."""
+
+class _packet_igamma(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+
+class _packet_igamma_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+
+class _packet_igammac(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+
+class _packet_igammac_(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
 
 class _packet_im2col(Operator[..., Tensor], Protocol):
     def __call__(
@@ -7419,6 +7731,88 @@ class _packet_istft(Operator[..., Tensor], Protocol):
         Raises:
             ShapeError, DeviceError: the arguments do not fit each other, or the windows leave out a point.
         """
+
+class _packet_kaiser_window(Operator[..., Tensor], Protocol):
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        cls,
+        window_length: int,
+        periodic: bool,
+        beta: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        """A Kaiser window that is as narrow as ``beta`` says."""
+    @_operator
+    @staticmethod
+    def default(
+        window_length: int,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic(
+        window_length: int,
+        periodic: bool,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def beta(
+        window_length: int,
+        periodic: bool,
+        beta: float,
+        *,
+        dtype: DType | None = None,
+        layout: Layout | None = None,
+        device: Device | str | int | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor:
+        """A Kaiser window that is as narrow as ``beta`` says."""
+    @_operator
+    @staticmethod
+    def out(window_length: int, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor: ...
+    @_operator
+    @staticmethod
+    def beta_out(window_length: int, periodic: bool, beta: float, *, out: Tensor) -> Tensor: ...
 
 class _packet_kl_div(Operator[..., Tensor], Protocol):
     def __call__(
@@ -14133,6 +14527,30 @@ class _packet_special_expm1(Operator[..., Tensor], Protocol):
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``expm1``: ``exp(self) - 1``, exact near 0."""
 
+class _packet_special_gammainc(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``igamma``: The lower incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Another name of ``igamma``: The lower incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``igamma``: The lower incomplete gamma function of order ``self``, over the gamma function."""
+
+class _packet_special_gammaincc(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Another name of ``igammac``: The upper incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, other: Tensor) -> Tensor:
+        """Another name of ``igammac``: The upper incomplete gamma function of order ``self``, over the gamma function."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+        """Another name of ``igammac``: The upper incomplete gamma function of order ``self``, over the gamma function."""
+
 class _packet_special_gammaln(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, *, out: Tensor | None = None) -> Tensor:
         """Another name of ``lgamma``: The logarithm of the gamma function's magnitude."""
@@ -14320,6 +14738,14 @@ class _packet_special_log_ndtr(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """The logarithm of the area below the standard normal curve, up to every element."""
+
+class _packet_special_log_softmax(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """``log_softmax``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
+        """``log_softmax``."""
 
 class _packet_special_logit(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -14602,6 +15028,14 @@ class _packet_special_sinc(Operator[..., Tensor], Protocol):
     @staticmethod
     def out(self: Tensor, *, out: Tensor) -> Tensor:
         """Another name of ``sinc``: ``sin(pi * self) / (pi * self)``; 1 for 0."""
+
+class _packet_special_softmax(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        """``softmax``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        """``softmax``."""
 
 class _packet_special_spherical_bessel_j0(Operator[..., Tensor], Protocol):
     def __call__(cls, x: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -17150,6 +17584,7 @@ atleast_2d: _packet_atleast_2d
 atleast_3d: _packet_atleast_3d
 avg_pool1d: _packet_avg_pool1d
 baddbmm: _packet_baddbmm
+bartlett_window: _packet_bartlett_window
 batch_norm: _packet_batch_norm
 batch_norm_update_stats: _packet_batch_norm_update_stats
 bernoulli: _packet_bernoulli
@@ -17162,6 +17597,7 @@ bitwise_not: _packet_bitwise_not
 bitwise_or: _packet_bitwise_or
 bitwise_right_shift: _packet_bitwise_right_shift
 bitwise_xor: _packet_bitwise_xor
+blackman_window: _packet_blackman_window
 block_diag: _packet_block_diag
 bmm: _packet_bmm
 broadcast_tensors: _packet_broadcast_tensors
@@ -17297,6 +17733,8 @@ greater: _packet_greater
 greater_equal: _packet_greater_equal
 group_norm: _packet_group_norm
 gt: _packet_gt
+hamming_window: _packet_hamming_window
+hann_window: _packet_hann_window
 hardshrink: _packet_hardshrink
 heaviside: _packet_heaviside
 hinge_embedding_loss: _packet_hinge_embedding_loss
@@ -17307,6 +17745,8 @@ hstack: _packet_hstack
 hypot: _packet_hypot
 i0: _packet_i0
 i0_: _packet_i0_
+igamma: _packet_igamma
+igammac: _packet_igammac
 imag: _packet_imag
 index_add: _packet_index_add
 index_copy: _packet_index_copy
@@ -17330,6 +17770,7 @@ isneginf: _packet_isneginf
 isposinf: _packet_isposinf
 isreal: _packet_isreal
 istft: _packet_istft
+kaiser_window: _packet_kaiser_window
 kl_div: _packet_kl_div
 kron: _packet_kron
 kthvalue: _packet_kthvalue
@@ -17760,6 +18201,8 @@ class _module_special:
     exp2: _packet_special_exp2
     expit: _packet_special_expit
     expm1: _packet_special_expm1
+    gammainc: _packet_special_gammainc
+    gammaincc: _packet_special_gammaincc
     gammaln: _packet_special_gammaln
     hermite_polynomial_h: _packet_special_hermite_polynomial_h
     hermite_polynomial_he: _packet_special_hermite_polynomial_he
@@ -17771,6 +18214,7 @@ class _module_special:
     legendre_polynomial_p: _packet_special_legendre_polynomial_p
     log1p: _packet_special_log1p
     log_ndtr: _packet_special_log_ndtr
+    log_softmax: _packet_special_log_softmax
     logit: _packet_special_logit
     logsumexp: _packet_special_logsumexp
     modified_bessel_i0: _packet_special_modified_bessel_i0
@@ -17790,6 +18234,7 @@ class _module_special:
     shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
     shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     sinc: _packet_special_sinc
+    softmax: _packet_special_softmax
     special_airy_ai: _packet_special_airy_ai
     special_bessel_j0: _packet_special_bessel_j0
     special_bessel_j1: _packet_special_bessel_j1
@@ -17808,6 +18253,8 @@ class _module_special:
     special_exp2: _packet_special_exp2
     special_expit: _packet_special_expit
     special_expm1: _packet_special_expm1
+    special_gammainc: _packet_special_gammainc
+    special_gammaincc: _packet_special_gammaincc
     special_gammaln: _packet_special_gammaln
     special_hermite_polynomial_h: _packet_special_hermite_polynomial_h
     special_hermite_polynomial_he: _packet_special_hermite_polynomial_he
@@ -17819,6 +18266,7 @@ class _module_special:
     special_legendre_polynomial_p: _packet_special_legendre_polynomial_p
     special_log1p: _packet_special_log1p
     special_log_ndtr: _packet_special_log_ndtr
+    special_log_softmax: _packet_special_log_softmax
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
     special_modified_bessel_i0: _packet_special_modified_bessel_i0
@@ -17838,6 +18286,7 @@ class _module_special:
     special_shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
     special_shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     special_sinc: _packet_special_sinc
+    special_softmax: _packet_special_softmax
     special_spherical_bessel_j0: _packet_special_spherical_bessel_j0
     special_xlog1py: _packet_special_xlog1py
     special_xlogy: _packet_special_xlogy
@@ -17994,6 +18443,7 @@ class _namespace_aten:
     avg_pool3d_backward: _packet_avg_pool3d_backward
     baddbmm: _packet_baddbmm
     baddbmm_: _packet_baddbmm_
+    bartlett_window: _packet_bartlett_window
     batch_norm: _packet_batch_norm
     batch_norm_update_stats: _packet_batch_norm_update_stats
     bernoulli: _packet_bernoulli
@@ -18015,6 +18465,7 @@ class _namespace_aten:
     bitwise_right_shift_: _packet_bitwise_right_shift_
     bitwise_xor: _packet_bitwise_xor
     bitwise_xor_: _packet_bitwise_xor_
+    blackman_window: _packet_blackman_window
     block_diag: _packet_block_diag
     bmm: _packet_bmm
     broadcast_tensors: _packet_broadcast_tensors
@@ -18212,6 +18663,8 @@ class _namespace_aten:
     group_norm: _packet_group_norm
     gt: _packet_gt
     gt_: _packet_gt_
+    hamming_window: _packet_hamming_window
+    hann_window: _packet_hann_window
     hardshrink: _packet_hardshrink
     hardshrink_backward: _packet_hardshrink_backward
     hardsigmoid: _packet_hardsigmoid
@@ -18236,6 +18689,10 @@ class _namespace_aten:
     hypot_: _packet_hypot_
     i0: _packet_i0
     i0_: _packet_i0_
+    igamma: _packet_igamma
+    igamma_: _packet_igamma_
+    igammac: _packet_igammac
+    igammac_: _packet_igammac_
     im2col: _packet_im2col
     imag: _packet_imag
     index: _packet_index
@@ -18266,6 +18723,7 @@ class _namespace_aten:
     isposinf: _packet_isposinf
     isreal: _packet_isreal
     istft: _packet_istft
+    kaiser_window: _packet_kaiser_window
     kl_div: _packet_kl_div
     kron: _packet_kron
     kthvalue: _packet_kthvalue
@@ -18589,6 +19047,8 @@ class _namespace_aten:
     special_exp2: _packet_special_exp2
     special_expit: _packet_special_expit
     special_expm1: _packet_special_expm1
+    special_gammainc: _packet_special_gammainc
+    special_gammaincc: _packet_special_gammaincc
     special_gammaln: _packet_special_gammaln
     special_hermite_polynomial_h: _packet_special_hermite_polynomial_h
     special_hermite_polynomial_he: _packet_special_hermite_polynomial_he
@@ -18600,6 +19060,7 @@ class _namespace_aten:
     special_legendre_polynomial_p: _packet_special_legendre_polynomial_p
     special_log1p: _packet_special_log1p
     special_log_ndtr: _packet_special_log_ndtr
+    special_log_softmax: _packet_special_log_softmax
     special_logit: _packet_special_logit
     special_logsumexp: _packet_special_logsumexp
     special_modified_bessel_i0: _packet_special_modified_bessel_i0
@@ -18619,6 +19080,7 @@ class _namespace_aten:
     special_shifted_chebyshev_polynomial_v: _packet_special_shifted_chebyshev_polynomial_v
     special_shifted_chebyshev_polynomial_w: _packet_special_shifted_chebyshev_polynomial_w
     special_sinc: _packet_special_sinc
+    special_softmax: _packet_special_softmax
     special_spherical_bessel_j0: _packet_special_spherical_bessel_j0
     special_xlog1py: _packet_special_xlog1py
     special_xlogy: _packet_special_xlogy

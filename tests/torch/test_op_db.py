@@ -355,7 +355,7 @@ NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 # cancel.
 IMPRECISE = {
     *("pow", "__rpow__", "float_power", "nn.functional.gelu", "logaddexp"),
-    *("digamma", "lgamma", "mvlgamma", "polygamma", "special.polygamma", "special.zeta"),
+    *("igamma", "igammac", "digamma", "lgamma", "mvlgamma", "polygamma", "special.polygamma", "special.zeta"),
     *("i0", "special.i0e", "special.i1", "special.i1e", "special.erfcx", "special.log_ndtr", "special.ndtri"),
     *(f"special.{shift}chebyshev_polynomial_{kind}" for shift in ("", "shifted_") for kind in "tuvw"),
     *(f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he")),

@@ -116,3 +116,29 @@ def test_drawn_slopes_are_kept_and_lie_between_the_bounds() -> None:
     assert ((slopes[:32] >= 0.25) & (slopes[:32] < 0.5)).all()
     assert len(set(slopes[:32].tolist())) > 16
     numpy.testing.assert_array_equal(found, x.numpy() * slopes)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_incomplete_gamma_functions(upper: bool) -> None:
+    order = numpy.array([0.01, 0.3, 0.9, 1.0, 3.5, 15.0, 40.0, 40.0, 40.0, 900.0, 1e5])
+    bound = numpy.array([0.2, 1.05, 3.0, 0.7, 2.0, 15.5, 0.5, 39.0, 90.0, 880.0, 1.002e5])
+    with mpmath.workdps(60):
+        pairs = [(mpmath.mpf(float(a)), mpmath.mpf(float(x))) for a, x in zip(order, bound, strict=True)]
+        limits = [(x, mpmath.inf) if upper else (0, x) for _, x in pairs]
+        wanted = [
+            float(mpmath.gammainc(a, *ends, regularized=True)) for (a, _), ends in zip(pairs, limits, strict=True)
+        ]
+    function = opdsl.igammac if upper else opdsl.igamma
+    found = function(opdsl.from_numpy(order), opdsl.from_numpy(bound)).numpy()
+    numpy.testing.assert_allclose(found, wanted, rtol=1e-11)
+
+
+def test_incomplete_gamma_functions_of_huge_order_are_the_integrals() -> None:
+    order, bound = 4e6, 3.999e6
+    with mpmath.workdps(40):
+        size = mpmath.loggamma(order)
+        edges = [mpmath.mpf(order + at * 2000) for at in range(1, 11)]
+        wanted = float(mpmath.quad(lambda t: mpmath.exp((order - 1) * mpmath.log(t) - t - size), [bound, *edges]))
+    a, x = opdsl.from_numpy(numpy.array([order])), opdsl.from_numpy(numpy.array([bound]))
+    assert opdsl.igammac(a, x).item() == pytest.approx(wanted, rel=1e-10)
+    assert opdsl.igamma(a, x).item() == pytest.approx(1 - wanted, rel=1e-10)

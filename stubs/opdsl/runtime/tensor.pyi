@@ -1084,6 +1084,14 @@ class Tensor(Differentiable):
         """The modified Bessel function of the first kind, of order 0."""
     def i0_(self) -> Tensor:
         """The modified Bessel function of the first kind, of order 0."""
+    def igamma(self, other: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    def igamma_(self, other: Tensor) -> Tensor:
+        """The lower incomplete gamma function of order ``self``, over the gamma function."""
+    def igammac(self, other: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
+    def igammac_(self, other: Tensor) -> Tensor:
+        """The upper incomplete gamma function of order ``self``, over the gamma function."""
     @property
     def imag(self) -> Tensor:
         """The imaginary parts of complex numbers."""
