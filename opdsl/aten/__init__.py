@@ -91,6 +91,8 @@ TOPICS = (
     "lu_factors",
     "linear_equations",
     "determinants",
+    "spectral_factors",
+    "orthogonal_factors",
     "fourier_kernels",
     "fourier",
     "short_time",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.aten.comparison import where
+from opdsl.aten.complex_views import imag
 from opdsl.aten.linear_equations import solved_adjoint
 from opdsl.aten.lu_factors import factor_by_rows, set_pivots
 from opdsl.aten.matrices import by_column, epsilon, require_numbers, require_square, write_each
@@ -140,9 +141,9 @@ def _linalg_slogdet_cpu(A, sign, logabsdet, LU, pivots):
 
 @_linalg_slogdet.derivative("A", output_differentiability=[True, True, False, False])
 def _linalg_slogdet_derivative(grads, A, sign, LU, pivots):
-    slope = grads[1]
+    slope = grads[1].to(A.dtype)
     if A.is_complex():
-        slope = slope - 1j * (grads[0].conj() * sign).imag
+        slope = slope - imag(grads[0].conj() * sign).to(A.dtype) * 1j
     return solved_adjoint(A, LU, pivots, slope.unsqueeze(-1).expand(pivots.shape).diag_embed())
 
 

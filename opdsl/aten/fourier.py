@@ -20,6 +20,12 @@ from opdsl.schema.vocabulary import Ints, SymInt, SymInts
 
 Sizes = Sequence[int]
 
+
+def listed(sizes: int | Sequence[int] | None) -> Sizes | None:
+    """Sizes or dimensions, for which one number may stand."""
+    return (sizes,) if isinstance(sizes, int) else sizes
+
+
 # ----------------------------------------------------------------------------------------------------------- arguments
 
 
@@ -315,7 +321,7 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
     full = f"{name}n"
 
     def over(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] | None = None, norm: str | None = None) -> Tensor:
-        return transform(full, direction, self, s, dim, norm)
+        return transform(full, direction, self, listed(s), listed(dim), norm)
 
     over.__doc__ = f"{text} of ``s`` points along ``dim``, all or the last dimensions by default."
     declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
@@ -330,10 +336,10 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         out: Tensor[Alias("a", write=True)],
     ) -> Tensor[Alias("a", write=True)]:
         """The same into a given tensor."""
-        return store(full, transform is real_box, out, transform(full, direction, self, s, dim, norm))
+        return store(full, transform is real_box, out, transform(full, direction, self, listed(s), listed(dim), norm))
 
     def plane(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] = (-2, -1), norm: str | None = None) -> Tensor:
-        return transform(full, direction, self, s, dim, norm)
+        return transform(full, direction, self, listed(s), listed(dim), norm)
 
     plane.__doc__ = f"{text} of ``s`` points along two dimensions."
     declared_plane = op(f"aten::fft_{name}2", **entry(f"{name}2"), **more)(plane)
@@ -348,7 +354,7 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         out: Tensor[Alias("a", write=True)],
     ) -> Tensor[Alias("a", write=True)]:
         """The same into a given tensor."""
-        return store(full, transform is real_box, out, transform(full, direction, self, s, dim, norm))
+        return store(full, transform is real_box, out, transform(full, direction, self, listed(s), listed(dim), norm))
 
 
 declare_box("fft", full_box, FORWARD, "The discrete Fourier transform")
@@ -362,16 +368,16 @@ declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
 # --------------------------------------------------------------------------------------------------------- frequencies
 
 
-def declare_frequencies(name: str, write: Callable[[int, Tensor], None], text: str) -> None:
+def declare_frequencies(name: str, write: Callable[[int, Tensor], None]) -> None:
     """Declare a function that makes the frequencies which a transform tells apart.
 
     Args:
         name: of the function.
         write: resizes a tensor and writes the numbers of the frequencies.
-        text: the documentation.
     """
     options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
 
+    @op(f"aten::fft_{name}", **options)
     def frequencies(
         n: int,
         d: float = 1.0,
@@ -380,10 +386,9 @@ def declare_frequencies(name: str, write: Callable[[int, Tensor], None], text: s
         layout: Layout | None = None,
         device: Device | None = None,
         pin_memory: bool | None = None,
-    ) -> Tensor: ...
-
-    frequencies.__doc__ = f"{text}, of ``n`` points that lie ``d`` apart."
-    declared = op(f"aten::fft_{name}", **options)(frequencies)
+    ) -> Tensor:
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
+        ...
 
     def fill(n: int, d: float, out: Tensor) -> Tensor:
         if not (out.is_floating_point() or out.is_complex()):
@@ -391,12 +396,12 @@ def declare_frequencies(name: str, write: Callable[[int, Tensor], None], text: s
         write(n, out)
         return out.mul_(1.0 / (n * d)) if n * d else out.div_(n * d)
 
-    @declared.kernel("CompositeExplicitAutograd")
+    @frequencies.kernel("CompositeExplicitAutograd")
     def frequencies_kernel(n, d, dtype, layout, device, pin_memory):
         chosen = get_default_dtype() if dtype is None else dtype
         return fill(n, d, empty([n], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory))
 
-    @declared.out_variant(**options)
+    @frequencies.out_variant(**options)
     def frequencies_out(
         n: int, d: float = 1.0, *, out: Tensor[Alias("a", write=True)]
     ) -> Tensor[Alias("a", write=True)]:
@@ -419,8 +424,8 @@ def write_half(n: int, out: Tensor) -> None:
     arange_out(n // 2 + 1, out=out)
 
 
-declare_frequencies("fftfreq", write_all, "The frequencies of ``fft``'s results")
-declare_frequencies("rfftfreq", write_half, "The frequencies of ``rfft``'s results")
+declare_frequencies("fftfreq", write_all)
+declare_frequencies("rfftfreq", write_half)
 
 # --------------------------------------------------------------------------------------------------------------- shifts
 
@@ -434,10 +439,10 @@ def shifted(self: Tensor, dim: Sizes | None, more: int) -> Tensor:
 @op("aten::fft_fftshift", variants="function", python_module="fft")
 def fft_fftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
     """What ``fft`` gives, with the frequency 0 in the middle of each dimension."""
-    return shifted(self, dim, 0)
+    return shifted(self, listed(dim), 0)
 
 
 @op("aten::fft_ifftshift", variants="function", python_module="fft")
 def fft_ifftshift(self: Tensor, dim: Ints[1] | None = None) -> Tensor:
     """The inverse of ``fftshift``."""
-    return shifted(self, dim, 1)
+    return shifted(self, listed(dim), 1)

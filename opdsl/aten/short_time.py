@@ -219,7 +219,7 @@ def istft(
         pieces = _fft_c2c(spectra, (2,), norm, False)
     else:
         pieces = _fft_c2r(spectra.narrow(2, 0, n_fft // 2 + 1), (2,), norm, n_fft)
-    signals, weights = overlapped(pieces * factors, hop), overlapped((factors**2).expand((1, count, n_fft)), hop)
+    signals, weights = overlapped(pieces * factors, hop), overlapped((factors * factors).expand((1, count, n_fft)), hop)
     total = signals.shape[1]
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start

@@ -98,6 +98,11 @@ def _tensor_systems(make: Maker) -> Iterator[Sample]:
     yield Sample(_regular(make, 6, 6).reshape((2, 3, 3, 2)), make(2, 3))
 
 
+def _hermitian(make: Maker) -> Iterator[Sample]:
+    yield Sample(_positive(make, 3, 3))
+    yield Sample(_positive(make, 2, 3, 3), "U")
+
+
 TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "aten::_linalg_check_errors": _numbers,
     "aten::linalg_solve_triangular": _triangular_systems,
@@ -115,6 +120,9 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     **dict.fromkeys(("aten::linalg_inv_ex", "aten::linalg_inv", "aten::inverse"), _matrices),
     **dict.fromkeys(("aten::_linalg_det", "aten::linalg_det", "aten::det"), _matrices),
     **dict.fromkeys(("aten::_linalg_slogdet", "aten::linalg_slogdet", "aten::slogdet", "aten::logdet"), _matrices),
+    **dict.fromkeys(("aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"), _hermitian),
+    **dict.fromkeys(("aten::_linalg_svd", "aten::linalg_svd", "aten::linalg_svdvals"), _oblong),
+    **dict.fromkeys(("aten::linalg_qr", "aten::qr"), _oblong),
     "aten::linalg_tensorinv": _tensors,
     "aten::linalg_tensorsolve": _tensor_systems,
 }

@@ -24,6 +24,10 @@ class _results__linalg_det(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
+class _results__linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _results__linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
@@ -35,6 +39,11 @@ class _results__linalg_solve_ex(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
+
+class _results__linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 class _results__lu_with_info(NamedTuple):
     LU: Tensor
@@ -69,6 +78,10 @@ class _results_linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
 
+class _results_linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _results_linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
@@ -87,6 +100,10 @@ class _results_linalg_lu_factor_ex(NamedTuple):
     pivots: Tensor
     info: Tensor
 
+class _results_linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
 class _results_linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
@@ -94,6 +111,11 @@ class _results_linalg_slogdet(NamedTuple):
 class _results_linalg_solve_ex(NamedTuple):
     result: Tensor
     info: Tensor
+
+class _results_linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 class _results_log_sigmoid_forward(NamedTuple):
     output: Tensor
@@ -135,6 +157,10 @@ class _results_nll_loss2d_forward(NamedTuple):
 class _results_nll_loss_forward(NamedTuple):
     output: Tensor
     total_weight: Tensor
+
+class _results_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
 
 class _results_slogdet(NamedTuple):
     sign: Tensor
@@ -773,6 +799,45 @@ class _packet__linalg_det(Operator[..., _results__linalg_det], Protocol):
     def result(A: Tensor, *, result: Tensor, LU: Tensor, pivots: Tensor) -> _results__linalg_det:
         """The determinants of matrices, (..., n, n), and their factors."""
 
+class _packet__linalg_eigh(Operator[..., _results__linalg_eigh], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        UPLO: str = "L",
+        compute_v: bool = True,
+        *,
+        out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results__linalg_eigh:
+        """The eigenvalues and vectors of Hermitian matrices.
+
+        Args:
+            A: (..., n, n), of which one triangle is read.
+            UPLO: which one: "L" or "U".
+            compute_v: whether vectors are asked for; otherwise they are empty.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> _results__linalg_eigh:
+        """The eigenvalues and vectors of Hermitian matrices.
+
+        Args:
+            A: (..., n, n), of which one triangle is read.
+            UPLO: which one: "L" or "U".
+            compute_v: whether vectors are asked for; otherwise they are empty.
+        """
+    @_operator
+    @staticmethod
+    def eigenvalues(
+        A: Tensor, UPLO: str = "L", compute_v: bool = True, *, eigenvalues: Tensor, eigenvectors: Tensor
+    ) -> _results__linalg_eigh:
+        """The eigenvalues and vectors of Hermitian matrices.
+
+        Args:
+            A: (..., n, n), of which one triangle is read.
+            UPLO: which one: "L" or "U".
+            compute_v: whether vectors are asked for; otherwise they are empty.
+        """
+
 class _packet__linalg_slogdet(Operator[..., _results__linalg_slogdet], Protocol):
     def __call__(
         cls, A: Tensor, *, out: tuple[Tensor, Tensor, Tensor, Tensor] | list[Tensor] | None = None
@@ -836,6 +901,58 @@ class _packet__linalg_solve_ex(Operator[..., _results__linalg_solve_ex], Protoco
             B: (..., n, k), (..., k, n) where ``A`` stands to the right, or vectors: (n) or (..., n).
             left: whether ``A`` stands to the left.
             check_errors: whether a singular matrix is an error.
+        """
+
+class _packet__linalg_svd(Operator[..., _results__linalg_svd], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results__linalg_svd:
+        """The singular values and vectors of matrices.
+
+        Args:
+            A: (..., m, n).
+            full_matrices: whether all left and right vectors are asked for, or as many as there are values.
+            compute_uv: whether vectors are asked for; otherwise they are empty.
+            driver: None: it is a choice of CUDA's.
+        """
+    @_operator
+    @staticmethod
+    def default(
+        A: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+    ) -> _results__linalg_svd:
+        """The singular values and vectors of matrices.
+
+        Args:
+            A: (..., m, n).
+            full_matrices: whether all left and right vectors are asked for, or as many as there are values.
+            compute_uv: whether vectors are asked for; otherwise they are empty.
+            driver: None: it is a choice of CUDA's.
+        """
+    @_operator
+    @staticmethod
+    def U(
+        A: Tensor,
+        full_matrices: bool = False,
+        compute_uv: bool = True,
+        *,
+        driver: str | None = None,
+        U: Tensor,
+        S: Tensor,
+        Vh: Tensor,
+    ) -> _results__linalg_svd:
+        """The singular values and vectors of matrices.
+
+        Args:
+            A: (..., m, n).
+            full_matrices: whether all left and right vectors are asked for, or as many as there are values.
+            compute_uv: whether vectors are asked for; otherwise they are empty.
+            driver: None: it is a choice of CUDA's.
         """
 
 class _packet__log_softmax(Operator[..., Tensor], Protocol):
@@ -5510,7 +5627,7 @@ class _packet_fft_fftfreq(Operator[..., Tensor], Protocol):
         requires_grad: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The frequencies of ``fft``'s results, of ``n`` points that lie ``d`` apart."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
     @_operator
     @staticmethod
     def default(
@@ -5522,7 +5639,7 @@ class _packet_fft_fftfreq(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """The frequencies of ``fft``'s results, of ``n`` points that lie ``d`` apart."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
     @_operator
     @staticmethod
     def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
@@ -5932,7 +6049,7 @@ class _packet_fft_rfftfreq(Operator[..., Tensor], Protocol):
         requires_grad: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        """The frequencies of ``rfft``'s results, of ``n`` points that lie ``d`` apart."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
     @_operator
     @staticmethod
     def default(
@@ -5944,7 +6061,7 @@ class _packet_fft_rfftfreq(Operator[..., Tensor], Protocol):
         device: Device | str | int | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor:
-        """The frequencies of ``rfft``'s results, of ``n`` points that lie ``d`` apart."""
+        """The frequencies that a transform of ``n`` points, ``d`` apart, tells apart, in the order of its results."""
     @_operator
     @staticmethod
     def out(n: int, d: float = 1.0, *, out: Tensor) -> Tensor:
@@ -8260,6 +8377,32 @@ class _packet_linalg_det(Operator[..., Tensor], Protocol):
     def out(A: Tensor, *, out: Tensor) -> Tensor:
         """``linalg.det`` into a given tensor."""
 
+class _packet_linalg_eigh(Operator[..., _results_linalg_eigh], Protocol):
+    def __call__(
+        cls, self: Tensor, UPLO: str = "L", *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_eigh:
+        """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, UPLO: str = "L") -> _results_linalg_eigh:
+        """The eigenvalues of Hermitian matrices, the smallest first, and their vectors as columns."""
+    @_operator
+    @staticmethod
+    def eigvals(self: Tensor, UPLO: str = "L", *, eigvals: Tensor, eigvecs: Tensor) -> _results_linalg_eigh:
+        """``linalg.eigh`` into given tensors."""
+
+class _packet_linalg_eigvalsh(Operator[..., Tensor], Protocol):
+    def __call__(cls, self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+        """The eigenvalues of Hermitian matrices, the smallest first."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, UPLO: str = "L") -> Tensor:
+        """The eigenvalues of Hermitian matrices, the smallest first."""
+    @_operator
+    @staticmethod
+    def out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
+        """``linalg.eigvalsh`` into a given tensor."""
+
 class _packet_linalg_inv(Operator[..., Tensor], Protocol):
     def __call__(cls, A: Tensor, *, out: Tensor | None = None) -> Tensor:
         """The inverses of matrices.
@@ -8426,6 +8569,35 @@ class _packet_linalg_lu_solve(Operator[..., Tensor], Protocol):
             adjoint: whether its adjoint is meant.
         """
 
+class _packet_linalg_qr(Operator[..., _results_linalg_qr], Protocol):
+    def __call__(
+        cls, A: Tensor, mode: str = "reduced", *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_linalg_qr:
+        """The factors of matrices: ``A = Q @ R``.
+
+        Args:
+            A: (..., m, n).
+            mode: "reduced": Q has min(m, n) columns; "complete": m; "r": it is empty.
+        """
+    @_operator
+    @staticmethod
+    def default(A: Tensor, mode: str = "reduced") -> _results_linalg_qr:
+        """The factors of matrices: ``A = Q @ R``.
+
+        Args:
+            A: (..., m, n).
+            mode: "reduced": Q has min(m, n) columns; "complete": m; "r": it is empty.
+        """
+    @_operator
+    @staticmethod
+    def out(A: Tensor, mode: str = "reduced", *, Q: Tensor, R: Tensor) -> _results_linalg_qr:
+        """The factors of matrices: ``A = Q @ R``.
+
+        Args:
+            A: (..., m, n).
+            mode: "reduced": Q has min(m, n) columns; "complete": m; "r": it is empty.
+        """
+
 class _packet_linalg_slogdet(Operator[..., _results_linalg_slogdet], Protocol):
     def __call__(cls, A: Tensor, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None) -> _results_linalg_slogdet:
         """The signs of matrices' determinants, and the logarithms of their magnitudes; for a singular one 0 and -inf."""
@@ -8526,6 +8698,39 @@ class _packet_linalg_solve_triangular(Operator[..., Tensor], Protocol):
             left: whether ``A`` stands to the left.
             unitriangular: whether its diagonal counts as ones.
         """
+
+class _packet_linalg_svd(Operator[..., _results_linalg_svd], Protocol):
+    def __call__(
+        cls,
+        A: Tensor,
+        full_matrices: bool = True,
+        *,
+        driver: str | None = None,
+        out: tuple[Tensor, Tensor, Tensor] | list[Tensor] | None = None,
+    ) -> _results_linalg_svd:
+        """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> _results_linalg_svd:
+        """The singular values and vectors of matrices: ``A = U @ diag(S) @ Vh``."""
+    @_operator
+    @staticmethod
+    def U(
+        A: Tensor, full_matrices: bool = True, *, driver: str | None = None, U: Tensor, S: Tensor, Vh: Tensor
+    ) -> _results_linalg_svd:
+        """``linalg.svd`` into given tensors."""
+
+class _packet_linalg_svdvals(Operator[..., Tensor], Protocol):
+    def __call__(cls, A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
+        """The singular values of matrices, the largest first."""
+    @_operator
+    @staticmethod
+    def default(A: Tensor, *, driver: str | None = None) -> Tensor:
+        """The singular values of matrices, the largest first."""
+    @_operator
+    @staticmethod
+    def out(A: Tensor, *, driver: str | None = None, out: Tensor) -> Tensor:
+        """``linalg.svdvals`` into a given tensor."""
 
 class _packet_linalg_tensorinv(Operator[..., Tensor], Protocol):
     def __call__(cls, self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
@@ -11908,6 +12113,20 @@ class _packet_put_(Operator[..., Tensor], Protocol):
     @staticmethod
     def default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
         """Writes, or adds, values at positions among all elements."""
+
+class _packet_qr(Operator[..., _results_qr], Protocol):
+    def __call__(
+        cls, self: Tensor, some: bool = True, *, out: tuple[Tensor, Tensor] | list[Tensor] | None = None
+    ) -> _results_qr:
+        """An older name of ``linalg.qr``."""
+    @_operator
+    @staticmethod
+    def default(self: Tensor, some: bool = True) -> _results_qr:
+        """An older name of ``linalg.qr``."""
+    @_operator
+    @staticmethod
+    def Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> _results_qr:
+        """``qr`` into given tensors."""
 
 class _packet_quantile(Operator[..., Tensor], Protocol):
     @overload
@@ -17505,8 +17724,10 @@ _fused_rms_norm: _packet__fused_rms_norm
 _index_put_impl_: _packet__index_put_impl_
 _linalg_check_errors: _packet__linalg_check_errors
 _linalg_det: _packet__linalg_det
+_linalg_eigh: _packet__linalg_eigh
 _linalg_slogdet: _packet__linalg_slogdet
 _linalg_solve_ex: _packet__linalg_solve_ex
+_linalg_svd: _packet__linalg_svd
 _log_softmax: _packet__log_softmax
 _log_softmax_backward_data: _packet__log_softmax_backward_data
 _logcumsumexp: _packet__logcumsumexp
@@ -17875,6 +18096,7 @@ prelu: _packet_prelu
 prod: _packet_prod
 promote_types: _packet_promote_types
 put: _packet_put
+qr: _packet_qr
 quantile: _packet_quantile
 rad2deg: _packet_rad2deg
 rad2deg_: _packet_rad2deg_
@@ -18065,22 +18287,29 @@ class _module_linalg:
     cholesky_ex: _packet_linalg_cholesky_ex
     cross: _packet_linalg_cross
     det: _packet_linalg_det
+    eigh: _packet_linalg_eigh
+    eigvalsh: _packet_linalg_eigvalsh
     inv: _packet_linalg_inv
     inv_ex: _packet_linalg_inv_ex
     linalg_cholesky: _packet_linalg_cholesky
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
+    linalg_eigh: _packet_linalg_eigh
+    linalg_eigvalsh: _packet_linalg_eigvalsh
     linalg_inv: _packet_linalg_inv
     linalg_inv_ex: _packet_linalg_inv_ex
     linalg_lu: _packet_linalg_lu
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
     linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
     linalg_solve_ex: _packet_linalg_solve_ex
     linalg_solve_triangular: _packet_linalg_solve_triangular
+    linalg_svd: _packet_linalg_svd
+    linalg_svdvals: _packet_linalg_svdvals
     linalg_tensorinv: _packet_linalg_tensorinv
     linalg_tensorsolve: _packet_linalg_tensorsolve
     linalg_vander: _packet_linalg_vander
@@ -18090,10 +18319,13 @@ class _module_linalg:
     lu_factor: _packet_linalg_lu_factor
     lu_factor_ex: _packet_linalg_lu_factor_ex
     lu_solve: _packet_linalg_lu_solve
+    qr: _packet_linalg_qr
     slogdet: _packet_linalg_slogdet
     solve: _packet_linalg_solve
     solve_ex: _packet_linalg_solve_ex
     solve_triangular: _packet_linalg_solve_triangular
+    svd: _packet_linalg_svd
+    svdvals: _packet_linalg_svdvals
     tensorinv: _packet_linalg_tensorinv
     tensorsolve: _packet_linalg_tensorsolve
     vander: _packet_linalg_vander
@@ -18331,8 +18563,10 @@ class _namespace_aten:
     _index_put_impl_: _packet__index_put_impl_
     _linalg_check_errors: _packet__linalg_check_errors
     _linalg_det: _packet__linalg_det
+    _linalg_eigh: _packet__linalg_eigh
     _linalg_slogdet: _packet__linalg_slogdet
     _linalg_solve_ex: _packet__linalg_solve_ex
+    _linalg_svd: _packet__linalg_svd
     _log_softmax: _packet__log_softmax
     _log_softmax_backward_data: _packet__log_softmax_backward_data
     _logcumsumexp: _packet__logcumsumexp
@@ -18752,16 +18986,21 @@ class _namespace_aten:
     linalg_cholesky_ex: _packet_linalg_cholesky_ex
     linalg_cross: _packet_linalg_cross
     linalg_det: _packet_linalg_det
+    linalg_eigh: _packet_linalg_eigh
+    linalg_eigvalsh: _packet_linalg_eigvalsh
     linalg_inv: _packet_linalg_inv
     linalg_inv_ex: _packet_linalg_inv_ex
     linalg_lu: _packet_linalg_lu
     linalg_lu_factor: _packet_linalg_lu_factor
     linalg_lu_factor_ex: _packet_linalg_lu_factor_ex
     linalg_lu_solve: _packet_linalg_lu_solve
+    linalg_qr: _packet_linalg_qr
     linalg_slogdet: _packet_linalg_slogdet
     linalg_solve: _packet_linalg_solve
     linalg_solve_ex: _packet_linalg_solve_ex
     linalg_solve_triangular: _packet_linalg_solve_triangular
+    linalg_svd: _packet_linalg_svd
+    linalg_svdvals: _packet_linalg_svdvals
     linalg_tensorinv: _packet_linalg_tensorinv
     linalg_tensorsolve: _packet_linalg_tensorsolve
     linalg_vander: _packet_linalg_vander
@@ -18921,6 +19160,7 @@ class _namespace_aten:
     promote_types: _packet_promote_types
     put: _packet_put
     put_: _packet_put_
+    qr: _packet_qr
     quantile: _packet_quantile
     rad2deg: _packet_rad2deg
     rad2deg_: _packet_rad2deg_

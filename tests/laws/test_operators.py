@@ -56,8 +56,13 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
     (
         *("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky"),
         *("aten::cholesky_inverse", "aten::cholesky_solve"),
+        *("aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"),
     ),
     "reads one triangle, and PyTorch's gradient is that of the whole matrix (see tests/torch/test_op_db_gradients.py)",
+)
+
+WITHOUT_DIFFERENCES["aten::linalg_svd"] = (
+    "vectors beyond the singular values have no gradients (see tests/torch/test_spectral_factors.py)"
 )
 
 # Operators whose packet's function is not held to give what they do, with the reason.

@@ -38,6 +38,8 @@ LEFT_OUT: dict[str, str] = {
 ARBITRARY = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_",
     "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
+    # Vectors that are fixed but for their direction: tests/torch/test_spectral_factors.py holds what they span.
+    "linalg_eigh", "linalg_svd",
     "cauchy", "exponential", "geometric", "log_normal", "dropout", "alpha_dropout", "feature_alpha_dropout",
     "rrelu",
 }  # fmt: skip
@@ -332,6 +334,7 @@ REORDERED = {
     *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg.cholesky", "linalg.cholesky_ex"),
     *(f"linalg.{name}" for name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_triangular")),
     *(f"linalg.{name}" for name in ("solve", "solve_ex", "inv", "inv_ex", "tensorinv", "tensorsolve")),
+    *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
     *("linalg.det", "linalg.slogdet", "logdet", "lu_solve", "triangular_solve", "lu"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
     *("logsumexp", "special.logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),

@@ -129,7 +129,7 @@ def _run(
 
 def _leading(matrix: Array) -> int:
     """How many elements lie between neighbouring columns, which LAPACK wants to be at least 1."""
-    return max(matrix.strides[-1] // matrix.itemsize, matrix.shape[0], 1)
+    return int(max(matrix.strides[-1] // matrix.itemsize, matrix.shape[0], 1))
 
 
 def real_of(matrix: Array) -> Any:

@@ -19,6 +19,7 @@ from opdsl._operators import (
     _results_min,
     _results_mode,
     _results_nanmedian,
+    _results_qr,
     _results_slogdet,
     _results_sort,
     _results_topk,
@@ -1622,6 +1623,8 @@ class Tensor(Differentiable):
         """``self`` with values written, or added, at positions among all elements."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """Writes, or adds, values at positions among all elements."""
+    def qr(self, some: _bool = True) -> _results_qr:
+        """An older name of ``linalg.qr``."""
     @overload
     def quantile(
         self, q: Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = "linear"

@@ -1,0 +1,86 @@
+"""Eigenvectors and singular vectors, which PyTorch fixes but for their direction: what they span, and their order."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+
+DTYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
+def ours(tensor: torch.Tensor) -> opdsl.Tensor:
+    return opdsl.from_numpy(tensor.numpy().copy())
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    return 1e-4 if dtype in (torch.float32, torch.complex64) else 1e-11
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("uplo", ["L", "U"])
+def test_eigh_gives_what_the_triangle_is_made_of(dtype: torch.dtype, uplo: str) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(2, 5, 5, dtype=dtype)
+    whole = matrix.tril() + matrix.tril(-1).mH if uplo == "L" else matrix.triu() + matrix.triu(1).mH
+    whole = whole - 1j * whole.diagonal(0, -2, -1).imag.diag_embed() if dtype.is_complex else whole
+    values, vectors = (each.numpy() for each in opdsl.linalg.eigh(ours(matrix), uplo))
+    numpy.testing.assert_allclose(values, torch.linalg.eigvalsh(whole).numpy(), atol=tolerance(dtype))
+    made = vectors * values[:, None] @ vectors.conj().swapaxes(-1, -2)
+    numpy.testing.assert_allclose(made, whole.numpy(), atol=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 5), (3, 3)], ids=str)
+@pytest.mark.parametrize("full", [True, False])
+def test_svd_gives_the_factors_of_the_matrix(dtype: torch.dtype, shape: tuple[int, ...], full: bool) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(shape, dtype=dtype)
+    left, values, right = (each.numpy() for each in opdsl.linalg.svd(ours(matrix), full))
+    numpy.testing.assert_allclose(values, torch.linalg.svdvals(matrix).numpy(), atol=tolerance(dtype))
+    count = values.shape[-1]
+    made = left[..., :count] * values[..., None, :] @ right[..., :count, :]
+    numpy.testing.assert_allclose(made, matrix.numpy(), atol=tolerance(dtype))
+    unit = left.conj().swapaxes(-1, -2) @ left
+    numpy.testing.assert_allclose(
+        unit, numpy.broadcast_to(numpy.eye(unit.shape[-1]), unit.shape), atol=tolerance(dtype)
+    )
+
+
+def test_equal_singular_values_have_gradients() -> None:
+    matrix = opdsl.eye(3, dtype=opdsl.float64).requires_grad_()
+    opdsl.linalg.svdvals(matrix).sum().backward()
+    numpy.testing.assert_allclose(matrix.grad.numpy(), numpy.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 5), (3, 3)], ids=str)
+def test_gradients_of_magnitudes_of_singular_vectors(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(shape, dtype=dtype, requires_grad=True)
+    weights = [torch.randn_like(each.abs()) for each in torch.linalg.svd(matrix.detach(), False)]
+    sum(
+        (w * each.abs() ** 2).sum() for w, each in zip(weights, torch.linalg.svd(matrix, False), strict=True)
+    ).backward()
+    own = ours(matrix.detach()).requires_grad_()
+    parts = [
+        (ours(w) * each.abs() * each.abs()).sum() for w, each in zip(weights, opdsl.linalg.svd(own, False), strict=True)
+    ]
+    (parts[0] + parts[1] + parts[2]).backward()
+    numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
+def test_gradients_of_magnitudes_of_eigenvectors(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(2, 4, 4, dtype=dtype)
+    matrix = (matrix + matrix.mH).resolve_conj().requires_grad_()
+    weights = torch.randn(2, 4, 4, dtype=torch.float64)
+    values, vectors = torch.linalg.eigh(matrix)
+    ((weights * vectors.abs() ** 2).sum() + (values**3).sum()).backward()
+    own = ours(matrix.detach()).requires_grad_()
+    values, vectors = opdsl.linalg.eigh(own)
+    ((ours(weights) * vectors.abs() * vectors.abs()).sum() + (values * values * values).sum()).backward()
+    numpy.testing.assert_allclose(own.grad.numpy(), matrix.grad.numpy(), rtol=1e-8, atol=1e-10)
