@@ -293,10 +293,11 @@ def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
     seen, indices = planned_at(_writing, take_apart, self, index)
     if indices:
         index_put_(seen, indices, _zero_dim(value, self) if written is None else written)
-    elif written is None:
+    elif written is None and seen.geometry.is_non_overlapping_and_dense():
         fill_number_(seen, cast("Scalar", value))
     else:
-        copy_tensor_(seen, written)
+        # Which refuses elements that share memory; filling does not.
+        copy_tensor_(seen, _zero_dim(value, self) if written is None else written)
 
 
 def _without_leading_ones(value: Tensor) -> Tensor:
