@@ -284,7 +284,7 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
     elif self.device is cpu:
         return taken(self, place, nth_place(order_keys(self, place, False), k - 1))
     else:
-        indices = first_places_along(self, k, place).narrow(place, k - 1, 1)
+        indices = first_places_along(self, k, place).narrow(place, k - 1, 1).contiguous()
     return Ordered(self.gather(place, indices), indices)
 
 
