@@ -54,7 +54,7 @@ def declared(name: str, **options: Any) -> Family:
 # ------------------------------------------------------------------------------------------------------- Chebyshev's
 
 # Up to this degree the recurrence is shorter than the functions, and exact for small whole numbers.
-DIRECT = 8
+DIRECT = 16
 
 
 class Chebyshev(NamedTuple):
