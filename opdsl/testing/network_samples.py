@@ -71,7 +71,7 @@ def _divided_gradients(dims: int, *, numbered: bool = False) -> Samples:
 _SIZES = (7, 3, 4)
 
 
-def _resized(dims: int, *aligned: bool) -> Samples:
+def _resized(dims: int, aligned: tuple[bool, ...]) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(1, 2, *(4,) * dims), _SIZES[:dims], *aligned)
         yield Sample(make.transposed(2, 1, *(3,) * dims), (6,) * dims, *(not each for each in aligned), *(2.0,) * dims)
@@ -79,14 +79,14 @@ def _resized(dims: int, *aligned: bool) -> Samples:
     return samples
 
 
-def _resized_gradients(dims: int, *aligned: bool) -> Samples:
+def _resized_gradients(dims: int, aligned: tuple[bool, ...]) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(1, 2, *_SIZES[:dims]), _SIZES[:dims], (1, 2, *(4,) * dims), *aligned)
 
     return samples
 
 
-def _resized_by_factors(dims: int, *aligned: bool) -> Samples:
+def _resized_by_factors(dims: int, aligned: tuple[bool, ...]) -> Samples:
     def samples(make: Maker) -> Iterator[Sample]:
         yield Sample(make(1, 2, *(4,) * dims), None, *aligned, (1.5,) * dims)
         yield Sample(make(1, 2, *(4,) * dims), _SIZES[:dims], *aligned, None)
@@ -94,12 +94,13 @@ def _resized_by_factors(dims: int, *aligned: bool) -> Samples:
     return samples
 
 
-_INTERPOLATIONS = {
-    **{f"{name}{dims}d": (dims,) for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
-    "upsample_linear1d": (1, False),
-    "upsample_bilinear2d": (2, False),
-    "upsample_bicubic2d": (2, False),
-    "upsample_trilinear3d": (3, False),
+# How many dimensions each has, and whether it can be told how corners are aligned.
+_INTERPOLATIONS: dict[str, tuple[int, tuple[bool, ...]]] = {
+    **{f"{name}{dims}d": (dims, ()) for name in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)},
+    "upsample_linear1d": (1, (False,)),
+    "upsample_bilinear2d": (2, (False,)),
+    "upsample_bicubic2d": (2, (False,)),
+    "upsample_trilinear3d": (3, (False,)),
 }
 
 
