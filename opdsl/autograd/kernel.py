@@ -86,7 +86,8 @@ def _of_packet(operator: Operator, base: str) -> Operator | None:
 
 
 def _is_complex(arguments: tuple[Any, ...]) -> bool:
-    return any(isinstance(each, Tensor) and each.dtype.is_complex for each in arguments)
+    """Whether complex numbers take part, those of Python among them: their conjugates do in gradients."""
+    return any(each.dtype.is_complex if isinstance(each, Tensor) else isinstance(each, complex) for each in arguments)
 
 
 class RecordingKernel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -216,3 +217,29 @@ def test_full_and_fill(dtype: torch.dtype) -> None:
     fill_(ours, 1 - 2j)
     assert_agree(ours, torch.full((4, 3), 1 - 2j, dtype=dtype))
     agree(lambda lib: lib.full([2, 3], 1j))
+
+
+NUMBER_GRADIENTS: dict[str, Callable[[Any, Any], Any]] = {
+    "mul": lambda lib, x: x * 1j,
+    "reversed mul": lambda lib, x: (1 + 2j) * x,
+    "div": lambda lib, x: x / (2 - 1j),
+    "reversed div": lambda lib, x: 1j / x,
+    "pow": lambda lib, x: x ** (1 + 1j),
+    "reversed pow": lambda lib, x: (1 + 1j) ** x,
+    "rsub": lambda lib, x: 1j - x * 2j,
+    "sum": lambda lib, x: lib.sub(x, x * 1j),
+    "addcmul": lambda lib, x: lib.addcmul(x * 1j, x, x, value=2j),
+    "lerp": lambda lib, x: lib.lerp(x * 1j, x + 0j, 0.3j),
+}
+
+
+@pytest.mark.parametrize("name", NUMBER_GRADIENTS)
+def test_gradients_of_real_tensors_beside_complex_numbers(name: str) -> None:
+    def second(lib: Any) -> list[Any]:
+        x = lib.tensor([0.5, 1.5], dtype=lib.float64, requires_grad=True)
+        weight = lib.tensor([1 + 2j, 3 - 1j], dtype=lib.complex128)
+        made = (NUMBER_GRADIENTS[name](lib, x) * weight).real
+        [gradient] = lib.autograd.grad((made * made).sum(), x, create_graph=True)
+        return [*gradient.tolist(), *lib.autograd.grad(gradient.sum(), x)[0].tolist()]
+
+    assert second(opdsl) == pytest.approx(second(torch))

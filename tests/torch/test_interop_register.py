@@ -20,6 +20,7 @@ from opdsl.errors import (
 )
 from opdsl.interop.torch import deregister, register
 from opdsl.interop.torch.requirement import require_torch
+from opdsl.schema.vocabulary import Scalar
 from tests.torch.interop import make, registered
 
 
@@ -301,3 +302,17 @@ def test_a_missing_torch_is_told_with_the_fix(monkeypatch):
 def test_newer_versions_are_taken(monkeypatch, version):
     monkeypatch.setattr(torch, "__version__", version)
     require_torch()
+
+
+def test_gradients_beside_complex_numbers_take_their_conjugates(lib):
+    @lib.op
+    def turned(self: Tensor, by: Scalar) -> Tensor: ...
+
+    @turned.pointwise(wrapped="by")
+    def turned_scalar(x, by):
+        return x * by
+
+    register(turned)
+    x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    [found] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
+    assert found.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()

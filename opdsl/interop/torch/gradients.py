@@ -85,6 +85,9 @@ class Gradients:
         schema = operator.schema
         self.names = tuple(each.python_name for each in schema.arguments)
         self.plain = [at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"]
+        self.optional = [
+            at for at, each in enumerate(schema.arguments) if str(each.type) in ("Tensor?", "Scalar", "Scalar?")
+        ]
         self.has_lists = any(isinstance(each.type, ListType) and is_differentiable(each) for each in schema.arguments)
         self.result_names = result_names(schema)
         self.returns_list = operator.returns_list
@@ -107,6 +110,9 @@ class Gradients:
         """How the arguments of a call get their gradients; see ``recipe``."""
         for at in self.plain:
             if values[at].is_complex():
+                return self.recipe(needed, True)
+        for at in self.optional:
+            if _is_complex(values[at]):
                 return self.recipe(needed, True)
         if self.has_lists:
             return self.recipe(needed, any(each.is_complex() for each in _flat(values)))
@@ -363,8 +369,8 @@ def _function(gradients: Gradients) -> type[torch.autograd.Function]:
     return Recorded
 
 
-def _is_complex(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_complex()
+def _is_complex(value: object) -> bool:
+    return value.is_complex() if isinstance(value, torch.Tensor) else isinstance(value, complex)
 
 
 def _real_part(gradient: Any, is_real: bool) -> Any:
