@@ -176,7 +176,7 @@ class Caller:
         if bound.requires_grad:
             return result.requires_grad_() if isinstance(result, Tensor) else result
         if path is not None and state.plans and _is_hashable(path):
-            self._keep(bound, kernel, (given, named), state, path, generation)
+            self._keep(bound, kernel, (given, named), state, path, generation, moves=_moves(bound.arguments, result))
         return result
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
@@ -199,11 +199,15 @@ class Caller:
         state: State,
         path: tuple[object, ...],
         generation: int,
+        *,
+        moves: bool,
     ) -> None:
         make = getattr(kernel, "plan", None)
         if make is None or not self._is_unchanged(bound, call, path):
             return
-        plan, made_of = (None, {}) if state.recording else trace(bound.operator, kernel, bound.arguments)
+        # What moves between devices is not run once more for a plan: there, memory and transfers are what counts.
+        is_traced = not (state.recording or moves)
+        plan, made_of = trace(bound.operator, kernel, bound.arguments) if is_traced else (None, {})
         plan = plan or make(bound.arguments)
         if plan is None:
             return
@@ -292,6 +296,12 @@ def name_operator(error: Exception, name: str) -> None:
     text = str(error)
     if "::" not in text.partition(" ")[0]:
         error.args = (f"{name}: {text}", *error.args[1:])
+
+
+def _moves(arguments: Iterable[object], result: object) -> bool:
+    """Whether a result is on another device than the tensors that it was made of."""
+    devices = {each.geometry.device for each in arguments if isinstance(each, Tensor)}
+    return isinstance(result, Tensor) and bool(devices) and result.geometry.device not in devices
 
 
 def _is_hashable(path: tuple[object, ...]) -> bool:
