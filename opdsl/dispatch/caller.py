@@ -16,6 +16,7 @@ from opdsl.dispatch.arguments import MISSING, mixed_key, out_key, spread_key, va
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.checked import with_marks
 from opdsl.dispatch.operator import Operator
+from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.recording import recorded
 from opdsl.dispatch.return_types import with_names
 from opdsl.dispatch.signature import Bound, Signature, bind
@@ -229,6 +230,7 @@ class Caller:
                 node = node.setdefault(key, {})
             node[path[-1]] = plan
             self.stored += 1
+            holders.add(self)
 
     def _is_unchanged(
         self, bound: Bound, call: tuple[tuple[object, ...], dict[str, object]], path: tuple[object, ...]

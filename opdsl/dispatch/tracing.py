@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.differentiation import OperatorAutograd
 from opdsl.dispatch.inplace_or_view import TrackedViews
+from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
 from opdsl.runtime import Tensor
@@ -280,6 +281,7 @@ class FunctionPlans:
                     if len(self.plans) >= PLAN_LIMIT:
                         self.plans.clear()
                     self.plans[key] = plan
+                    holders.add(self)
                     for packet in own.packets:
                         packet.dependents.add(self)
         return result

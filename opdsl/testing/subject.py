@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opdsl.dispatch import Operator, State, registry
+from opdsl.dispatch.plan_holders import forget_plans
 from opdsl.errors import DeclarationError
 from opdsl.kernels.plain import PlainKernel
 from opdsl.runtime import Tensor
@@ -115,8 +116,7 @@ def watching() -> Iterator[Watch]:
     def watched(operator: Operator, arguments: Any, state: State) -> Any:
         return watch.around(operator, find(operator, arguments, state))
 
-    for packet in registry.packets.values():
-        packet.forget()
+    forget_plans()
     Operator.find = watched  # type: ignore[method-assign, assignment]
     try:
         yield watch
