@@ -100,7 +100,10 @@ class TrackedViews(Around):
         """Run the kernel and mark its results."""
         results = self.kernel(*arguments)
         mark = self._mark(arguments)
-        return results if mark is None else mark(results)
+        if mark is not None:
+            for each in results if isinstance(results, (list, tuple)) else (results,):
+                mark(each)
+        return results
 
     def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
         """The kernel's plan; only views that were not made by default are marked."""
@@ -114,34 +117,42 @@ class TrackedViews(Around):
         if plan is None or mark is None:
             return plan
 
-        def tracked(*given: object) -> object:
-            return mark(plan(*given))
+        def tracked(*given: object) -> Any:
+            result: Any = plan(*given)
+            mark(result)
+            return result
 
-        return tracked
+        def several_tracked(*given: object) -> Any:
+            results: Any = plan(*given)
+            for each in results:
+                mark(each)
+            return results
 
-    def _mark(self, arguments: tuple[object, ...]) -> Callable[[Any], object] | None:
-        """What marks the views of a call; None where there is nothing to do."""
+        return several_tracked if self.operator.returns_list else tracked
+
+    def _mark(self, arguments: tuple[object, ...]) -> Callable[[Tensor], object] | None:
+        """What marks a view of a call; None where there is nothing to do."""
         viewed = next(each for each in arguments if isinstance(each, Tensor))
         form = viewed.geometry
         creation = self._creation(form, current.get())
         if creation is Creation.DEFAULT:
             return None
         follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
-        marked: dict[Geometry, Geometry] = {}
+        marked: dict[Geometry, Geometry] = {form: form}  # the tensor itself is no view of it
 
-        def mark(results: Any) -> Any:
-            for each in results if isinstance(results, (list, tuple)) else (results,):
-                made = each.geometry
-                if not made.is_view or made is form:
-                    continue  # the tensor itself
-                found = marked.get(made)
-                if found is None:
-                    requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
-                    found = marked[made] = made.replace(creation=creation, requires_grad=requires_grad)
-                each.geometry = found
+        def marked_form(made: Geometry) -> Geometry:
+            requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
+            return made.replace(creation=creation, requires_grad=requires_grad) if made.is_view else made
+
+        def mark(view: Tensor) -> None:
+            made = view.geometry
+            found = marked.get(made)
+            if found is None:
+                found = marked[made] = marked_form(made)
+            if found is not made:
+                view.geometry = found
                 if not creation.is_apart:
-                    each._writes = version_of(each)
-            return results
+                    view._writes = version_of(view)
 
         return mark
 
