@@ -241,8 +241,11 @@ def real_box(
 # -------------------------------------------------------------------------------------------------------- declarations
 
 
-def store(name: str, is_real: bool, out: Tensor, value: Tensor) -> Tensor:
+def store(name: str, is_real: bool, out: Tensor, value: Tensor, *, restrides: bool) -> Tensor:
     """Store a transform in a tensor of the same kind of numbers, which may have another precision.
+
+    Args:
+        restrides: whether what is resized gets the strides of the value: PyTorch writes conjugates by a TensorIterator.
 
     Raises:
         DTypeError: it has another kind.
@@ -250,7 +253,8 @@ def store(name: str, is_real: bool, out: Tensor, value: Tensor) -> Tensor:
     if out.is_complex() == is_real or not (out.is_complex() or out.is_floating_point()):
         kind = "floating point" if is_real else "complex"
         raise DTypeError(f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_type}")
-    resize_output(out, value.shape)
+    if not restrides:
+        resize_output(out, value.shape)
     return write_out(f"aten::fft_{name}.out", out, value.to(out.dtype))
 
 
@@ -293,7 +297,9 @@ def declare_line(name: str, transform: Line, direction: Direction, text: str) ->
         out: Tensor[Alias("a", write=True)],
     ) -> Tensor[Alias("a", write=True)]:
         """The same into a given tensor."""
-        return store(name, transform is real_line, out, transform(name, direction, self, n, dim, norm))
+        is_real = transform is real_line
+        is_conjugate = not (is_real or direction.forward or self.is_complex())
+        return store(name, is_real, out, transform(name, direction, self, n, dim, norm), restrides=is_conjugate)
 
     return declared
 
@@ -326,6 +332,12 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
     over.__doc__ = f"{text} of ``s`` points along ``dim``, all or the last dimensions by default."
     declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
 
+    def store_box(out: Tensor, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None) -> Tensor:
+        is_conjugate = transform is half_box and not direction.forward
+        return store(
+            full, transform is real_box, out, transform(full, direction, self, s, dim, norm), restrides=is_conjugate
+        )
+
     @declared.out_variant(**entry(full))
     def over_out(
         self: Tensor,
@@ -336,7 +348,7 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         out: Tensor[Alias("a", write=True)],
     ) -> Tensor[Alias("a", write=True)]:
         """The same into a given tensor."""
-        return store(full, transform is real_box, out, transform(full, direction, self, listed(s), listed(dim), norm))
+        return store_box(out, self, listed(s), listed(dim), norm)
 
     def plane(self: Tensor, s: SymInts[1] | None = None, dim: Ints[1] = (-2, -1), norm: str | None = None) -> Tensor:
         return transform(full, direction, self, listed(s), listed(dim), norm)
@@ -354,7 +366,7 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
         out: Tensor[Alias("a", write=True)],
     ) -> Tensor[Alias("a", write=True)]:
         """The same into a given tensor."""
-        return store(full, transform is real_box, out, transform(full, direction, self, listed(s), listed(dim), norm))
+        return store_box(out, self, listed(s), listed(dim), norm)
 
 
 declare_box("fft", full_box, FORWARD, "The discrete Fourier transform")

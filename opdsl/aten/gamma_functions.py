@@ -71,7 +71,7 @@ ASYMPTOTIC_FROM = 10
 
 def digamma_positive(x: Any) -> Any:
     """Moved up by psi(x) = psi(x + 1) - 1/x, DLMF 5.5.2, to where the asymptotic series holds."""
-    total = 0.0 * x
+    total: Any = 0.0
     for _ in range(ASYMPTOTIC_FROM):
         low = x < ASYMPTOTIC_FROM
         total = total + 1.0 / x if low else total
@@ -105,7 +105,7 @@ MACLAURIN = tuple(float(each / math.factorial(2 * k + 2)) for k, each in enumera
 
 
 def zeta_positive(s: Any, q: Any) -> Any:
-    total = 0.0 * q
+    total: Any = 0.0
     for k in range(DIRECT):
         total = total + (q + float(k)) ** -s
     w = q + float(DIRECT)
@@ -189,7 +189,7 @@ def trigamma_scalar_function(self: Any) -> Any:
     """By reflection, DLMF 5.15.6, below 1/2; at poles it is as large as rounding of the angle lets it be."""
     low = self < 0.5
     x = 1.0 - self if low else self
-    total = 0.0 * x
+    total: Any = 0.0
     for _ in range(ASYMPTOTIC_FROM):
         small = x < ASYMPTOTIC_FROM
         total = total + 1.0 / (x * x) if small else total

@@ -364,6 +364,7 @@ def write_quantiles(out: Tensor, self: Tensor, found: Tensor) -> Tensor:
     """
     if out.dtype is not self.dtype:
         raise DTypeError("quantile() out tensor must be same dtype as the input tensor")
+    resize_output(out, found.shape)
     return write_out("aten::quantile.out", out, found)
 
 
