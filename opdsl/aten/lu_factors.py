@@ -202,7 +202,8 @@ def linalg_lu_factor_out(
 @op("aten::_lu_with_info", variants="function")
 def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> CheckedFactors:
     """An older name of ``linalg.lu_factor_ex``."""
-    return linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors)
+    factors, pivots, info = linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors)
+    return CheckedFactors(factors, pivots, info)
 
 
 # ----------------------------------------------------------------------------------------------------------- unpacking

@@ -38,7 +38,7 @@ _UNBOUND = (
     "contiguous copy copy_ copy_sparse_to_sparse_ data dim get_device index index_out is_contiguous is_cuda is_leaf "
     "is_sparse is_sparse_csr item itemsize mH mT matrix_H nbytes nonzero_numpy nonzero_out normal_functional numel "
     "numpy_T output_nr replace_ requires_grad_ retains_grad set_ set_data size slice storage_offset stride "
-    "sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride to unique_dim_consecutive"
+    "sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride to unique_dim unique_dim_consecutive"
 )
 _NAMES = frozenset(_UNBOUND.split())
 

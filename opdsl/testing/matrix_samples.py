@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor, int32
+from opdsl.runtime import Tensor, bool_, int32
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -16,8 +16,10 @@ def _regular(make: Maker, *shape: int) -> Tensor:
 
 
 def _positive(make: Maker, *shape: int) -> Tensor:
-    """Hermitian, positive definite matrices."""
+    """Hermitian, positive definite matrices; of bool, which have no products, any."""
     found = make(*shape)
+    if found.dtype is bool_:
+        return found
     return found @ found.adjoint() + make(shape[-1]).new_ones((shape[-1],)).diag()
 
 

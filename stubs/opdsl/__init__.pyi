@@ -526,7 +526,6 @@ from opdsl._operators import (
     unflatten as unflatten,
     unfold_copy as unfold_copy,
     unique_consecutive as unique_consecutive,
-    unique_dim as unique_dim,
     unsafe_chunk as unsafe_chunk,
     unsafe_split as unsafe_split,
     unsafe_split_with_sizes as unsafe_split_with_sizes,

@@ -18210,7 +18210,6 @@ unbind_copy: _packet_unbind_copy
 unflatten: _packet_unflatten
 unfold_copy: _packet_unfold_copy
 unique_consecutive: _packet_unique_consecutive
-unique_dim: _packet_unique_dim
 unsafe_chunk: _packet_unsafe_chunk
 unsafe_split: _packet_unsafe_split
 unsafe_split_with_sizes: _packet_unsafe_split_with_sizes

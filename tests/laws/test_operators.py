@@ -61,8 +61,10 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
     "reads one triangle, and PyTorch's gradient is that of the whole matrix (see tests/torch/test_op_db_gradients.py)",
 )
 
-WITHOUT_DIFFERENCES["aten::linalg_svd"] = (
-    "vectors beyond the singular values have no gradients (see tests/torch/test_spectral_factors.py)"
+WITHOUT_DIFFERENCES |= dict.fromkeys(
+    ("aten::linalg_svd", "aten::_linalg_svd"),
+    "vectors beyond the singular values have no gradients, phases of complex ones are free "
+    "(see tests/torch/test_spectral_factors.py)",
 )
 
 # Operators whose packet's function is not held to give what they do, with the reason.

@@ -27,15 +27,23 @@ def test_every_name_in_autogen_is_declared() -> None:
     names = [each.strip() for one in opdsl.registry for each in str(one.properties.get("autogen", "")).split(",")]
     missing = [each for each in names if each and f"aten::{each}" not in opdsl.registry.operators]
     missing.remove("_native_batch_norm_legit_functional")  # of an operator that writes beside returning what it made
-    assert missing == []
+    # torchgen makes none of composites that are not core, whatever their entries say.
+    assert [each for each in missing if is_torchs(each)] == []
+
+
+def is_torchs(name: str) -> bool:
+    base, _, overload = name.partition(".")
+    packet = getattr(torch.ops.aten, base, None)
+    return packet is not None and (overload or "default") in packet.overloads()
 
 
 @pytest.mark.parametrize("operator", generated(), ids=lambda each: each.name)
 def test_schema_tags_and_table_are_pytorchs(operator: Any) -> None:
     its = theirs(operator)
-    # PyTorch prints the default 0 of a float as `0.`, of a list as `[0]`, and a reduction as a number.
+    # PyTorch prints the default 0 of a float as `0.`, all its digits, that of a list as `[0]`, a reduction as a number.
     ours = f"aten::{operator.schema}".replace("reduction=Mean", "reduction=1")
     its_text = re.sub(r"(\d)\.(?=[,)])", r"\1", str(its._schema))
+    its_text = re.sub(r"\d\.\d{15,}", lambda found: repr(float(found[0])), its_text)
     assert re.sub(r"(\[1\] \w+)=0", r"\1=[0]", ours) == its_text
     # The tag `out` is given by the dispatcher, from the schema.
     assert set(operator.tags) == {str(each).rpartition(".")[2] for each in its.tags} - {"pt2_compliant_tag", "out"}

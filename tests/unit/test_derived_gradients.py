@@ -128,6 +128,7 @@ PAIRS = tuple((x, y) for x in (1e-300, -1e-8, 0.3, -1.5, 40.0, 1e150) for y in (
 
 # Of linear pieces, whose slopes do not depend on the argument: at NaN they are those of one piece.
 PIECES = {
+    "celu", "elu",
     "neg", "deg2rad", "rad2deg", "abs", "sign", "frac", "ceil", "floor", "round", "trunc", "relu", "hardtanh",
     "log_sigmoid",
 }  # fmt: skip

@@ -22,6 +22,7 @@ from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan
+from opdsl.dispatch.plan_holders import forget_plans
 from opdsl.errors import OpdslError
 from opdsl.kernels.structured import StructuredKernel
 from opdsl.runtime import DType
@@ -147,7 +148,8 @@ def distinct(found: Iterable[Recorded]) -> list[Recorded]:
 
 
 def forget_kernels() -> None:
-    """Empty the tables of compiled loops, so that the compiler is asked again."""
+    """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
+    forget_plans()
     for module in pkgutil.iter_modules(opdsl.kernels.__path__, "opdsl.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
             if hasattr(value, "cache_clear") and value.__name__ not in ("compiler_for", "has_compiler"):

@@ -22,9 +22,9 @@ RANDOM = numpy.random.default_rng(0)
 def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if request.param == "NumPy":
         monkeypatch.setattr(product, "blas", lambda: None)
-    products._product.cache_clear()
+    products.product_loop.cache_clear()
     yield
-    products._product.cache_clear()
+    products.product_loop.cache_clear()
 
 
 def matrix(shape: tuple[int, ...], dtype: str, *, turned: bool = False) -> numpy.ndarray:
