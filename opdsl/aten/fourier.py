@@ -333,10 +333,9 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
     declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
 
     def store_box(out: Tensor, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None) -> Tensor:
-        is_conjugate = transform is half_box and not direction.forward
-        return store(
-            full, transform is real_box, out, transform(full, direction, self, s, dim, norm), restrides=is_conjugate
-        )
+        found = transform(full, direction, self, s, dim, norm)
+        is_conjugate = transform is half_box and not direction.forward and len(region_of(self, s, dim).dims) == 1
+        return store(full, transform is real_box, out, found, restrides=is_conjugate)
 
     @declared.out_variant(**entry(full))
     def over_out(
