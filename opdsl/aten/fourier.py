@@ -241,7 +241,7 @@ def real_box(
 # -------------------------------------------------------------------------------------------------------- declarations
 
 
-def store(name: str, is_real: bool, out: Tensor, value: Tensor, *, restrides: bool) -> Tensor:
+def store(name: str, is_real: bool, out: Tensor, value: Tensor, *, restrides: bool = False) -> Tensor:
     """Store a transform in a tensor of the same kind of numbers, which may have another precision.
 
     Args:
@@ -333,9 +333,7 @@ def declare_box(name: str, transform: Box, direction: Direction, text: str, **mo
     declared = op(f"aten::fft_{full}", **entry(full), **more)(over)
 
     def store_box(out: Tensor, self: Tensor, s: Sizes | None, dim: Sizes | None, norm: str | None) -> Tensor:
-        found = transform(full, direction, self, s, dim, norm)
-        is_conjugate = transform is half_box and not direction.forward and len(region_of(self, s, dim).dims) == 1
-        return store(full, transform is real_box, out, found, restrides=is_conjugate)
+        return store(full, transform is real_box, out, transform(full, direction, self, s, dim, norm))
 
     @declared.out_variant(**entry(full))
     def over_out(

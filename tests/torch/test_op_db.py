@@ -593,12 +593,20 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         expected = outcome(lambda given=given, named=named: info.op(*given, **named))[0]
         if not isinstance(expected, torch.Tensor) or expected.dtype is torch.complex32:
             continue
+        if info.name.startswith("fft.ihfft") and _is_along_one(given[0], named):
+            continue  # PyTorch leaves out= as it was
         for out in outputs(expected):
             if info.name in UNWRITTEN and not out.is_contiguous():
                 continue
             twice = copy.deepcopy(given), {**named, "out": out}
             wrong += compare(ours, info.op, *twice, tolerance=_coarsest(info, dtype, out))
     assert wrong == []
+
+
+def _is_along_one(tensor: torch.Tensor, named: dict[str, Any]) -> bool:
+    """Whether a transform is along one dimension: one that is given, that of the only size, or the only one."""
+    dims = named.get("dim", named.get("s"))
+    return isinstance(dims, int) or len(tensor.shape if dims is None else dims) == 1
 
 
 def outputs(expected: torch.Tensor) -> Iterator[torch.Tensor]:
