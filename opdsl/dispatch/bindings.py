@@ -38,9 +38,12 @@ _UNBOUND = (
     "contiguous copy copy_ copy_sparse_to_sparse_ data dim get_device index index_out is_contiguous is_cuda is_leaf "
     "is_sparse is_sparse_csr item itemsize mH mT matrix_H nbytes nonzero_numpy nonzero_out normal_functional numel "
     "numpy_T output_nr replace_ requires_grad_ retains_grad set_ set_data size slice storage_offset stride "
-    "sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride to unique_dim unique_dim_consecutive"
+    "sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride to unique_dim_consecutive"
 )
 _NAMES = frozenset(_UNBOUND.split())
+
+# Bound, and left out of the package again (``PRIVATE_OPS`` in torch/__init__.py).
+_PRIVATE = frozenset(("unique_dim",))
 
 # Methods and attributes of those that PyTorch writes by hand.
 _WRITTEN_BY_HAND = (
@@ -68,7 +71,7 @@ def module_of(packet: Packet) -> str | None:
         UnknownOperatorError: Python has no function for it.
     """
     functions = [each for each in packet.overloads.values() if _is_function(each)]
-    if not functions or not is_bound(packet.base):
+    if not functions or packet.base in _PRIVATE or not is_bound(packet.base):
         raise UnknownOperatorError(
             f"{packet.name} is no function of Python's. Call it as opdsl.ops.aten.{packet.base}."
         )
