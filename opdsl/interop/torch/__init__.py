@@ -59,6 +59,8 @@ def register(what: Library | Any) -> tuple[str, ...]:
 def deregister(what: Library | Any) -> None:
     """Take back what ``register`` did: the operators, their kernels and derivatives.
 
+    No call of them may run in another thread meanwhile: PyTorch frees an operator beneath it.
+
     Args:
         what: as of ``register``.
 
