@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from opdsl.cli.modules import module_option
-from opdsl.cli.operators import load, namespace_of
+from opdsl.cli.operators import find, load, namespace_of
 from opdsl.cli.selecting import select_option
-from opdsl.dispatch import registry
+from opdsl.dispatch import Operator, Packet, registry
 from opdsl.errors import KernelCompileError, OptionError
 from opdsl.native import load_selection
 from opdsl.runtime import ALL_DTYPES, DType
@@ -30,6 +30,7 @@ _LABEL = "compiling"
 
 
 @click.command("compile", short_help="Compile kernels ahead.")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @select_option
 @click.option("--dtype", "dtypes", multiple=True, metavar="NAME", help="Only this dtype; may be given again.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="What to compile for.")
@@ -43,6 +44,7 @@ _LABEL = "compiling"
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many processes; one for each core.")
 @module_option
 def compile_kernels(
+    names: tuple[str, ...],
     selection: Path | None,
     dtypes: tuple[str, ...],
     device: str,
@@ -52,13 +54,15 @@ def compile_kernels(
 ) -> None:
     """Compile the kernels of operators into the cache, for all dtypes and classes of layouts.
 
-    Without --select, of all operators. What is in the cache already is left alone: a second run does nothing.
+    Of each NAME: `opdsl compile add softmax`; the name of a packet stands for all of its overloads. With --select, of
+    those that the file asks for too; with neither, of all operators. What is in the cache already is left alone: a
+    second run does nothing.
     """
     started = time.perf_counter()
     targets = targets_of(device, architectures)
-    namespaces = load(modules)
+    operators = operators_wanted(names, selection, load(modules))
     wanted = [dtype_named(each) for each in dtypes] or ALL_DTYPES
-    open_tasks, count = tasks_left(namespaces, selection, wanted, targets)
+    open_tasks, count = tasks_left(operators, wanted, targets)
     if not open_tasks:
         click.echo(f"nothing to compile: the kernels of {count} operators x dtypes are there")
         return
@@ -116,8 +120,26 @@ def dtype_named(name: str) -> DType:
     return found
 
 
+def operators_wanted(names: Sequence[str], selection: Path | None, namespaces: Sequence[str]) -> list[Operator]:
+    """The operators that names and a selection ask for; all of some namespaces where there is neither.
+
+    Raises:
+        UnknownOperatorError: nothing has one of the names.
+    """
+    listed = [each for each in registry if namespace_of(each) in namespaces]
+    if selection is not None:
+        selects = load_selection(selection).selects
+        listed = [each for each in listed if selects(each.schema.name)]
+    elif names:
+        listed = []
+    for name in names:
+        found = find(name)
+        listed += found.overloads.values() if isinstance(found, Packet) else [found]
+    return list(dict.fromkeys(listed))
+
+
 def tasks_left(
-    namespaces: Sequence[str], selection: Path | None, dtypes: Sequence[DType], targets: Sequence[str] = ("",)
+    operators: Sequence[Operator], dtypes: Sequence[DType], targets: Sequence[str] = ("",)
 ) -> tuple[list[Task], int]:
     """The tasks whose kernels are not all in the cache, and how many tasks there are.
 
@@ -130,10 +152,6 @@ def tasks_left(
     problem = cache.problem()
     if problem is not None:
         raise OptionError(f"{problem} Kernels would be lost with the process that compiles them.")
-    operators = [each for each in registry if namespace_of(each) in namespaces]
-    if selection is not None:
-        wanted = load_selection(selection)
-        operators = [each for each in operators if wanted.selects(each.schema.name)]
     tasks = list(tasks_of(operators, dtypes, targets))
     return [each for each in tasks if not is_done(each)], len(tasks)
 

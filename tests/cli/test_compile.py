@@ -49,6 +49,27 @@ def test_a_second_run_does_nothing(tmp_path: Path, selection: Path) -> None:
     assert second.stdout == "nothing to compile: the kernels of 1 operators x dtypes are there\n"
 
 
+def test_operators_are_chosen_by_name(tmp_path: Path) -> None:
+    """A packet stands for its overloads, a composite for the kernels of what it calls."""
+    cache = tmp_path / "cache"
+    first = run(cache, "neg.out", "softmax", "--dtype", "float32")
+    assert "for 3 operators x dtypes" in first.stdout, first.stderr
+    assert not first.stdout.startswith("compiled 0")
+    again = run(cache, "aten::neg.out", "softmax.int", "neg.out", "--dtype", "float32")
+    assert again.stdout == "nothing to compile: the kernels of 2 operators x dtypes are there\n"
+
+
+def test_names_and_a_selection_add_up(tmp_path: Path, selection: Path) -> None:
+    found = run(tmp_path / "cache", "abs.out", "--select", selection, "--dtype", "float32")
+    assert "for 2 operators x dtypes" in found.stdout, found.stderr
+
+
+def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    refused = run(tmp_path, "sofmax")
+    assert refused.returncode == 1
+    assert "Did you mean softmax" in refused.stderr
+
+
 def test_a_file_that_is_gone_is_compiled_again(tmp_path: Path, selection: Path) -> None:
     cache = tmp_path / "cache"
     run(cache, "--select", selection, "--dtype", "float32")
