@@ -17,6 +17,7 @@ from opdsl.native import (
     DeviceCheck,
     DispatchEntry,
     Kernel,
+    Location,
     NativeFunction,
     Plain,
     Structured,
@@ -64,6 +65,7 @@ def entry_of(operator: Operator) -> NativeFunction:
     """The entry of one operator."""
     properties = operator.properties
     declaration = _declaration(operator)
+    file, _, line = operator.location.rpartition(":")
     return NativeFunction(
         operator.schema,
         variants=frozenset(Variant(each) for each in str(properties["variants"]).split(", ")),
@@ -79,6 +81,7 @@ def entry_of(operator: Operator) -> NativeFunction:
         manual_kernel_registration=bool(properties.get("manual_kernel_registration", False)),
         category_override=_text(properties.get("category_override")),
         use_const_ref_for_mutable_tensors=bool(properties.get("use_const_ref_for_mutable_tensors", False)),
+        declared_at=Location(file, int(line), 1),
     )
 
 

@@ -17,10 +17,11 @@ from opdsl.schema.model import typed
 
 WIDER: dict[BaseType, tuple[BaseType, ...]] = {
     BaseType.int: (BaseType.SymInt, BaseType.Scalar),
+    BaseType.SymInt: (BaseType.int, BaseType.Scalar),
     BaseType.float: (BaseType.Scalar,),
     BaseType.bool: (BaseType.SymBool,),
 }
-"""The types that take all values of another."""
+"""The types that take all values of another. What takes int takes SymInt: as a size that is known, where it must be."""
 
 OTHER_KEYS = (
     "tags",
@@ -203,15 +204,24 @@ def _alias_change(what: str, before: Argument | Return, after: Argument | Return
 def takes_all_of(type: Type, other: Type) -> bool:
     """Whether every value of another type is a value of a type.
 
+    A list may be written to, so that its elements have to be of types that take each other's values.
+
     >>> takes_all_of(OptionalType(BaseType.int), BaseType.int), takes_all_of(BaseType.int, BaseType.Scalar)
     (True, False)
+    >>> takes_all_of(ListType(BaseType.SymInt, 2), ListType(BaseType.int, 2))
+    True
     """
     if type == other:
         return True
     if isinstance(type, OptionalType):
         return takes_all_of(type.element, other.element if isinstance(other, OptionalType) else other)
     if isinstance(type, ListType):
-        return isinstance(other, ListType) and type.size == other.size and type.element == other.element
+        return (
+            isinstance(other, ListType)
+            and type.size == other.size
+            and takes_all_of(type.element, other.element)
+            and takes_all_of(other.element, type.element)
+        )
     return isinstance(other, BaseType) and type in WIDER.get(other, ())
 
 

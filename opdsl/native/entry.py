@@ -16,6 +16,9 @@ MOST_KERNEL_NAMESPACES = 3
 METADATA_ONLY = frozenset(("resize_", "resize_as_"))
 """Tagged ``inplace_view``, yet no views. Source: torchgen's note "resize_ in Functionalization"."""
 
+MADE = Location("<made>", 1, 1)
+"""Where an entry stands that stands nowhere."""
+
 
 class Variant(enum.Enum):
     """How an operator is called."""
@@ -129,6 +132,7 @@ class NativeFunction:
     tags: as written; ``all_tags`` has the inferred ones too.
     structure: plain, structured, or a delegate; what belongs to structured entries only is inside.
     origin: where it was read, not part of its value; None for one that was made.
+    declared_at: where one that was made comes from, not part of its value either.
 
     The other fields are the keys of the same name, with their defaults.
     """
@@ -148,6 +152,7 @@ class NativeFunction:
     category_override: str | None = None
     use_const_ref_for_mutable_tensors: bool = False
     origin: Origin | None = attrs.field(default=None, eq=False, repr=False)
+    declared_at: Location = attrs.field(default=MADE, eq=False, repr=False)
 
     @property
     def name(self) -> OperatorName:
@@ -196,4 +201,4 @@ class NativeFunction:
 
     def location(self, *path: str | int) -> Location:
         """Where the entry stands in its file, or what ``path`` leads to: ``("dispatch", "CPU")``, ``("tags", 0)``."""
-        return Location("<made>", 1, 1) if self.origin is None else self.origin.location(*path)
+        return self.declared_at if self.origin is None else self.origin.location(*path)

@@ -104,6 +104,7 @@ def _made(base: NativeFunction, schema: FunctionSchema) -> NativeFunction:
         device_guard=False,
         use_const_ref_for_mutable_tensors=base.use_const_ref_for_mutable_tensors,
         origin=base.origin,
+        declared_at=base.declared_at,
     )
 
 

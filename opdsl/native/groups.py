@@ -12,7 +12,7 @@ import attrs
 
 from opdsl.errors import NativeYamlError
 from opdsl.native.entry import NativeFunction, Structured
-from opdsl.native.source import Fault, Location, Source
+from opdsl.native.source import Fault, Source
 from opdsl.schema import FunctionSchema, SchemaKind
 
 Key = TypeVar("Key")
@@ -116,8 +116,8 @@ def _error(entry: NativeFunction, rule: str, message: str) -> NativeYamlError:
     """An error at an entry's schema, wherever the entry came from."""
     location = entry.location("func")
     if entry.origin is None:
-        fault = Fault(rule, message, Location("<made>", 1, 1), 0, len(str(entry.schema)))
-        return NativeYamlError(fault.shown(Source("<made>", str(entry.schema))), faults=(fault,))
+        fault = Fault(rule, message, location, 0, len(str(entry.schema)))
+        return NativeYamlError(fault.shown(Source(location.file, str(entry.schema))), faults=(fault,))
     start = entry.origin.mapping.start.index
     end = entry.origin.source.text.find("\n", start)
     fault = Fault(rule, message, location, start, end if end >= 0 else len(entry.origin.source.text))

@@ -58,3 +58,12 @@ def test_opdsls_own_operators_do_not_differ_from_themselves(run: Run) -> None:
 def test_a_file_that_is_not_there_is_an_error(run: Run) -> None:
     result = run("diff", "no.yaml", "opdsl")
     assert (result.exit_code, "no.yaml" in result.stderr) == (1, True)
+
+
+def test_changes_of_modules_show_where_they_are_declared(run: Run, my_ops: Path) -> None:
+    other = my_ops.with_name("other_ops.py")
+    other.write_text(my_ops.read_text().replace("upsample", "resample"))
+    lines = run("diff", "my_ops.py", "other_ops.py").stdout.splitlines()
+    declared = 1 + my_ops.read_text().splitlines().index("@op(out=True)")
+    assert any(f"{my_ops}:{declared}:1: my_ops::upsample: is gone" in each for each in lines)
+    assert any(f"{other}:{declared}:1: other_ops::resample: is new" in each for each in lines)

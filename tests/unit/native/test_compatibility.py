@@ -48,13 +48,23 @@ def test_changes_that_break_callers(new: str, message: str) -> None:
     assert not message or any(message in each.message for each in broken)
 
 
+@pytest.mark.parametrize("type", ["int", "int?", "int[]", "int[]?", "int[2]", "int[2]?"])
+def test_sizes_may_become_symbols(type: str) -> None:
+    old, new = (f"- func: f(Tensor self, {each} size) -> Tensor" for each in (type, type.replace("int", "SymInt")))
+    [change] = compare(loads(old), loads(new))
+    assert (change.breaks, "SymInt" in change.message) == (False, True)
+
+
 @pytest.mark.parametrize("new", [new for new, _ in CASES])
 def test_pytorch_decides_so_too(new: str) -> None:
     theirs = torch._C.parse_schema(new).is_backward_compatible_with(torch._C.parse_schema(OLD))
     assert is_compatible(parse_schema(OLD), parse_schema(new)) == theirs
 
 
-TYPES = st.sampled_from(["Tensor", "Tensor(a)", "Tensor?", "int", "int?", "float", "Scalar", "int[]", "int[2]", "bool"])
+TENSORS = ["Tensor", "Tensor(a)", "Tensor?", "Tensor[]", "Tensor?[]"]
+SIZES = [f"{base}{suffix}" for base in ("int", "SymInt") for suffix in ("", "?", "[]", "[]?", "[2]", "[2]?")]
+TYPES = st.sampled_from([*TENSORS, *SIZES, "float", "Scalar", "bool"])
+RETURNS = ["Tensor", "Tensor?", "int", "SymInt", "int[]", "SymInt[]", "Scalar", "()", "(Tensor a, int b)"]
 ARGUMENTS = st.lists(
     st.tuples(TYPES, st.sampled_from("abc"), st.booleans()), max_size=4, unique_by=lambda argument: argument[1]
 )
@@ -84,9 +94,7 @@ def schemas(draw: st.DrawFn) -> str:
         texts += [*([] if "*" in texts else ["*"]), *(f"Tensor({letters[i]}!) {name}" for i, name in enumerate(out))]
         returns = ", ".join(f"Tensor({letters[i]}!)" for i in range(len(out)))
         return f"f({', '.join(texts)}) -> {returns if len(out) == 1 else f'({returns})'}"
-    returns = draw(
-        st.sampled_from(["Tensor", "int", "Scalar", "Tensor?", "()", "(Tensor a, int b)", "(Tensor b, int a)"])
-    )
+    returns = draw(st.sampled_from([*RETURNS, "(Tensor b, int a)"]))
     return f"f({', '.join(texts)}) -> {returns}"
 
 
