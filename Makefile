@@ -1,4 +1,5 @@
-# `make demo` and `make test` need Python 3.11+ and nothing else; everything is installed into .venv.
+# `make demo` and `make test` need Python 3.11+ and nothing else; everything is installed into .venv. Without g++ the
+# tests of the emulated CUDA device are skipped.
 #   make demo    install what the main job needs, and run it
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date

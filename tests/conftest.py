@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def emulated_driver() -> EmulatedDriver:
     """One for all tests: plans keep the kernels that they have loaded."""
     from tests.emulation.driver import EmulatedDriver
+    from tests.emulation.libraries import MISSING
 
+    if MISSING is not None:
+        pytest.skip(MISSING)
     return EmulatedDriver(device_count=2)
 
 

@@ -12,6 +12,7 @@ import hashlib
 import math
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import weakref
@@ -19,11 +20,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pytest
+
 import opdsl.backends.cuda
 from opdsl.backends import cache
 from opdsl.backends.cuda.program import Source
 
-__all__ = ["Started", "build", "is_built", "kernel"]
+__all__ = ["MISSING", "Started", "build", "is_built", "kernel", "needs_compiler"]
+
+# Why nothing is compiled, or None where it is.
+MISSING = None if shutil.which("g++") else "needs g++ (apt-get install g++), which compiles what CUDA devices would run"
+needs_compiler = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 # Contraction is off, as --fmad=false is for NVRTC. Shared memory is a static variable of each library's own, whatever
 # others have under the same name (no "unique" symbols).

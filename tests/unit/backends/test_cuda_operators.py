@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 
 import opdsl
 from tests.emulation.driver import EmulatedDriver
+from tests.emulation.libraries import needs_compiler
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
+pytestmark = needs_compiler
 
 Case = Callable[[Callable[..., Any]], Any]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,9 +17,10 @@ from opdsl.runtime.dtype import complex64
 from opdsl.scalar import TypedGraph, lower, read
 from opdsl.scalar.operations import LIBM
 from tests.emulation import programs as emulation
+from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorded, copies, differs, distinct, operators_of, recorded
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
+pytestmark = needs_compiler
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
           "complex128")  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,9 +21,10 @@ from opdsl.runtime import Tensor
 from opdsl.scalar import TypedGraph, read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from tests.emulation import programs as emulation
+from tests.emulation.libraries import needs_compiler
 from tests.unit.backends.recording import Recorded, Recorder, differs, distinct, operators_of, recorded
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++, which stands for NVRTC")
+pytestmark = needs_compiler
 
 # Dtypes whose elements are loaded, computed or stored in a way of their own, and the others.
 DTYPES = ("bool", "int64", "bfloat16", "float32", "complex64")
