@@ -9,6 +9,7 @@ from typing import Any
 from opdsl.dispatch.arguments import MISSING
 from opdsl.dispatch.signature import Parameter
 from opdsl.schema import FunctionSchema
+from opdsl.schema.model import python_name
 
 
 def function_of(
@@ -37,7 +38,7 @@ def function_of(
     for out in schema.out:
         parameters += [out.python_name] if "*" in parameters else ["*", out.python_name]
         passed.append(f"{out.python_name}={out.python_name}")
-    name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else schema.name.base
+    name = f"{schema.name.base}_{schema.name.overload}" if schema.name.overload else python_name(schema.name.base)
     result = "..." if body is None else f"return body({', '.join(passed)})"
     exec(f"def {name}({', '.join(parameters)}):\n    {result}\n", namespace)
     made = namespace[name]

@@ -8,6 +8,7 @@ from types import FunctionType
 from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Packet
 from opdsl.errors import KernelSignatureError
+from opdsl.schema.model import python_name
 
 
 def forwarding(
@@ -39,7 +40,7 @@ def forwarding(
     passed = [f"{name}={name}" for name in names] + [f"{name}=forwarded_{name}" for name in constants]
     namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in constants.items()}
     namespace["forwarded_to"] = packet.operator_function(target)
-    name = operator.schema.name.base
+    name = python_name(operator.schema.name.base)
     exec(f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n", namespace)
     made = namespace[name]
     assert isinstance(made, FunctionType)

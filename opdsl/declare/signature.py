@@ -21,13 +21,15 @@ def _documented() -> None:
     """A body that holds nothing but a docstring."""
 
 
-_EMPTY_BODIES = frozenset({_declaration.__code__.co_code, _documented.__code__.co_code})
+# Where the constant None stands that a body returns which holds nothing: other constants are returned by the same code.
+_EMPTY_BODIES = {each.__code__.co_code: each.__code__.co_consts.index(None) for each in (_declaration, _documented)}
 
 
 def is_declaration(function: FunctionType) -> bool:
     """Whether the body is ``...``, a docstring, or both: nothing to run."""
     code = function.__code__
-    return code.co_code in _EMPTY_BODIES and not code.co_names and None in code.co_consts
+    place = _EMPTY_BODIES.get(code.co_code)
+    return place is not None and code.co_consts[place] is None
 
 
 def location(function: FunctionType) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import cache
+from struct import Struct
 from typing import Final, SupportsInt, cast
 
 import numpy
@@ -272,20 +273,30 @@ def expected(kind: Type) -> str:
     return _EXPECTED.get(name, name)
 
 
-def value_key(value: object) -> object:
-    """A key that tells apart what Python's equality does not: ``1``, ``1.0`` and ``True``; a list equals a tuple.
+_PLAIN = frozenset({int, bool, str, type(None)})  # what is equal, and of one of these types, is the same
+_bits = Struct("d").pack
 
-    >>> value_key(1) == value_key(True), value_key([1, 2]) == value_key((1, 2))
-    (False, True)
+
+def value_key(value: object) -> object:
+    """A key that tells apart what Python's equality does not; a list equals a tuple.
+
+    These are ``1``, ``1.0`` and ``True``, and ``0.0`` and ``-0.0``. A NaN, which equals nothing, has a key that does.
+
+    >>> value_key(1) == value_key(True), value_key([0.0]) == value_key([-0.0]), value_key([1, 2]) == value_key((1, 2))
+    (False, False, True)
     """
-    if type(value) is tuple or type(value) is list:
-        types = tuple(map(type, value))
-        if Tensor in types:
-            raise TypeError("a plan does not know the value of a tensor")
-        return (*value, *types)
-    if type(value) is Tensor:
+    kind = type(value)
+    if kind is tuple or kind is list:
+        each_of = cast("list[object]", value)
+        types = tuple(map(type, each_of))
+        return (*each_of, *types) if _PLAIN.issuperset(types) else tuple(map(value_key, each_of))
+    if kind is float:
+        return (_bits(value), float)
+    if isinstance(value, (float, complex, numpy.inexact)):
+        return (numpy.asarray(value).tobytes(), kind)
+    if kind is Tensor:
         raise TypeError("a plan does not know the value of a tensor")
-    return (value, type(value))
+    return (value, kind)
 
 
 def spread_key(values: tuple[object, ...]) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+from opdsl.dispatch.arguments import value_key
 from opdsl.dispatch.keys import KeySet
 from opdsl.dispatch.results import checked_result
 from opdsl.dispatch.signature import bind, own_signature
@@ -52,10 +53,11 @@ def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
 
 
 def _is_same(value: object, default: object) -> bool:
-    """Whether a value is what the default says; ``1.0`` and ``True`` are not ``1``."""
+    """Whether a value is what the default says; ``1.0`` and ``True`` are not ``1``, and ``-0.0`` is not ``0.0``."""
     if value is default:
         return True
-    return type(value) is type(default) and isinstance(value, (int, float, str, tuple)) and value == default
+    is_equal = type(value) is type(default) and isinstance(value, (int, float, str, tuple)) and value == default
+    return is_equal and value_key(value) == value_key(default)
 
 
 def unbox(operator: Operator, given: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:

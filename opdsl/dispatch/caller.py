@@ -26,6 +26,7 @@ from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
+from opdsl.schema.model import python_name
 
 Plan = Callable[..., object]
 
@@ -361,7 +362,7 @@ def _compile(caller: Caller) -> FunctionType:
     filename = f"<opdsl caller {caller.name} {id(caller):x}>"
     exec(compile(caller.source, filename, "exec"), namespace)
     linecache.cache[filename] = (len(caller.source), None, caller.source.splitlines(keepends=True), filename)
-    function = namespace[caller.name]
+    function = namespace[python_name(caller.name)]
     assert isinstance(function, FunctionType)
     return function
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from opdsl.schema.model import python_name
+
 if TYPE_CHECKING:
     from opdsl.dispatch.caller import Caller
 
@@ -103,7 +105,7 @@ def write(caller: Caller) -> str:
     """The source of the function and of ``path``, which forms the same keys for the slow road."""
     parameters = _parameters(caller)
     slow = f"§slow({_arguments(caller)})"
-    lines = [f"def {caller.name}({parameters}):"]
+    lines = [f"def {python_name(caller.name)}({parameters}):"]
     if caller.renames:
         values = ", ".join(f"{slot.name!r}: {slot.name}" for slot in caller.slots)
         out = ", 'out': out" if caller.out is not None else ""

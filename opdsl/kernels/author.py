@@ -14,7 +14,7 @@ from opdsl.kernels.dtypes import OutputCast, c_name, check_output_dtype
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
 from opdsl.kernels.planners import Planned, Planning, plan_of, planner_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
     Arguments,
@@ -288,7 +288,7 @@ class StructuredDefinition(Definition):
                 continue
             expressions.append(constant(kernel.handed(value)))
             if parameter is not None and parameter.is_dynamic and value is not None:
-                guards.append(f"{parameter.name} != {expressions[-1]}")
+                guards.append(number_guard(parameter.name, value, constants))
         return expressions, guards
 
 

@@ -85,6 +85,19 @@ def _native_call(source: PlanSource, geometries: Sequence[Geometry], constants: 
     return PlanCall(source.name, len(source.parameters), complete, geometries[0], source.converts)
 
 
+def number_guard(name: str, value: object, constants: list[object]) -> str:
+    """The guard of a plan that holds for one value of a number alone; ``0.0`` and ``-0.0`` are two.
+
+    Args:
+        name: of the plan's parameter.
+        value: what the plan was made for; another call has a number of the same type.
+        constants: of the plan; the guard's is added.
+    """
+    is_told_by_text = isinstance(value, complex) or (isinstance(value, float) and value == 0)
+    constants.append(repr(value) if is_told_by_text else value)
+    return f"{f'repr({name})' if is_told_by_text else name} != plan_constants[{len(constants) - 1}]"
+
+
 @lru_cache(maxsize=1024)
 def _factory(source: PlanSource) -> Callable[..., Plan]:
     """The compiled ``make`` function; equal sources share it."""

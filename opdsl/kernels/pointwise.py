@@ -28,7 +28,7 @@ from opdsl.kernels.dtypes import (
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
 from opdsl.runtime.device import Device
@@ -458,8 +458,7 @@ class PointwiseDefinition(Definition):
             if parameter.role not in (Role.SCALAR, Role.FLOAT) or not isinstance(value, int | float | complex):
                 continue
             if self.check is not None and self.check_reads_numbers:
-                constants.append(value)
-                guards.append(f"{parameter.name} != plan_constants[{len(constants) - 1}]")
+                guards.append(number_guard(parameter.name, value, constants))
             elif at in state.formula.places and at not in state.formula.wrapped:
                 place = state.formula.places.index(at)
                 cast = state.iteration.casts[place]

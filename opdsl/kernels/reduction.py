@@ -18,7 +18,7 @@ from opdsl.kernels.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.numbers import Number, convert
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.reduction_functions import Fold, make_fold
 from opdsl.kernels.reduction_iterator import reduction_call
@@ -252,8 +252,7 @@ class ReductionDefinition(Definition):
         for parameter in self.others:
             value = arguments[self.parameters.index(parameter)]
             if parameter.is_dynamic and value is not None:
-                guards.append(f"{parameter.name} != plan_constants[{len(constants)}]")
-                constants.append(value)
+                guards.append(number_guard(parameter.name, value, constants))
         return guards
 
 

@@ -11,7 +11,7 @@ from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import convert
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan
+from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.row_iterator import row_call
 from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
 from opdsl.runtime.device import MemoryFormat
@@ -143,6 +143,5 @@ class RowwiseDefinition(Definition):
         guards = []
         for parameter, value in zip(self.parameters, arguments, strict=True):
             if parameter.is_dynamic and isinstance(value, int | float | complex):
-                guards.append(f"{parameter.name} != plan_constants[{len(constants)}]")
-                constants.append(value)
+                guards.append(number_guard(parameter.name, value, constants))
         return guards

@@ -189,9 +189,9 @@ class StructuredKernel(Described):
         self.key = key
         self.name = operator.name
         self.schema = operator.schema
-        self.names = tuple(each.name for each in self.schema.arguments)
+        self.names = tuple(each.python_name for each in self.schema.arguments)
         written = () if variant == "functional" else self.schema.written_arguments
-        self.written = tuple(self.names.index(each.name) for each in written)
+        self.written = tuple(self.names.index(each.python_name) for each in written)
 
     @property
     def kind(self) -> str:

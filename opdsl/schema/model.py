@@ -141,6 +141,11 @@ class OperatorName:
         return f"__{self.root}__" if self.is_dunder else self.root
 
 
+def python_name(name: str) -> str:
+    """A name of a schema in Python: with an underscore where Python forbids the schema's own (``from``)."""
+    return f"{name}_" if iskeyword(name) else name
+
+
 @attrs.frozen(cache_hash=True)
 class Argument:
     """One argument; the alias annotation belongs to the Tensor inside the type."""
@@ -156,8 +161,8 @@ class Argument:
 
     @property
     def python_name(self) -> str:
-        """The name of the parameter in Python: with an underscore where Python forbids the schema's own (``from``)."""
-        return f"{self.name}_" if iskeyword(self.name) else self.name
+        """The name of the parameter in Python, see ``python_name``."""
+        return python_name(self.name)
 
     @property
     def is_written(self) -> bool:

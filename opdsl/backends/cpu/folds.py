@@ -50,7 +50,7 @@ class FoldSignature(NamedTuple):
     input: the storage dtype, and the type of lift's parameter.
     with_index: whether lift takes the index too.
     accumulators: types.
-    init: their values for no elements.
+    init: their values for no elements, as constants of LLVM, which tell -0.0 from 0.0.
     numbers: types of the numbers that finish takes.
     lifted_numbers: which of them lift takes too.
     outputs: the results.
@@ -64,7 +64,7 @@ class FoldSignature(NamedTuple):
     input: Operand
     with_index: bool
     accumulators: tuple[str, ...]
-    init: tuple[bool | int | float | complex, ...]
+    init: tuple[str, ...]
     numbers: tuple[str, ...]
     lifted_numbers: tuple[int, ...]
     outputs: tuple[Operand, ...]
@@ -85,7 +85,7 @@ class FoldSignature(NamedTuple):
         return self.lanes * (2 * _LANE_SIZE if any(kind in PART for kind in self.accumulators) else _LANE_SIZE)
 
     def __str__(self) -> str:
-        init = " ".join(constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
+        init = " ".join(self.init)
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} {self.numbers} "
@@ -138,6 +138,11 @@ def constant(value: bool | int | float | complex, kind: str) -> str:
     if kind in ("float32", "float64"):
         return f"0x{struct.pack('>d', float(value)).hex()}"
     return str(int(value))
+
+
+def constants(values: Sequence[bool | int | float | complex], kinds: Sequence[str]) -> tuple[str, ...]:
+    """Numbers of scalar types as LLVM text."""
+    return tuple(constant(value, kind) for value, kind in zip(values, kinds, strict=True))
 
 
 class _Counter:
@@ -315,11 +320,10 @@ def _fold_rows(signature: FoldSignature) -> str:
     text.line(f"define void @fold_rows({_ROWS_PARAMETERS}) #0 {{\nentry:")
     arrays, results = _arrays(text, signature, "%set"), _arrays(text, signature, "%results")
     size = MEMORY[signature.input.dtype].itemsize
-    initial = [constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
     # Not a _Counter: its body is one block.
     text.line("  br label %each\neach:\n  %r = phi i64 [ 0, %entry ], [ %r_next, %done ]")
     with _Counter(text, "reset", str(_LANES_OF_A_VECTOR), _kind_of(str(_LANES_OF_A_VECTOR))) as w:
-        _store(text, signature, _lane(text, signature, arrays, w), initial)
+        _store(text, signature, _lane(text, signature, arrays, w), signature.init)
     text.line("  %offset = mul i64 %r, %row_stride\n  %row = getelementptr i8, ptr %element, i64 %offset")
     text.line("  br label %many")
     before, start = "reset_end", "0"
@@ -434,8 +438,7 @@ def _reset(signature: FoldSignature) -> str:
     arrays: list[str] = []
 
     def body(text: Text, w: str) -> None:
-        values = [constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
-        _store(text, signature, _lane(text, signature, arrays, w), values)
+        _store(text, signature, _lane(text, signature, arrays, w), signature.init)
 
     return _over_lanes(
         "@reset(ptr %set, i64 %lanes)", body, lambda text: arrays.extend(_arrays(text, signature, "%set"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Table, Work
-from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, module_ir
+from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_ir
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
@@ -155,7 +155,7 @@ def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride:
         Operand(call.input.dtype.name, str(folding.lift.parameters[0][1])),
         folding.with_index,
         accumulators,
-        folding.init,
+        constants(folding.init, accumulators),
         tuple(str(kind) for _, kind in folding.finish.parameters[len(accumulators) + 1 :]),
         folding.lifted_numbers,
         tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),

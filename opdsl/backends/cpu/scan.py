@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.backends.cpu.folds import constants
 from opdsl.backends.cpu.loops import SINGLE, STRIDED, Operand
 from opdsl.backends.cpu.nests import kept_elements, layout_of, nest_details, runs_across
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, planned_outputs
@@ -64,12 +65,13 @@ def _signature(scanning: Scanning, call: RowCall) -> ScanSignature:
     layout = layout_of([source, *outputs], -2) if form == ACROSS else STRIDED * (1 + len(outputs))
     layout = layout.replace(SINGLE, STRIDED)
     parameters = scanning.lift.parameters
+    accumulators = tuple(str(kind) for kind in scanning.combine.result_types)
     results = zip(outputs, scanning.finish.result_types, strict=True)
     return ScanSignature(
         Operand(source.dtype.name, str(parameters[0][1])),
         len(parameters) > 1,
-        tuple(str(kind) for kind in scanning.combine.result_types),
-        scanning.init,
+        accumulators,
+        constants(scanning.init, accumulators),
         tuple(Operand(spec.dtype.name, str(kind)) for spec, kind in results),
         layout,
         form,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opdsl.backends.cpu.folds import constant
 from opdsl.backends.cpu.loops import ACCESS, ATTRIBUTES, METADATA, Operand, load_operand, store_operand
 from opdsl.backends.cpu.nests import PARALLEL, SMALLER, Loop, Operands, call, load_lane, smaller, store_lane
 from opdsl.backends.cpu.storage import DECLARATIONS, REGISTER, Text
@@ -29,7 +28,7 @@ class ScanSignature(NamedTuple):
     """What a scan kernel is compiled for, beside its functions.
 
     input: the array. with_index: whether lift takes the index too.
-    accumulators: types. init: their values for no elements.
+    accumulators: types. init: their values for no elements, as constants of LLVM, which tell -0.0 from 0.0.
     outputs: the results.
     layout: a letter for each operand.
     form: ``ACROSS``, ``ABREAST`` or ``PARTS``.
@@ -38,13 +37,13 @@ class ScanSignature(NamedTuple):
     input: Operand
     with_index: bool
     accumulators: tuple[str, ...]
-    init: tuple[bool | int | float | complex, ...]
+    init: tuple[str, ...]
     outputs: tuple[Operand, ...]
     layout: str
     form: str
 
     def __str__(self) -> str:
-        init = " ".join(constant(value, kind) for value, kind in zip(self.init, self.accumulators, strict=True))
+        init = " ".join(self.init)
         outputs = " ".join(f"{each.dtype}:{each.value}" for each in self.outputs)
         return (
             f"{self.input.dtype}:{self.input.value} {self.with_index} {self.accumulators} {init} -> {outputs} | "
@@ -82,8 +81,7 @@ class _Scan:
 
     def initial(self) -> Accumulators:
         """The accumulators of no elements."""
-        signature = self.signature
-        return [constant(value, kind) for value, kind in zip(signature.init, signature.accumulators, strict=True)]
+        return list(self.signature.init)
 
     def combined(self, first: Accumulators, later: Accumulators) -> Accumulators:
         """The accumulators of some elements and of later ones, as those of all."""

@@ -310,6 +310,105 @@ def test_an_argument_that_python_cannot_name_is_called_with_an_underscore(lib):
     assert f(opdsl.tensor([1.0]), from_=2).item() == 3.0
 
 
+def test_an_operator_that_python_cannot_name_is_called(lib):
+    @lib.op("is", inplace=True, out=True)
+    def is_(self: Tensor) -> Tensor:
+        return self + 1
+
+    @lib.op("def")
+    def forwarded(self: Tensor) -> Tensor: ...
+
+    forwarded.forward(is_)
+    defined = lib.define("lambda(Tensor self) -> Tensor", lambda self: self + 1)
+    x = opdsl.ones(1)
+    for f in (is_, defined, is_.alias("in"), forwarded, getattr(opdsl.ops.declared, "is"), is_.variants["inplace"]):
+        assert f(x.clone()).item() == 2.0
+    assert is_(x, out=opdsl.empty(1)).item() == 2.0
+
+
+def scaled_by_pointwise(f):
+    f.pointwise(keep="lambda_")(lambda self, from_, lambda_: self + from_ * lambda_)
+
+
+def scaled_by_row(f):
+    @f.meta
+    def meta(ctx, self, from_, lambda_):
+        ctx.set_output(0, self.shape, like=self)
+        return (0,)
+
+    f.row(lambda self, from_, lambda_: self + from_ * lambda_)
+
+
+def scaled_by_out_kernel(f):
+    @f.meta
+    def meta(ctx, self, from_, lambda_):
+        ctx.set_output(0, self.shape, like=self)
+
+    @f.out_kernel("CPU")
+    def kernel(self, from_, lambda_, out):
+        for place in range(out.shape[0]):
+            out[place] = self[place] + from_[place] * lambda_
+
+
+def scaled_by_kernel(f):
+    f.kernel("CPU")(lambda self, from_, lambda_: self + from_ * lambda_)
+
+
+@pytest.mark.parametrize("attach", [scaled_by_pointwise, scaled_by_row, scaled_by_out_kernel, scaled_by_kernel])
+def test_arguments_that_python_cannot_name_reach_each_kind_of_kernel(lib, attach):
+    @lib.op(inplace=True, out=True)
+    def f(
+        self: Tensor, from_: Annotated[Tensor, Name("from")], lambda_: Annotated[float, Name("lambda")] = 0.5
+    ) -> Tensor: ...
+
+    attach(f)
+    f.derivative("from_")(lambda grad, lambda_: grad * lambda_)
+    x, y = opdsl.tensor([1.0, 2.0]), opdsl.tensor([3.0, 4.0], requires_grad=True)
+    for _ in range(2):  # the second call has a plan
+        with opdsl.no_grad():
+            assert f(x, y).tolist() == [2.5, 4.0]
+            assert f(x, lambda_=2.0, from_=y).tolist() == [7.0, 10.0]
+            assert f(x, y, 2.0, out=opdsl.empty(2)).tolist() == [7.0, 10.0]
+            assert f.variants["inplace"](x.clone(), y, lambda_=2.0).tolist() == [7.0, 10.0]
+        y.grad = None
+        f(x, y, lambda_=2.0).sum().backward()
+        assert y.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_number_that_python_cannot_name_reaches_a_reduction(lib):
+    @lib.op(out=True)
+    def f(self: Tensor, dim: int, lambda_: Annotated[float, Name("lambda")] = 0.5) -> Tensor: ...
+
+    f.reduction(init=0, finish=lambda total, count, lambda_: total * lambda_)(lambda a, b: a + b)
+    for _ in range(2):
+        assert f(opdsl.tensor([1.0, 2.0]), 0, lambda_=2.0).item() == 6.0
+        assert f(opdsl.tensor([1.0, 2.0]), 0, out=opdsl.empty(())).item() == 1.5
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("-> int: return 3", 3),
+        ("-> bool: return True", True),
+        ("-> float: return 0.5", 0.5),
+        ("-> str: return 'text'", "text"),
+        ("-> bool:\n    'What it does.'\n    return False", False),
+    ],
+)
+def test_a_body_that_returns_a_constant_is_a_body(lib, source, result):
+    namespace = {"Tensor": Tensor}
+    exec(f"def f(self: Tensor) {source}", namespace)
+    assert lib.op(namespace["f"])(opdsl.ones(2)) == result
+
+
+@pytest.mark.parametrize("body", ["...", "pass", "'What it does.'", "'What it does.'\n    ..."])
+def test_a_body_that_holds_nothing_only_declares(lib, body):
+    namespace = {"Tensor": Tensor}
+    exec(f"def f(self: Tensor) -> Tensor:\n    {body}", namespace)
+    with pytest.raises(errors.MissingKernelError):
+        lib.op(namespace["f"])(opdsl.ones(2))
+
+
 @pytest.mark.parametrize(
     "option", [{"tags": 3}, {"device_check": "Maybe"}, {"device_guard": "yes"}, {"dispatch": ["CPU"]}]
 )

@@ -1,0 +1,199 @@
+"""Plans know numbers by more than equality: ``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import opdsl
+from opdsl import DispatchMode, Ints, Library, Tensor
+from opdsl.dispatch.arguments import value_key
+from opdsl.errors import ShapeError
+
+ZEROS = [0, False, 0.0, -0.0, 0j, -0j]
+NUMBERS = st.sampled_from([*ZEROS, 1, -1, True, 1.0, 1 + 0j, 1 - 0j, math.inf, math.nan, -math.nan])
+VALUES = st.recursive(NUMBERS | st.sampled_from([None, "", "0", "1"]), lambda each: st.lists(each, max_size=3))
+
+
+def written(value):
+    """A value as text, each bit of its numbers in it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, complex):
+        return f"({written(value.real)}, {written(value.imag)})"
+    return f"{value.hex()} {math.copysign(1, value)}" if isinstance(value, float) else repr(value)
+
+
+@given(VALUES, VALUES)
+@example([0.0], [-0.0])
+@example([math.nan], [float("nan")])
+@example([1], [True])
+@example([[1]], [[1.0]])
+def test_keys_are_equal_where_values_are_the_same(first, second):
+    same = written(first) == written(second)
+    assert (value_key(first) == value_key(second)) is same
+    if same:
+        assert hash(value_key(first)) == hash(value_key(second))
+
+
+@given(VALUES)
+def test_a_tuple_has_the_key_of_a_list(value):
+    frozen = tuple(value) if isinstance(value, list) else value
+    assert value_key(frozen) == value_key(value)
+
+
+def sign_by_kernel(f):
+    f.kernel("CPU")(lambda self, s: opdsl.tensor([math.copysign(1.0, s)]))
+
+
+def sign_by_pointwise(f):
+    @f.pointwise
+    def scalar(self, s):
+        return math.copysign(self, s)
+
+
+def sign_by_check(f):
+    @f.meta
+    def meta(ctx, self, s):
+        opdsl.check(math.copysign(1.0, s) > 0, "negative")
+
+    @f.pointwise
+    def scalar(self, s):
+        return self + s
+
+
+def sign_by_meta(f):
+    @f.meta
+    def meta(ctx, self, s):
+        ctx.set_output(0, (1 if math.copysign(1.0, s) > 0 else 2,), like=self)
+
+    @f.out_kernel("CPU", compiled=False)
+    def kernel(self, s, out):
+        out.fill_(math.copysign(1.0, s))
+
+
+def sign_by_out_kernel(f):
+    @f.meta
+    def meta(ctx, self, s):
+        ctx.set_output(0, self.shape, like=self)
+
+    @f.out_kernel("CPU")
+    def kernel(self, s, out):
+        out[0] = math.copysign(1.0, s)
+
+
+def sign_by_reduction(f):
+    def finish(total, count, s):
+        return math.copysign(total, s)
+
+    @f.reduction(init=0, finish=finish)
+    def plus(a, b):
+        return a + b
+
+
+def sign_by_row(f):
+    @f.meta
+    def meta(ctx, self, s):
+        ctx.set_output(0, self.shape, like=self)
+        return (0,)
+
+    @f.row
+    def row(self, s):
+        return math.copysign(self, s)
+
+
+@pytest.mark.parametrize(
+    "attach",
+    [
+        sign_by_kernel,
+        sign_by_pointwise,
+        sign_by_check,
+        sign_by_meta,
+        sign_by_out_kernel,
+        sign_by_reduction,
+        sign_by_row,
+    ],
+)
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_a_plan_for_one_zero_does_not_serve_the_other(attach, first):
+    with Library("zeros") as lib:
+
+        @lib.op
+        def f(self: Tensor, s: float) -> Tensor: ...
+
+        attach(f)
+        x = opdsl.tensor([1.0])
+
+        def outcome(s):
+            try:
+                return written(f(x, s).tolist())
+            except ShapeError as error:
+                return str(error)
+
+        fresh = {}
+        for s in (0.0, -0.0):
+            opdsl.registry.packets["zeros::f"].forget()
+            fresh[str(s)] = outcome(s)
+        assert fresh["0.0"] != fresh["-0.0"]
+        opdsl.registry.packets["zeros::f"].forget()
+        for s in (first, first, -first, -first, first):
+            assert outcome(s) == fresh[str(s)]
+
+
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_a_list_for_one_zero_does_not_serve_the_other(first):
+    with Library("zeros") as lib:
+
+        @lib.op
+        def f(self: Tensor, s: list[float]) -> Tensor: ...
+
+        @f.kernel("CPU")
+        def kernel(self, s):
+            return opdsl.tensor([math.copysign(1.0, each) for each in s])
+
+        for s in (first, first, -first, first):
+            assert f(opdsl.ones(1), [s]).item() == math.copysign(1.0, s)
+
+
+def test_folds_from_either_zero_are_two_kernels():
+    with Library("zeros") as lib:
+
+        def plus(a, b):
+            return a + b
+
+        for init in (0.0, -0.0):
+            name = "up" if math.copysign(1.0, init) > 0 else "down"
+
+            @lib.op(f"fold_{name}")
+            def fold(self: Tensor, dim: Ints[1] | None = None) -> Tensor: ...
+
+            @lib.op(f"scan_{name}")
+            def scan(self: Tensor, dim: int) -> Tensor: ...
+
+            fold.reduction(init=init)(plus)
+            scan.scan(init=init)(plus)
+            assert written(fold(opdsl.empty(0)).item()) == written(init)
+            assert written(scan(opdsl.tensor([-0.0]), 0).item()) == written(init + -0.0)
+
+
+def test_a_mode_is_handed_the_zero_that_was_given():
+    seen = []
+
+    class Watch(DispatchMode):
+        def dispatch(self, operator, args, kwargs):
+            seen.append(args[1:])
+            return operator(*args, **kwargs)
+
+    with Library("zeros") as lib:
+
+        @lib.op
+        def f(self: Tensor, s: float = 0.0) -> Tensor: ...
+
+        sign_by_pointwise(f)
+        x = opdsl.ones(1)
+        with Watch():
+            assert f(x, -0.0).item() == -1.0
+    assert written(seen[0]) == "[-0x0.0p+0 -1.0]"
