@@ -13,7 +13,8 @@ from opdsl.aten.factories import empty
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
-from opdsl.runtime import Category, Tensor, uint8
+from opdsl.kernels.numbers import convert
+from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
 from opdsl.schema.vocabulary import Scalar
@@ -138,7 +139,7 @@ def hardtanh_meta(ctx, self, min_val, max_val):
     check(not is_boolean(self), "Bool inputs not supported for hardtanh")
     if category_of(self) is Category.INT:
         check(
-            self.dtype is not uint8 or min(int(real(min_val)), int(real(max_val))) >= 0,
+            self.dtype is not uint8 or min(convert(each, int64) for each in (min_val, max_val)) >= 0,
             "cannot do hardtanh on an unsigned type with negative limits",
         )
     if real(min_val) > real(max_val):

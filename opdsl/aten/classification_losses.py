@@ -459,7 +459,7 @@ def probability_loss(
 ) -> Tensor:
     """``cross_entropy_loss_prob_target``."""
     dim = min(1, logarithms.ndim - 1)
-    classes = logarithms.shape[dim]
+    classes = logarithms.size(dim)
     check(
         weight is None or (weight.ndim == 1 and weight.numel() == classes),
         f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
@@ -487,7 +487,7 @@ def smoothed_loss(
     """``cross_entropy_loss_label_smoothing``."""
     check_smoothing(label_smoothing)
     dim = min(1, logarithms.ndim - 1)
-    classes = logarithms.shape[dim]
+    classes = logarithms.size(dim)
     exact = nll_loss_nd(logarithms, target, weight, reduction, ignore_index)
     weighted = logarithms if weight is None else logarithms * standing(weight, logarithms, dim)
     is_ignored = target == ignore_index

@@ -235,7 +235,7 @@ def _pdist_forward(self: Tensor, p: float = 2) -> Tensor:
 @_pdist_forward.kernel("CPU", "CUDA", "Meta")
 def pdist_forward_kernel(self, p):
     require_floats("pdist", self)
-    rows, length = self.shape
+    rows, length = self.size(0), self.size(1)
     if rows <= 1:
         return self.new_empty((0,))
     if length == 0:

@@ -57,7 +57,7 @@ def embedding_dense_backward(
 def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     check_indices("embedding_backward", 2, indices)
     numbers = indices.reshape((indices.numel(),)).to(int64)
-    grads = grad_output.reshape((numbers.shape[0], grad_output.shape[-1]))
+    grads = grad_output.reshape((numbers.shape[0], grad_output.size(-1)))
     counted = ((numbers >= 0) * (numbers < num_weights) * (numbers != padding_idx)).nonzero().squeeze(1)
     numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
     if scale_grad_by_freq:

@@ -153,6 +153,5 @@ def resize_as_(
 @resize_as_.kernel("CompositeExplicitAutograd")
 def resize_as_kernel(self, the_template, memory_format):
     if memory_format is MemoryFormat.preserve_format:
-        is_last = the_template.ndim == 4 and the_template.is_contiguous(MemoryFormat.channels_last)
-        memory_format = MemoryFormat.channels_last if is_last else MemoryFormat.contiguous_format
+        memory_format = the_template.geometry.suggested_memory_format()
     return self.resize_(the_template.shape, memory_format=memory_format)

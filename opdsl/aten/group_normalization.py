@@ -189,6 +189,7 @@ def native_group_norm_backward(
 
 @native_group_norm_backward.kernel("CPU", "CUDA", "Meta")
 def native_group_norm_backward_kernel(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+    check_groups(input, weight, None, C, group)
     layout = input.geometry.suggested_memory_format()
     wide = precision_of(input.dtype)
     grads, rows = (in_groups(each, N, C, HxW, group).to(wide) for each in (grad_out, input))

@@ -14,7 +14,8 @@ import numpy
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_
 from opdsl.kernels.dtypes import precision_of
-from opdsl.runtime import DType, Tensor, float64, from_numpy
+from opdsl.kernels.numbers import convert
+from opdsl.runtime import DType, Tensor, float64, from_numpy, int64
 
 Reals = numpy.ndarray[Any, numpy.dtype[Any]]
 
@@ -254,7 +255,7 @@ def wanted_size(
     )
     if scale_factors is None:
         return [int(each) for each in given], [None] * len(inner)
-    sizes = [
-        int(numpy.float32(size) * numpy.float32(factor)) for size, factor in zip(inner, scale_factors, strict=True)
-    ]
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        scaled = numpy.asarray(inner, numpy.float32) * numpy.asarray(scale_factors, numpy.float32)
+    sizes = [convert(float(each), int64) for each in scaled]
     return sizes, list(scale_factors)

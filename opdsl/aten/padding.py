@@ -281,6 +281,9 @@ def _pad_enum(self: Tensor, pad: list[SymInt], mode: int, value: float | None = 
         "Padding length should be less than or equal to two times the input dimension but got padding length "
         f"{len(pad)} and input of dimension {self.ndim}",
     )
+    if not 0 <= mode < len(MODES):
+        known = ", ".join(f"{number} ({name})" for number, name in enumerate(MODES))
+        raise UnsupportedModeError(f"Unrecognised padding mode {mode}. There are: {known}.")
     name = MODES[mode]
     if name == "constant":
         return constant_pad_nd(self, pad, 0.0 if value is None else value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
-from opdsl.runtime import DType, Tensor, wrap_dimension
+from opdsl.runtime import DType, Tensor
 from opdsl.runtime import can_cast as castable
 from opdsl.runtime import promote_types as promoted
 from opdsl.runtime import result_type as common_type
@@ -24,13 +24,13 @@ QUESTION: dict[str, Any] = {
 @op("aten::size.int", **QUESTION)
 def size(self: Tensor, dim: int) -> int:
     """How many positions a dimension has."""
-    return self.shape[wrap_dimension(dim, self.ndim)]
+    return self.size(dim)
 
 
 @op("aten::stride.int", **QUESTION)
 def stride(self: Tensor, dim: int) -> int:
     """How far apart in memory neighbours along a dimension lie."""
-    return self.stride()[wrap_dimension(dim, self.ndim)]
+    return self.stride(dim)
 
 
 @op("aten::result_type.Tensor", variants="function")

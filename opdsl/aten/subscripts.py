@@ -67,13 +67,16 @@ def take_apart(self: Tensor, index: object) -> Subscript:
     if taken > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim}")
     seen, dim, indexed = self, 0, 0
+    own = 0  # of the tensor itself, which messages speak of
     indices: list[Tensor | None] = []  # which stand for the dimensions before ``indexed``, a mask for several
     for part in parts:
         if part is ...:
             dim += self.ndim - taken
+            own += self.ndim - taken
             continue
+        own += dimensions_of(part)
         if isinstance(part, int) and not isinstance(part, bool):
-            seen = select_at(seen, dim, part)
+            seen = select_at(seen, dim, part, own - 1)
             continue
         if isinstance(part, slice):
             seen = slice_at(seen, dim, part)
@@ -155,8 +158,8 @@ def dimensions_of(part: object) -> int:
     return part.ndim if isinstance(part, Tensor) and part.dtype in _MASKS else 1
 
 
-def select_at(seen: Tensor, dim: int, position: int) -> Tensor:
-    """One position of a dimension.
+def select_at(seen: Tensor, dim: int, position: int, own: int = 0) -> Tensor:
+    """One position of a dimension, which is ``own`` of the tensor that is indexed.
 
     Raises:
         DimensionError: there is no such position, or the tensor has no dimensions.
@@ -165,7 +168,7 @@ def select_at(seen: Tensor, dim: int, position: int) -> Tensor:
         raise DimensionError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
     size = seen.shape[wrap_dimension(dim, seen.ndim)]
     if not -size <= position < size:
-        raise DimensionError(f"index {position} is out of bounds for dimension {dim} with size {size}")
+        raise DimensionError(f"index {position} is out of bounds for dimension {own} with size {size}")
     return select(seen, dim, position)
 
 

@@ -120,22 +120,41 @@ def triu_derivative(grad, diagonal):
 
 
 def triangle_indices(
-    indices: Any, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
+    is_lower: bool, row: int, column: int, offset: int, dtype: DType | None, device: Device | None
 ) -> Tensor:
     """The rows and the columns of a triangle's elements.
 
-    Args:
-        indices: ``numpy.tril_indices`` or ``numpy.triu_indices``.
-
     Raises:
-        ShapeError: a negative number of rows or columns.
+        ShapeError: a negative number of rows or columns, or more elements than a tensor has.
     """
     check(row >= 0, f"row must be non-negative, got{row}")
     check(column >= 0, f"col must be non-negative, got{column}")
-    found = indices(row, offset, column)
-    made = new_tensor(geometry(int64, Device("cpu"), (2, len(found[0]))))
-    made.array[...] = found
-    return made.to(device or Device("cpu"), dtype or int64)
+    below = size_below(row, column, offset if is_lower else offset - 1)
+    count = below if is_lower else row * column - below
+    place = device or cpu
+    made = new_tensor(geometry(int64, place if place.type == "meta" else cpu, (2, count)))
+    if count and not made.is_meta:
+        first = max(0, -offset) if is_lower else 0
+        rows = numpy.arange(first, row if is_lower else min(row, column - offset))
+        diagonal = (rows + offset).clip(-1 if is_lower else 0, column)
+        begins, ends = (0, (diagonal + 1).clip(0, column)) if is_lower else (diagonal, column)
+        lengths = numpy.broadcast_to(ends - begins, rows.shape)
+        made.array[0] = rows.repeat(lengths)
+        # Counts from 0 in each row, and from where the row begins.
+        made.array[1] = numpy.arange(count) - (lengths.cumsum() - lengths - begins).repeat(lengths)
+    return made.to(place, dtype or int64)
+
+
+def size_below(row: int, column: int, offset: int) -> int:
+    """How many elements a matrix has on and below a diagonal.
+
+    >>> size_below(3, 4, 0), size_below(3, 4, -2), size_below(3, 4, 5)
+    (6, 1, 12)
+    """
+    rows = min(max(row + offset, 0), row) if column else 0  # that have any
+    shortest = min(max(offset + 1, 1), column)
+    growing = min(rows, column - shortest)
+    return growing * (2 * shortest + growing - 1) // 2 + (rows - growing) * column
 
 
 @op("aten::tril_indices", out=True)
@@ -155,7 +174,7 @@ def tril_indices(
 
 @tril_indices.kernel("CPU", "CUDA", "Meta")
 def tril_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
-    return triangle_indices(numpy.tril_indices, row, col, offset, dtype, device)
+    return triangle_indices(True, row, col, offset, dtype, device)
 
 
 @op("aten::triu_indices", out=True)
@@ -175,7 +194,7 @@ def triu_indices(
 
 @triu_indices.kernel("CPU", "CUDA", "Meta")
 def triu_indices_kernel(row, col, offset, dtype, layout, device, pin_memory):
-    return triangle_indices(numpy.triu_indices, row, col, offset, dtype, device)
+    return triangle_indices(False, row, col, offset, dtype, device)
 
 
 # ----------------------------------------------------------------------------------------------------------- diagonals

@@ -125,12 +125,12 @@ def require_system(name: str, self: Tensor, matrix: Tensor) -> None:
         DTypeError, ShapeError: it does not.
     """
     require_same_dtype(name, self, matrix, ("b", "A"))
-    rows, columns = matrix.shape[-2:]
+    rows, columns = matrix.size(-2), matrix.size(-1)
     check(rows == columns, f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
     check(
-        rows == self.shape[-2],
+        rows == self.size(-2),
         f"Incompatible matrix sizes for {name}: each A matrix is {rows} by {rows} but each b matrix is "
-        f"{self.shape[-2]} by {self.shape[-1]}",
+        f"{self.size(-2)} by {self.size(-1)}",
     )
 
 

@@ -41,7 +41,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @linalg_cross.meta
 def linalg_cross_meta(ctx, self, other, dim):
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
-    sizes = (each.shape[wrap_dimension(dim, each.ndim)] for each in (self, other))
+    sizes = (each.size(dim) for each in (self, other))
     ours, theirs = sizes
     check(
         ours == theirs == 3,
@@ -162,12 +162,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     )
     for place, each in enumerate((input1, input2), 1):
         check(
-            each.shape[-1] == weight.shape[place],
-            f"bilinear(): input{place} size does not match weight size: got {each.shape[-1]} but expected "
-            f"{weight.shape[place]}",
+            each.size(-1) == weight.size(place),
+            f"bilinear(): input{place} size does not match weight size: got {each.size(-1)} but expected "
+            f"{weight.size(place)}",
         )
     check(
-        bias is None or bias.shape[0] == weight.shape[0],
+        bias is None or bias.size(0) == weight.size(0),
         "bilinear(): bias size does not match weight size",
     )
     rows, others = (each.reshape((math.prod(each.shape[:-1]), each.shape[-1])) for each in (input1, input2))

@@ -228,16 +228,17 @@ def as_strided_kernel(self, size, stride, storage_offset):
 
 @as_strided.derivative("self")
 def as_strided_derivative(grad, self, size, stride, storage_offset):
-    """Elements that are shown several times, or that ``self`` does not show, as the map of positions says."""
-    count = self.numel()
-    whole = storage_size(self) // self.itemsize
-    places = from_numpy(numpy.full(whole, count))
-    shown_by_self = as_strided(places, self.shape, self.strides, self.storage_offset())
-    shown_by_self.copy_(from_numpy(numpy.arange(count)).view(self.shape))
+    """By way of the storage: what is shown several times gets the sum; where ``self`` overlaps, each a share."""
+    places = numpy.arange(storage_size(self) // self.itemsize)
     offset = self.storage_offset() if storage_offset is None else storage_offset
-    shown = as_strided(places, size, stride, offset).reshape(-1)
-    summed = grad.new_zeros((count + 1,)).index_add(0, shown.to(grad.device), grad.reshape(-1))
-    return summed.narrow(0, 0, count).view(self.shape)
+    shown = as_strided(from_numpy(places), size, stride, offset).reshape(-1).to(grad.device)
+    summed = grad.new_zeros(places.shape).index_add(0, shown, grad.reshape(-1))
+    of_self = as_strided(from_numpy(places), self.shape, self.strides, self.storage_offset()).reshape(-1)
+    found = summed.index_select(0, of_self.to(grad.device))
+    counts = numpy.bincount(of_self.numpy())
+    if counts.max(initial=0) > 1:
+        found = found / from_numpy(counts[of_self.numpy()]).to(grad.device)
+    return found.view(self.shape)
 
 
 def strided_view(

@@ -131,11 +131,7 @@ def keep(value: Any) -> Any:
 
 def keep_result(result: Tensor, place: int) -> KeptResult:
     """A result as it is kept."""
-    bare = Tensor()
-    bare.array = result.array
-    bare.geometry = result.geometry.replace(requires_grad=False)
-    bare._writes = 0
-    bare._base = result._base
+    bare = _same_memory(result, requires_grad=False)
     return KeptResult(bare, version_of(result), ref(result), place, result.geometry.requires_grad)
 
 
@@ -163,10 +159,17 @@ def restore(node: Node, name: str, value: Any) -> Any:
 
 def _with_history(bare: Tensor, edge: Edge) -> Tensor:
     """A tensor over the same memory that stands where the result did, for gradients of gradients."""
-    made = Tensor()
-    made.array = bare.array
-    made.geometry = bare.geometry.replace(requires_grad=True)
-    made._writes = 0
-    made._base = bare._base
+    made = _same_memory(bare, requires_grad=True)
     made.autograd = edge
+    return made
+
+
+def _same_memory(tensor: Tensor, *, requires_grad: bool) -> Tensor:
+    """A tensor without history over the same memory, of which there is none on meta."""
+    made = Tensor()
+    if hasattr(tensor, "array"):
+        made.array = tensor.array
+    made.geometry = tensor.geometry.replace(requires_grad=requires_grad)
+    made._writes = 0
+    made._base = tensor._base
     return made

@@ -172,6 +172,10 @@ class Geometry:
         return self
 
 
+# What 64 bits hold, and how many dimensions an array of NumPy has at most.
+_MOST_BYTES = 2**63 - 1
+_MOST_DIMENSIONS = 64
+
 _FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
 _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 
@@ -214,8 +218,36 @@ def geometry(
         except TypeError:
             return _new_geometry(*key)  # symbolic sizes, which another library traces with, have no hash
         if found is None:
+            check_sizes(shape, strides, dtype.itemsize)
             found = _INTERNED[key] = _new_geometry(*key)
         return found
+
+
+def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
+    """Refuses what no tensor can have; every tensor is checked by its geometry, before there is memory for it.
+
+    Raises:
+        ShapeError: a negative size, more dimensions than arrays have, more bytes than 64 bits count.
+
+    >>> check_sizes((2**40, 2**40), (2**40, 1), 4)
+    Traceback (most recent call last):
+        ...
+    opdsl.errors.ShapeError: Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]
+    """
+    if not shape:
+        return
+    if min(shape) < 0:
+        raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ShapeError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions, as arrays of NumPy (got {len(shape)})")
+    elements, last = 1, 0
+    for size, stride in zip(shape, strides, strict=True):
+        if size:
+            elements *= size
+            last += (size - 1) * stride
+    if max(elements, last + 1) * itemsize > _MOST_BYTES or max(strides) > _MOST_BYTES:
+        reached = "" if strides == contiguous_strides(shape) else f" and strides={list(strides)}"
+        raise ShapeError(f"Storage size calculation overflowed with sizes={list(shape)}{reached}")
 
 
 def _new_geometry(
@@ -322,6 +354,15 @@ def number_of_elements(shape: Sequence[int]) -> int:
     for size in shape:
         numel *= size
     return numel
+
+
+def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes; of a dimension of size 1, where they do not matter, they may reach beyond 64 bits.
+
+    >>> byte_strides((6, 2**62), 4) == (24, 2**63 - 1)
+    True
+    """
+    return tuple(min(stride * itemsize, _MOST_BYTES) for stride in strides)
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
     Geometry,
+    byte_strides,
     contiguous_strides,
     geometry,
     geometry_of,
@@ -509,7 +510,7 @@ def _rebuild(
     made._base = None
     made.geometry = geometry(dtype, device, shape, strides)
     if elements is not None:
-        steps = tuple(stride * dtype.itemsize for stride in strides)
+        steps = byte_strides(strides, dtype.itemsize)
         array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
         made.array = array if device.type == "cpu" else backends.memory(device).from_host(array, device)
     return made.requires_grad_() if requires_grad else made

@@ -11,7 +11,7 @@ from opdsl.errors import KernelError
 from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Creation, Geometry
+from opdsl.runtime.geometry import Creation, Geometry, byte_strides
 from opdsl.runtime.roots import base_for_view, storage_root
 from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage
@@ -65,7 +65,7 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     made._writes = 0
     made._base = base_for_view(tensor)
     if form.device.type == "cpu":
-        steps = tuple(stride * dtype.itemsize for stride in strides)
+        steps = byte_strides(strides, dtype.itemsize)
         made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
     elif form.device.type == "meta":
         before = tensor.storage_offset() * form.dtype.itemsize

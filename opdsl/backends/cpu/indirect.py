@@ -90,7 +90,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
 
 
 def _layout(call: IndirectCall) -> str:
-    """A letter for each operand, as for pointwise loops; one that positions move is never a single element."""
+    """A letter for each operand, as for pointwise loops; one that is written or moved is never a single element."""
     own = math.prod(call.sizes) >= _OWN_LAYOUT_FROM and call.sizes[-1] > 1
 
     def choose(spec: OperandSpec, is_moved: bool) -> str:
@@ -101,7 +101,7 @@ def _layout(call: IndirectCall) -> str:
 
     data = "".join(choose(spec, place == call.reads) for place, spec in enumerate(call.inputs))
     positions = "".join(choose(spec, False) for spec in call.positions)
-    return data + positions + NUMBER * (2 * len(positions)) + choose(call.output, call.writes)
+    return data + positions + NUMBER * (2 * len(positions)) + choose(call.output, True)
 
 
 @functools.lru_cache(maxsize=4096)

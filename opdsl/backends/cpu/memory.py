@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
-from opdsl.runtime.geometry import contiguous_strides
+from opdsl.errors import OutOfMemoryError
+from opdsl.runtime.geometry import byte_strides, contiguous_strides
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
@@ -59,7 +60,7 @@ def maker(
     """What ``empty`` does, as a function."""
     in_bytes = None
     if strides is not None and strides != contiguous_strides(shape):
-        in_bytes = tuple(step * dtype.itemsize for step in strides)
+        in_bytes = byte_strides(strides, dtype.itemsize)
     return allocator(shape, dtype.numpy, in_bytes)
 
 
@@ -71,7 +72,7 @@ def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offse
     """
     from opdsl.runtime.viewing import view_array
 
-    steps = tuple(step * dtype.itemsize for step in strides)
+    steps = byte_strides(strides, dtype.itemsize)
     return view_array(array, shape, steps, offset * dtype.itemsize, dtype.numpy)
 
 
@@ -127,10 +128,9 @@ def allocator(
             return functools.partial(numpy.empty, shape, dtype)
         return functools.partial(_within, shape, dtype, strides, size)
     rounded = _round_up(size)
-    owner_type = _owner_type(rounded)
 
     def allocate() -> NDArray:
-        return numpy.ndarray(shape, dtype, _blocks.take(rounded, owner_type), 0, strides)  # type: ignore[arg-type]
+        return numpy.ndarray(shape, dtype, _blocks.take(rounded), 0, strides)  # type: ignore[arg-type]
 
     return allocate
 
@@ -202,8 +202,12 @@ class _Blocks:
         self._clock = 0
         self.limit = min(_MOST_CACHED, _physical_memory() // 8)
 
-    def take(self, size: int, owner_type: type[_Owner]) -> _Owner:
-        """A block of a rounded size, held by a new owner."""
+    def take(self, size: int) -> _Owner:
+        """A block of a rounded size, held by a new owner.
+
+        Raises:
+            OutOfMemoryError: there is not so much memory.
+        """
         with self._lock:
             self._settle()
             self._allocations += 1
@@ -216,7 +220,7 @@ class _Blocks:
                 self._hits += 1
         if block is None:
             block = self._new(size)
-        owner = owner_type.from_buffer(block, -block.ctypes.data % _ALIGNMENT)  # type: ignore[arg-type]
+        owner = _owner_type(size).from_buffer(block, -block.ctypes.data % _ALIGNMENT)  # type: ignore[arg-type]
         owner._block = block
         owner._return = self.put_back
         return owner
@@ -253,16 +257,14 @@ class _Blocks:
         self._lock = threading.Lock()
 
     def _new(self, size: int) -> NDArray:
-        try:
-            return numpy.empty(size + _ALIGNMENT, numpy.uint8)
-        except MemoryError:
-            self.trim(0)
+        for _ in range(2):
             try:
                 return numpy.empty(size + _ALIGNMENT, numpy.uint8)
-            except MemoryError:
-                with self._lock:
-                    self._in_use -= size
-                raise
+            except (MemoryError, ValueError):  # ValueError where the size is beyond what NumPy counts
+                self.trim(0)
+        with self._lock:
+            self._in_use -= size
+        raise OutOfMemoryError(f"not enough memory: a tensor takes {size} bytes (you may need a smaller one)")
 
     def _settle(self) -> None:
         """File the blocks that owners have returned."""

@@ -153,7 +153,8 @@ def _layout(call: PointwiseCall) -> str:
     contiguous = "".join(NUMBER if spec.strides is None else CONTIGUOUS for spec in operands)
     if not call.sizes or call.sizes[-1] == 1:
         return contiguous
-    exact = "".join(letter(spec) for spec in operands)
+    # One that is written is never held as a single element: filling writes elements that share memory.
+    exact = "".join(map(letter, call.inputs)) + "".join(map(letter, call.outputs)).replace(SINGLE, STRIDED)
     if exact == contiguous:
         return contiguous
     if STRIDED in exact or math.prod(call.sizes) < _OWN_LAYOUT_FROM:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu.builtin import Kernel, Table, builtin_over
 from opdsl.backends.cpu.native import CONSTANTS
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import Geometry, byte_strides
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., objec
 def view_function(source: Geometry, view: Geometry, offset: int) -> Kernel:
     """A built-in function from a tensor to a view of it; see ``opdsl.backends.cpu.memory.viewer``."""
     size, dtype = view.dtype.itemsize, view.dtype.numpy
-    steps = Table([stride * size for stride in view.strides])
+    steps = Table(byte_strides(view.strides, size))
     layout: list[int | Table] = [id(dtype), view.ndim, Table(view.shape), steps, offset * size]
     header = [*layout, int(source.is_view and not source.creation.is_apart), _result(view)]
     return builtin_over("view_cpu", "view_call", header, [dtype, view])

@@ -1,0 +1,458 @@
+"""Random calls of every overload: whatever is given, only documented errors come out and nothing was changed before.
+
+A call is made from a seed alone, so that one that fails is run again by its seed. Most calls are samples that the
+operator takes with an argument or two replaced, so that they reach what is checked last. Tensors lie against pages
+that nobody may touch: reading beyond an end is a crash. ``python -m tests.laws.overloads CALLS [SEED]`` looks for
+failures in child processes, with a limit of memory and of time for each call; ``... overloads one SEED`` runs one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import mmap
+import multiprocessing
+import random
+import re
+import resource
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from multiprocessing.sharedctypes import Synchronized
+from typing import Any, NamedTuple
+
+import numpy
+
+import opdsl
+from opdsl.dispatch import Operator
+from opdsl.errors import KernelCompileError, KernelError, LawError, OpdslError
+from opdsl.runtime import ALL_DTYPES, DType, Tensor, make_view
+from opdsl.runtime.contents import content, tensors_in
+from opdsl.schema import BaseType, ListType, OptionalType, Type
+from opdsl.testing.sample import Sample, described
+from opdsl.testing.samples import samples_of
+
+COMMON_DTYPES = tuple(each for each in ALL_DTYPES if each.name in ("float32", "float64", "int64", "bool", "complex64"))
+SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5)
+HUGE = (2**31 - 1, 2**31, 2**33, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, 10**30)
+INTEGERS = (-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 100)
+FLOATS = (0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 1e-300, 1e38, 1e39, 1e300, -1e300, math.inf, -math.inf, math.nan)
+SECONDS = 20
+MEMORY = 6 << 30
+
+
+class Failure(NamedTuple):
+    """A call and what it did that no call may do."""
+
+    call: str
+    problem: str
+
+    @property
+    def kind(self) -> str:
+        """What failures of one cause have in common."""
+        return re.sub(r"-?\d+", "N", f"{self.call.partition('(')[0]} {self.problem}")
+
+
+# ------------------------------------------------------------------------------------------------------- guarded memory
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PAGE = mmap.PAGESIZE
+
+
+def guarded(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """A contiguous copy of an array that ends where a page begins which nobody may touch; another lies before it."""
+    inside = -(-max(array.nbytes, 1) // _PAGE) * _PAGE
+    memory = mmap.mmap(-1, inside + 2 * _PAGE)
+    begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for page in (begin, begin + _PAGE + inside):
+        if _libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(_PAGE), 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    offset = _PAGE + inside - array.nbytes
+    made: numpy.ndarray[Any, Any] = numpy.ndarray(array.shape, array.dtype, memory, offset)
+    made[...] = array
+    return made
+
+
+def guarded_tensor(tensor: Tensor) -> Tensor:
+    """The same elements in guarded memory, with the same strides where these leave no gaps that matter."""
+    if tensor.is_meta or tensor.numel() == 0 or tensor.numel() > 10**6:
+        return tensor
+    strides = tensor.strides
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
+    flat = tensor.detach().as_strided((extent,), (1,), tensor.storage_offset())
+    array = guarded(opdsl.runtime.values.host_array(flat))
+    made = make_view(opdsl.runtime.wrap(array, tensor.dtype), tensor.shape, strides).detach()
+    return made.requires_grad_() if tensor.requires_grad else made
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+
+
+class Draw:
+    """Draws arguments of schema types."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.tensors: list[Tensor] = []
+
+    def value(self, type: Type) -> object:
+        """A value of a type, mostly; sometimes of none that it takes."""
+        if self.random.random() < 0.02:
+            return self.random.choice((None, "x", (), [], {}, 2**70, object, numpy.float32(2), True, [[1]]))
+        if isinstance(type, OptionalType):
+            return None if self.random.random() < 0.4 else self.value(type.element)
+        if isinstance(type, ListType):
+            return self._list(type)
+        return self._of_base(type)
+
+    def _list(self, type: ListType) -> object:
+        usual = type.size or self.random.choice((1, 2, 2, 3))
+        count = usual if self.random.random() < 0.75 else self.random.choice((0, 1, 2, 3, 4, 5, 6, 70))
+        if type.base is BaseType.Tensor and count > 6:
+            count = 3
+        if type.size and self.random.random() < 0.1:
+            return self.value(type.element)
+        made = [self.value(type.element) for _ in range(count)]
+        return tuple(made) if self.random.random() < 0.3 else made
+
+    def _of_base(self, type: object) -> object:
+        choices: dict[object, Callable[[], object]] = {
+            BaseType.Tensor: self.tensor,
+            BaseType.int: self.integer,
+            BaseType.SymInt: self.integer,
+            BaseType.float: self.number,
+            BaseType.Scalar: self._scalar,
+            BaseType.bool: lambda: self.random.random() < 0.5,
+            BaseType.str: self._text,
+            BaseType.ScalarType: lambda: self.random.choice(ALL_DTYPES),
+            BaseType.Device: lambda: self.random.choice(("cpu", "cpu", "meta", "cuda", "nowhere", "cpu:7")),
+            BaseType.Layout: lambda: opdsl.strided,
+            BaseType.MemoryFormat: lambda: self.random.choice(tuple(opdsl.runtime.MemoryFormat)),
+            BaseType.Generator: lambda: None if self.random.random() < 0.7 else opdsl.Generator(),
+        }
+        make = choices.get(type)
+        return None if make is None else make()
+
+    def _text(self) -> str:
+        names = ("mean", "none", "sum", "floor", "trunc", "linear", "nearest", "left", "right", "ij", "reduce", "amax")
+        return self.random.choice((*names, "constant", "reflect", "", "forward", "ortho", "same", "valid", "prod", "L"))
+
+    def integer(self) -> object:
+        """An integer, seldom a huge one."""
+        chance = self.random.random()
+        if chance < 0.06:
+            return self.random.choice((1, -1)) * self.random.choice(HUGE)
+        return self.random.choice(INTEGERS)
+
+    def number(self) -> object:
+        """A float, or what stands for one."""
+        return self.random.choice(FLOATS) if self.random.random() < 0.8 else self.integer()
+
+    def _scalar(self) -> object:
+        chance = self.random.random()
+        if chance < 0.1:
+            return complex(self.random.choice(FLOATS), self.random.choice(FLOATS))
+        if chance < 0.2:
+            return self.random.random() < 0.5
+        return self.number() if chance < 0.6 else self.integer()
+
+    def tensor(self) -> object:
+        """A new tensor, one that was drawn before, or a view of one."""
+        chance = self.random.random()
+        if self.tensors and chance < 0.12:
+            return self.random.choice(self.tensors)
+        if self.tensors and chance < 0.2:
+            return self._view(self.random.choice(self.tensors))
+        dtypes: Sequence[DType] = COMMON_DTYPES if self.random.random() < 0.75 else ALL_DTYPES
+        dtype = self.random.choice(dtypes)
+        ndim = self.random.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 5))
+        shape = tuple(self.random.choice(SIZES) for _ in range(ndim))
+        made = self.filled(shape, dtype)
+        chance = self.random.random()
+        if chance < 0.15 and ndim:
+            made = made.transpose(0, -1)
+        elif chance < 0.2:
+            made = opdsl.empty(shape, dtype=dtype, device="meta")
+        elif chance < 0.25:
+            made = made.expand(self.random.choice(((2, *shape), (0, *shape))))
+        elif chance < 0.26:
+            made = opdsl.empty((2**31, 2**20), dtype=dtype, device="meta")
+        elif chance < 0.27:
+            made = made.reshape(-1)[:1].expand(2**23, -1)
+        if chance > 0.9 and (dtype.is_floating_point or dtype.is_complex):
+            made = made.detach().requires_grad_()
+        self.tensors.append(made)
+        return made
+
+    def filled(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        """A tensor in guarded memory."""
+        generator = numpy.random.default_rng(self.random.getrandbits(32))
+        values: Any = generator.standard_normal(shape) * self.random.choice((0.3, 3, 100))
+        if dtype.is_floating_point or dtype.is_complex:
+            if self.random.random() < 0.3:
+                wild = generator.choice(numpy.array(FLOATS), shape)
+                values = numpy.where(generator.random(shape) < 0.3, wild, values)
+        else:
+            values = numpy.clip(values, 0, 1) if dtype is opdsl.bool else numpy.clip(values, -100, 100)
+            if self.random.random() < 0.2 and dtype is not opdsl.bool:
+                info = numpy.iinfo(dtype.numpy)
+                wild = generator.choice(numpy.array((info.min, info.max, 0)), shape)
+                return guarded_tensor(opdsl.from_numpy(numpy.asarray(wild, dtype.numpy)).to(dtype))
+            if not dtype.is_signed:
+                values = numpy.abs(values)
+            values = numpy.asarray(values).astype(numpy.int64)
+        with numpy.errstate(all="ignore"):
+            return guarded_tensor(opdsl.from_numpy(numpy.asarray(values)).to(dtype))
+
+    def _view(self, tensor: Tensor) -> Tensor:
+        forms: tuple[Callable[[], Tensor], ...] = (
+            lambda: tensor[1:],
+            lambda: tensor[..., :1],
+            lambda: tensor.t(),
+            lambda: tensor.reshape(-1),
+            lambda: tensor.detach(),
+        )
+        try:
+            return self.random.choice(forms)()
+        except OpdslError:
+            return tensor
+
+
+@functools.cache
+def operators() -> tuple[Operator, ...]:
+    """Every overload that there is, in an order that does not depend on when it was loaded."""
+    opdsl.add  # noqa: B018  loads the operators
+    found = (each for each in opdsl.registry if each.is_bound and each.name.startswith("aten::"))
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+@functools.cache
+def _samples(operator: Operator, dtype: DType) -> tuple[Sample, ...]:
+    made = []
+    try:
+        for each in samples_of(operator, dtype):
+            made.append(each)
+            if len(made) == 40:
+                break
+    except Exception:
+        return tuple(made)
+    return tuple(made)
+
+
+class Call(NamedTuple):
+    """An operator and what it is given."""
+
+    operator: Operator
+    given: tuple[object, ...]
+    named: dict[str, object]
+
+    def __str__(self) -> str:
+        parts = [described(each) for each in self.given]
+        parts += [f"{name}={described(value)}" for name, value in self.named.items()]
+        return f"{self.operator.name}({', '.join(parts)})"[:600]
+
+
+def make_call(seed: int) -> Call:
+    """The call of a seed."""
+    draw = Draw(seed)
+    operator = draw.random.choice(operators())
+    if draw.random.random() < 0.6:
+        dtype = draw.random.choice(COMMON_DTYPES if draw.random.random() < 0.8 else ALL_DTYPES)
+        samples = _samples(operator, dtype)
+        if samples:
+            return _changed(operator, draw.random.choice(samples).copy(), draw)
+    arguments = operator.schema.arguments
+    given: list[object] = []
+    named: dict[str, object] = {}
+    positional = {each.name for each in operator.schema.positional}
+    left_out = False
+    for each in arguments:
+        left_out = left_out or (each.default is not None and draw.random.random() < 0.5)
+        if each.default is not None and left_out:
+            continue
+        if each.name in positional:
+            given.append(draw.value(each.type))
+        else:
+            named[each.python_name] = draw.value(each.type)
+    return Call(operator, tuple(given), named)
+
+
+def _changed(operator: Operator, sample: Sample, draw: Draw) -> Call:
+    """A sample in guarded memory with up to three arguments drawn anew."""
+    guard = {id(each): guarded_tensor(each) for each in sample.tensors()}
+    draw.tensors.extend(guard.values())
+    replace = functools.partial(_replaced, guard)
+    given = [replace(each) for each in sample.given]
+    named = {name: replace(value) for name, value in sample.named.items()}
+    arguments = operator.schema.arguments
+    for argument in draw.random.choices(arguments, k=draw.random.choice((0, 1, 1, 1, 2, 3))) if arguments else ():
+        index = arguments.index(argument)
+        old = given[index] if index < len(given) else named.get(argument.python_name)
+        value = _similar(old, draw) if draw.random.random() < 0.5 else draw.value(argument.type)
+        if index < len(given):
+            given[index] = value
+        elif argument.default is None or index >= len(operator.schema.positional) or index > len(given):
+            named[argument.python_name] = value
+        else:
+            given.append(value)
+    return Call(operator, tuple(given), named)
+
+
+def _replaced(guard: dict[int, Tensor], value: object) -> object:
+    if isinstance(value, Tensor):
+        return guard[id(value)]
+    if isinstance(value, (list, tuple)):
+        return [_replaced(guard, each) for each in value]
+    return value
+
+
+def _similar(value: object, draw: Draw) -> object:
+    """Something that differs in one respect from what an operator takes."""
+    if isinstance(value, Tensor) and not value.is_meta:
+        forms: tuple[Callable[[], Tensor], ...] = (
+            lambda: draw.filled(value.shape, draw.random.choice(ALL_DTYPES)),
+            lambda: draw.filled(value.shape, value.dtype),
+            lambda: draw.filled((*value.shape, draw.random.choice(SIZES)), value.dtype),
+            lambda: draw.filled(value.shape[1:], value.dtype),
+            lambda: draw.filled((), value.dtype),
+            lambda: draw.filled(tuple(each * draw.random.choice((0, 1)) for each in value.shape), value.dtype),
+            lambda: draw.filled(tuple(each + draw.random.choice((0, 1)) for each in value.shape), value.dtype),
+            lambda: opdsl.empty(value.shape, dtype=value.dtype, device="meta"),
+            lambda: value.detach()[..., :1],
+        )
+        try:
+            return draw.random.choice(forms)()
+        except OpdslError:
+            return value
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return draw.random.choice((value + 1, value - 1, -value, 0, value * 2, *HUGE[:8]))
+    if isinstance(value, float):
+        return draw.random.choice(FLOATS)
+    if isinstance(value, (list, tuple)) and value:
+        forms_of_lists: tuple[Callable[[], list[object]], ...] = (
+            lambda: list(value[:-1]),
+            lambda: [*value, value[-1]],
+            list,
+            lambda: [*value[:-1], _similar(value[-1], draw)],
+            lambda: [_similar(value[0], draw), *value[1:]],
+            lambda: [None, *value[1:]],
+        )
+        return draw.random.choice(forms_of_lists)()
+    return None if draw.random.random() < 0.3 else value
+
+
+# ---------------------------------------------------------------------------------------------------------- judgement
+
+# Errors that say that opdsl is wrong, not the call.
+OURS = (KernelError, KernelCompileError, LawError)
+
+
+def run(call: Call) -> Failure | None:
+    """Make a call; say what it did that no call may do."""
+    tensors = [each for each in tensors_in((call.given, tuple(call.named.values()))) if each.numel() < 10**6]
+    before = [content(each) for each in tensors]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            result = call.operator.function(*call.given, **call.named)
+        except OpdslError as error:
+            if isinstance(error, OURS):
+                return Failure(str(call), _raised(error))
+            return _unchanged(call, tensors, before)
+        except TypeError as error:
+            return None if _is_pythons(error) else Failure(str(call), _raised(error))
+        except Exception as error:
+            return Failure(str(call), _raised(error))
+    for each in tensors_in(result):
+        if each.numel() < 10**6:
+            content(each)
+    return None
+
+
+def _is_pythons(error: TypeError) -> bool:
+    """Whether Python itself refuses the arguments of a function."""
+    return re.search(r"got multiple values for argument|required positional argument", str(error)) is not None
+
+
+def _raised(error: Exception) -> str:
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if "opdsl" in each.filename]
+    where = " < ".join(f"{each.filename.rpartition('opdsl/')[2]}:{each.lineno}" for each in frames[:-4:-1])
+    return f"raised {type(error).__name__}: {str(error)[:160]} [{where}]"
+
+
+def _unchanged(call: Call, tensors: Sequence[Tensor], before: Sequence[Any]) -> Failure | None:
+    for index, (tensor, old) in enumerate(zip(tensors, before, strict=True)):
+        if content(tensor) != old:
+            return Failure(str(call), f"raised, and changed tensor {index}: {old[:3]} to {content(tensor)[:3]}")
+    return None
+
+
+def try_seed(seed: int) -> Failure | None:
+    """Run the call of a seed."""
+    return run(make_call(seed))
+
+
+# ---------------------------------------------------------------------------------------------------------- processes
+
+
+def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
+    soft = MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (soft, soft))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for seed in range(first, end):
+        at.value = seed
+        signal.alarm(SECONDS)
+        failure = try_seed(seed)
+        signal.alarm(0)
+        if failure is not None:
+            found.send((seed, failure))
+    at.value = end
+
+
+def failures(calls: int, seed: int, share: int = 500) -> Any:
+    """Seeds and failures of so many calls; a process that dies or hangs is one, too."""
+    operators()
+    context = multiprocessing.get_context("fork")
+    at, end = context.Value("q", seed, lock=False), seed + calls
+    while at.value < end:
+        receive, send = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(at.value, min(at.value + share, end), at, send))
+        process.start()
+        send.close()
+        while True:
+            try:
+                yield receive.recv()
+            except EOFError:
+                break
+        process.join()
+        if process.exitcode:
+            how = "took too long" if process.exitcode == -signal.SIGALRM else f"ended the process ({process.exitcode})"
+            yield at.value, Failure(str(make_call(at.value)), how)
+            at.value += 1
+
+
+def main(calls: int, seed: int) -> int:
+    """Look for failures and print each kind of them once."""
+    seen: dict[str, int] = {}
+    for at, failure in failures(calls, seed):
+        seen[failure.kind] = seen.get(failure.kind, 0) + 1
+        if seen[failure.kind] == 1:
+            print(f"--- seed {at}\n{failure.call}\n-> {failure.problem}", flush=True)
+    print(f"{calls} calls, {sum(seen.values())} failures, {len(seen)} kinds")
+    return bool(seen)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "one":
+        call = make_call(int(sys.argv[2]))
+        print(call, flush=True)
+        print(call.operator.function(*call.given, **call.named))
+    else:
+        sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))

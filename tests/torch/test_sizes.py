@@ -1,0 +1,107 @@
+"""The ends of what sizes, strides and triangles can be: where PyTorch has a result, ours has the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.errors import OutOfMemoryError, ShapeError
+
+LIBRARIES = (torch, opdsl)
+
+
+def form(tensor: Any) -> tuple[Any, ...]:
+    """What both libraries say of a tensor."""
+    return tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset(), tensor.tolist()
+
+
+FAR = {
+    "slice": lambda x: x[1 : 2**63 - 1 : 2**62],
+    "window": lambda x: x.unfold(0, 1, 2**63 - 1),
+    "sum": lambda x: x[:: 2**62] + 1,
+    "reduction": lambda x: x.view(5, 1).unfold(0, 2, 2**62).sum(-1),
+    "copy": lambda x: x[:: 2**62].clone(),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_strides_beyond_64_bits_in_bytes(name: str) -> None:
+    expected, found = (form(FAR[name](lib.arange(5))) for lib in LIBRARIES)
+    assert found == expected
+
+
+def test_strides_beyond_64_bits_are_refused() -> None:
+    with pytest.raises(ShapeError, match="Storage size calculation overflowed"):
+        opdsl.arange(12).view(6, 2).unfold(0, 1, 2**63 - 1)
+
+
+def test_more_dimensions_than_arrays_have() -> None:
+    assert opdsl.ones([1] * 64).ndim == 64
+    with pytest.raises(ShapeError, match="at most 64 dimensions"):
+        opdsl.ones([1] * 65)
+
+
+def test_memory_that_cannot_be_had() -> None:
+    with pytest.raises(OutOfMemoryError, match=f"{2**52} bytes"):
+        opdsl.empty(2**50)
+
+
+@pytest.mark.parametrize("name", ("tril_indices", "triu_indices"))
+def test_triangles(name: str) -> None:
+    for row in range(5):
+        for column in range(5):
+            for offset in range(-6, 7):
+                expected, found = (getattr(lib, name)(row, column, offset) for lib in LIBRARIES)
+                assert found.tolist() == expected.tolist()
+                assert getattr(opdsl, name)(row, column, offset, device="meta").shape == tuple(expected.shape)
+
+
+def test_triangles_take_the_memory_of_their_result() -> None:
+    expected, found = (lib.triu_indices(2**40, 3, 1).tolist() for lib in LIBRARIES)
+    assert found == expected == [[0, 0, 1], [1, 2, 2]]
+
+
+@pytest.mark.parametrize("count", (3, 2000, 1 << 16))
+def test_filling_elements_that_share_memory_stays_inside(count: int) -> None:
+    memory = numpy.zeros(count + 1, numpy.float32)
+    opdsl.from_numpy(memory)[:1].expand(count).fill_(3)
+    assert memory[0] == 3 and not memory[1:].any()
+
+
+OVERLAPPING = {
+    "expanded": lambda lib, x: (x[:1] * 1).expand(3).as_strided((2,), (0,)),
+    "rows": lambda lib, x: (x[:3].view(3, 1) * 1).expand(3, 4).as_strided((2, 2), (1, 1)),
+    "windows": lambda lib, x: (x * 1).as_strided((3, 3), (1, 1)).as_strided((2, 3), (1, 2)),
+    "with gaps": lambda lib, x: (x * 1).as_strided((2,), (3,)).as_strided((2, 2), (1, 2), 1),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_gradient_through_strides_of_what_overlaps(name: str) -> None:
+    found = []
+    for lib in LIBRARIES:
+        x = lib.arange(6.0).requires_grad_()
+        shown = OVERLAPPING[name](lib, x)
+        (shown * lib.arange(1.0, 1.0 + shown.numel()).view(tuple(shown.shape))).sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
+
+
+def test_resize_as_keeps_every_memory_format() -> None:
+    strides = []
+    for lib in LIBRARIES:
+        for size, memory_format in (((2, 3, 4, 5), lib.channels_last), ((2, 3, 4, 5, 6), lib.channels_last_3d)):
+            like = lib.empty(size).contiguous(memory_format=memory_format)
+            strides.append(tuple(lib.empty(0).resize_as_(like, memory_format=lib.preserve_format).stride()))
+    assert strides[:2] == strides[2:]
+
+
+def test_gradients_of_meta_tensors_whose_results_are_kept() -> None:
+    for lib in LIBRARIES:
+        x = lib.empty(3, device="meta", requires_grad=True)
+        x.erfinv().sum().backward()
+        assert x.grad.is_meta and x.grad.shape == (3,)
