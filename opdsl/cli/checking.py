@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import click
@@ -10,9 +10,10 @@ import click
 from opdsl.cli.dialects import dialect_option, hint, rewrite
 from opdsl.cli.progress import progress
 from opdsl.errors import NativeYamlError
-from opdsl.native import NativeFunction, check_text, load, load_tags, loads, read_derivatives
+from opdsl.native import Fault, NativeFunction, check_text, load, load_tags, loads, read_derivatives
 from opdsl.native.known import TAGS
 from opdsl.native.load import read_entries, read_file
+from opdsl.native.source import Source
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -71,19 +72,27 @@ def _check(file: Path, tags: Container[str], dialect: str) -> int:
     """Show a file's faults; how many there are."""
     try:
         text = read_file(file)
-        if dialect != "today":
-            loads(text, file=str(file), tags=tags, dialect=dialect)
-            return 0
     except NativeYamlError as error:
         click.echo(str(error))
-        return max(len(error.faults), 1)
+        return 1
     with progress(f"checking {file.name}"):
-        faults, source = check_text(text, file=str(file), tags=tags)
+        faults, source = _faults(text, file, tags, dialect)
     for fault in faults:
         click.echo(fault.shown(source))
-    if faults:
+    if faults and dialect == "today":
         hint(file, text)
     return len(faults)
+
+
+def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[Sequence[Fault], Source]:
+    """All faults of a text, and the source to show them in."""
+    if dialect == "today":
+        return check_text(text, file=str(file), tags=tags)
+    try:
+        loads(text, file=str(file), tags=tags, dialect=dialect)
+    except NativeYamlError as error:
+        return [each for each in error.faults if isinstance(each, Fault)], Source(str(file), text)
+    return [], Source(str(file), text)
 
 
 def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> int:

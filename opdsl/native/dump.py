@@ -52,7 +52,7 @@ def dumps(entries: Iterable[NativeFunction], *, verbatim: bool = True) -> str:
             if layout.holds_lines_of(origin):
                 leading, body = layout.above(origin), layout.own(origin) if origin.is_of(entry) else None
         chunks.append(leading + (printed(entry) if body is None else body))
-    return "".join(chunks)
+    return "".join(chunks) or "[]\n"
 
 
 def printed(entry: NativeFunction) -> str:

@@ -37,6 +37,9 @@ MOST_SHOWN = 50
 MOST_FAULTS = 10_000
 """Reading stops after so many faults: the file is of another kind."""
 
+STUB_KEYS = frozenset(("backend", "cpp_namespace", "supported", "full_codegen", "ir_gen"))
+"""What stands in a backend's own file. Source: ``torchgen/gen_backend_stubs.py``."""
+
 MOST_GUESSES = 100
 LONGEST_GUESS = 64
 """For how many faults, and for names up to which length, the name that was meant is guessed: a guess takes long."""
@@ -100,17 +103,34 @@ def entries_of(reading: Reading, document: Node | None) -> tuple[NativeFunction,
     if document is None:
         return ()
     if not isinstance(document, Sequence):
-        reading.fault("INV-17", "the file is a list of entries, each beginning with '- func:'", document)
+        reading.fault(
+            "INV-17", _other_file(document) or "the file is a list of entries, each beginning with '- func:'", document
+        )
         return ()
     reading.source.entries = document.items
     entries = []
     for node in document.items:
+        before = reading.unread
         entry = _entry(reading, node)
         if entry is not None:
             entries.append(entry)
+        if reading.unread > before:
+            reading.source.unread.append(node)
         if len(reading.faults) >= MOST_FAULTS:
             break
     return tuple(entries)
+
+
+def _other_file(document: Node) -> str:
+    """What a document without entries is, where it can be told."""
+    keys = [key.text for key, _ in document.pairs] if isinstance(document, Mapping) else []
+    found = [key for key in keys if key in STUB_KEYS]
+    if not found:
+        return ""
+    return (
+        f"this is a backend's stub file ({', '.join(found)}), which names operators that have their entries elsewhere: "
+        "torchgen.gen_backend_stubs reads it, and there is nothing to check in it here"
+    )
 
 
 def error_of(source: Source, faults: list[Fault]) -> NativeYamlError:
@@ -126,24 +146,30 @@ class Reading:
     """What readers of values need: the source, the tags that may be used, and where faults go.
 
     former_types: types of schemas that are no more, and are read all the same.
+    unread: how many values could not be read.
     """
 
-    __slots__ = ("faults", "former_types", "source", "tags")
+    __slots__ = ("faults", "former_types", "source", "tags", "unread")
 
     def __init__(self, source: Source, tags: Container[str]) -> None:
         self.source = source
         self.tags = tags
         self.former_types: Container[str] = ()
         self.faults: list[Fault] = []
+        self.unread = 0
 
     def fault(self, rule: str, message: str, node: Node, start: int = 0, end: int | None = None) -> None:
-        """Notes a fault at a node, or at a part of its text."""
-        if len(self.faults) < MOST_FAULTS:
-            self.faults.append(fault_at(self.source, rule, message, node, start, end))
+        """Notes at a node, or at a part of its text, what cannot be read."""
+        self.unread += 1
+        self._note(rule, message, node, start, end)
 
     def violation(self, rule: str, message: str, node: Node, start: int, end: int) -> None:
         """Notes a rule that a schema breaks which can be read."""
-        self.fault(rule, message, node, start, end)
+        self._note(rule, message, node, start, end)
+
+    def _note(self, rule: str, message: str, node: Node, start: int, end: int | None) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(fault_at(self.source, rule, message, node, start, end))
 
 
 # ------------------------------------------------------------------------------------------------------------- entries
@@ -156,6 +182,7 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
         return None
     values: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
+    unread = reading.unread
     for key, value in node.pairs:
         reader = READERS.get(key.text)
         if reader is None:
@@ -171,9 +198,10 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
             read = reader(reading, value)
             if read is not None:
                 values[FIELDS.get(key.text, key.text)] = read
-    if "func" not in nodes:
+    is_whole = reading.unread == unread
+    if "func" not in nodes and is_whole:
         reading.fault("INV-17", "an entry needs 'func:' with its schema", node)
-    values["structure"] = _structure(reading, values, nodes)
+    values["structure"] = _structure(reading, values, nodes, is_whole=is_whole)
     if "schema" not in values:
         return None
     origin = Origin(reading.source, node)
@@ -182,8 +210,11 @@ def _entry(reading: Reading, node: Node) -> NativeFunction | None:
     return entry
 
 
-def _structure(reading: Reading, values: dict[str, Any], nodes: dict[str, Node]) -> Plain | Structured | Delegate:
-    """What the keys about structured kernels say together (INV-30 to INV-33)."""
+def _structure(
+    reading: Reading, values: dict[str, Any], nodes: dict[str, Node], *, is_whole: bool
+) -> Plain | Structured | Delegate:
+    """What the keys about structured kernels say together (INV-30 to INV-33); ``structured`` is missed in an entry only
+    that could be read as a whole."""
     structured = values.pop("structured", False)
     delegate = values.pop("structured_delegate", None)
     parts = {key: values.pop(key) for key in ("inherits", "precomputed", "ufunc") if key in values}
@@ -193,7 +224,7 @@ def _structure(reading: Reading, values: dict[str, Any], nodes: dict[str, Node])
     if structured:
         return Structured(**parts)
     for key, rule in (("structured_inherits", "INV-30"), ("precomputed", "INV-30"), ("ufunc_inner_loop", "INV-33")):
-        if key in nodes:
+        if key in nodes and is_whole:
             reading.fault(rule, f"{key} belongs to a structured entry: add 'structured: True'", nodes[key])
     return PLAIN if delegate is None else Delegate(delegate)
 
@@ -242,6 +273,12 @@ def _pieces(text: str, separator: str) -> Iterator[tuple[int, str]]:
         position += len(piece) + len(separator)
 
 
+def _hold_spelling(reading: Reading, rule: str, node: Node, text: str, spelled: str) -> None:
+    """Notes a text that torchgen, which looks for ``", "``, would take apart in another way."""
+    if text != spelled:
+        reading.violation(rule, f"spaces and commas stand as torchgen wants them: {spelled}", node, 0, len(text))
+
+
 def _texts(reading: Reading, node: Node, rule: str = "INV-17") -> list[tuple[str, Node]]:
     """A list of texts, or a single one, each with its node."""
     items = node.items if isinstance(node, Sequence) else [node]
@@ -275,12 +312,14 @@ def _variants(reading: Reading, node: Node) -> frozenset[Variant] | None:
     if text is None:
         return None
     found = set()
+    names = [name for _, name in _pieces(text, ",")]
     for start, name in _pieces(text, ","):
         if name in Variant.__members__:
             found.add(Variant[name])
         else:
             message = f"expected variants from function, method (got {name or 'nothing'})"
             reading.fault("INV-18", message, node, start, start + len(name))
+    _hold_spelling(reading, "INV-18", node, text, ", ".join(names))
     return frozenset(found)
 
 
@@ -408,7 +447,12 @@ def _precomputed(reading: Reading, node: Node) -> Precomputed | None:
         if arrow:
             if not (name.isascii() and name.isidentifier()):
                 reading.fault("INV-32", f"{name!r} is no name of an argument", item, 0, len(name))
-            replaced.append((name, _arguments(reading, item, arguments, len(name) + len(arrow))))
+            elif name in dict(replaced):
+                reading.fault("INV-32", f"{name} is replaced already, and the last line would win", item, 0, len(name))
+            made = _arguments(reading, item, arguments, len(name) + len(arrow))
+            if len(made) == arguments.count(",") + 1:
+                _hold_spelling(reading, "INV-32", item, text, f"{name} -> {', '.join(map(str, made))}")
+            replaced.append((name, made))
         elif index == len(lines) - 1:
             added = _arguments(reading, item, text, 0)
         else:
@@ -441,6 +485,7 @@ def _inner_loop(reading: Reading, node: Node, key: UfuncKey) -> UfuncInnerLoop |
         reading.fault("INV-33", "expected a name and its dtypes, like 'add (Bool, Half)'", node)
         return None
     dtypes = tuple(dtype for _, dtype in _pieces(listed[1:-1], ","))
+    _hold_spelling(reading, "INV-33", node, text, f"{name} ({', '.join(dtypes)})")
     for start, dtype in _pieces(listed[1:-1], ","):
         if dtype not in DTYPES and dtype not in DTYPE_CLASSES:
             first = len(name) + 2 + start

@@ -65,14 +65,15 @@ Node = Scalar | Sequence | Mapping
 
 
 class Source:
-    """A file's name and text, and the nodes of the entries in it."""
+    """A file's name and text, the nodes of the entries in it, and those of which not everything could be read."""
 
-    __slots__ = ("entries", "file", "text")
+    __slots__ = ("entries", "file", "text", "unread")
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
         self.entries: list[Node] = []
+        self.unread: list[Node] = []
 
 
 class Origin:

@@ -50,6 +50,22 @@ def test_all_files_are_checked_in_one_run(run: Run, good: Path) -> None:
     assert [file.name for file in files if f"{file}:" not in result.stdout] == []
 
 
+def test_all_faults_of_an_older_file_are_shown(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "old.yaml"
+    path.write_text("".join(f"- func: f{place}(Tensor self, *\n" for place in range(70)))
+    result = run("check", str(path), "--dialect", "1.5")
+    assert result.exit_code == 1
+    assert [each for each in range(70) if f"{path}:{each + 1}:" not in result.stdout] == []
+    assert result.stderr == "70 faults\n"
+
+
+def test_an_empty_file_is_a_fault(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "empty.yaml"
+    path.write_text("# to be written\n")
+    result = run("check", str(path))
+    assert (result.exit_code, f"{path}:1:1: the file is empty" in result.stdout) == (1, True)
+
+
 def test_tags_of_ones_own(run: Run, tmp_path: Path) -> None:
     tags, file = tmp_path / "tags.yaml", tmp_path / "mine.yaml"
     tags.write_text("- tag: mine\n  desc: what I say\n")

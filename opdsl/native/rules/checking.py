@@ -5,24 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from typing import TypeVar
 
-from opdsl.errors import NativeYamlError, SchemaError
+from opdsl.errors import NativeYamlError
 from opdsl.native.dump import dumps
 from opdsl.native.entry import NativeFunction
 from opdsl.native.known import TAGS
 from opdsl.native.load import MOST_FAULTS, read_entries
+from opdsl.native.nodes import read_nodes
 from opdsl.native.rules.breach import EntryRule, fault_of, number
 from opdsl.native.rules.corpus import Corpus
-from opdsl.native.rules.entries import DISPATCH_RULES, ENTRY_RULES, STRUCTURED_RULES
+from opdsl.native.rules.entries import (
+    DISPATCH_RULES,
+    ENTRY_RULES,
+    STRUCTURED_RULES,
+    inv_20_foreach,
+    inv_24,
+    inv_28,
+    inv_29,
+    inv_30_kernels,
+)
 from opdsl.native.rules.generation import (
     GENERATION_RULES,
     GENERATION_RULES_ACROSS,
     GENERATION_RULES_OF_DISPATCH,
     GENERATION_RULES_OF_STRUCTURED,
+    inv_53,
 )
-from opdsl.native.rules.variants import VARIANT_RULES
-from opdsl.native.rules.views import VIEW_RULES
-from opdsl.native.source import Fault, Mapping, Scalar, Source
-from opdsl.schema import parse_operator_name
+from opdsl.native.rules.unread import Unread
+from opdsl.native.rules.variants import (
+    VARIANT_RULES,
+    inv_36,
+    inv_38,
+    inv_40_functional,
+    inv_40_structured,
+    inv_42,
+    inv_43,
+    inv_44,
+)
+from opdsl.native.rules.views import VIEW_RULES, inv_46, inv_47_tag, inv_48_pair, inv_48_tag
+from opdsl.native.source import Fault, Location, Source
 
 Rule = TypeVar("Rule", bound=Callable[..., object])
 
@@ -46,6 +66,31 @@ RULES = {
 ACROSS = numbered(*VARIANT_RULES, *VIEW_RULES, *GENERATION_RULES_ACROSS)
 
 
+CONCLUDING_FROM_ABSENCE = frozenset(
+    (
+        inv_20_foreach,
+        inv_24,
+        inv_28,
+        inv_29,
+        inv_30_kernels,
+        inv_36,
+        inv_38,
+        inv_40_functional,
+        inv_40_structured,
+        inv_42,
+        inv_43,
+        inv_44,
+        inv_46,
+        inv_47_tag,
+        inv_48_tag,
+        inv_48_pair,
+        inv_53,
+    )
+)
+"""The rules that miss something. What they miss may be what could not be read: of an entry and its kin they say
+nothing then, since to follow them would be wrong."""
+
+
 def check(entries: Iterable[NativeFunction]) -> list[Fault]:
     """The faults of entries that were read or made: what each breaks, and what they break together.
 
@@ -60,7 +105,7 @@ def check(entries: Iterable[NativeFunction]) -> list[Fault]:
     if len(sources) == 1:
         [source] = sources
         if source is not None and all(each.origin is not None and each.origin.is_of(each) for each in listed):
-            return _faults(listed, source, frozenset())
+            return _faults(listed, source)
     return check_text(dumps(listed, verbatim=False), file="<made>")[0]
 
 
@@ -73,38 +118,32 @@ def check_text(text: str, *, file: str = "<string>", tags: Container[str] = TAGS
         entries, faults, source = read_entries(text, file=file, tags=tags)
     except NativeYamlError as error:
         return [each for each in error.faults if isinstance(each, Fault)], Source(file, text)
+    if not entries and read_nodes(source) is None:
+        message = "the file is empty; it is a list of entries, each beginning with '- func:', or [] for none"
+        return [Fault("INV-17", message, Location(file, 1, 1), 0, 0)], source
     if len(faults) < MOST_FAULTS:
-        faults += _faults(entries, source, unread_names(entries, source))
+        faults += _faults(entries, source)
     return sorted(faults, key=lambda fault: fault.start), source
 
 
-def _faults(entries: tuple[NativeFunction, ...], source: Source, unread: frozenset[str]) -> list[Fault]:
+def _faults(entries: tuple[NativeFunction, ...], source: Source) -> list[Fault]:
+    unread = Unread(source)
     found = [
         fault_of(source, rule, breach)
         for entry in entries
         for rule, broken in rules_of(entry)
         for breach in broken(entry)
+        if not (broken in CONCLUDING_FROM_ABSENCE and unread.has(breach.place.node))
     ]
-    corpus = Corpus(entries, unread)
+    corpus = Corpus(entries)
     for rule, broken_together in ACROSS:
-        found += [fault_of(source, rule, breach) for breach in broken_together(corpus)]
+        breaches = broken_together(corpus)
+        if broken_together in CONCLUDING_FROM_ABSENCE:
+            breaches = (each for each in breaches if not unread.has_kin_of(each))
+        found += [fault_of(source, rule, breach) for breach in breaches]
     return sorted(found, key=lambda fault: fault.start)
 
 
 def rules_of(entry: NativeFunction) -> tuple[tuple[str, EntryRule], ...]:
     """The rules that say something about an entry, with their numbers."""
     return RULES[entry.dispatch is not None, entry.is_structured]
-
-
-def unread_names(entries: Iterable[NativeFunction], source: Source) -> frozenset[str]:
-    """The names of entries whose schemas could not be read, where at least the name could be."""
-    read = {id(entry.origin.mapping) for entry in entries if entry.origin is not None}
-    found = set()
-    for node in source.entries:
-        if isinstance(node, Mapping) and id(node) not in read:
-            texts = [value.text for key, value in node.pairs if key.text == "func" and isinstance(value, Scalar)]
-            try:
-                found |= {parse_operator_name(text.partition("(")[0]).qualified for text in texts}
-            except SchemaError:
-                continue
-    return frozenset(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import Kinds, variants_made
@@ -45,15 +45,13 @@ class Variants:
 class Corpus:
     """Entries and the ways to find them.
 
-    unread: qualified names of entries whose schemas could not be read: they are there, only nothing is known of them.
     views: the entries that are views.
     clashes: entries that have the signature and kind of another, with that other.
     twins: entries that have the name of another, with that other.
     """
 
-    def __init__(self, entries: tuple[NativeFunction, ...], unread: Set[str] = frozenset()) -> None:
+    def __init__(self, entries: tuple[NativeFunction, ...]) -> None:
         self.entries = entries
-        self.unread = unread
         self.clashes: list[tuple[NativeFunction, NativeFunction]] = []
         self.twins: list[tuple[NativeFunction, NativeFunction]] = []
         self.by_name: dict[str, NativeFunction] = {}

@@ -46,7 +46,7 @@ def inv_46(corpus: Corpus) -> Iterator[Breach]:
     """A view that does not decompose has a copying variant."""
     for entry in views(corpus):
         wanted = copy_name(entry)
-        if wanted.qualified not in corpus.by_name and wanted.qualified not in corpus.unread:
+        if wanted.qualified not in corpus.by_name:
             message = f"{entry.name} is a view with kernels of its own, so it needs {wanted}, which copies"
             yield Breach(message, name(entry))
 
@@ -72,6 +72,23 @@ def inv_47_name(corpus: Corpus) -> Iterator[Breach]:
         if "view_copy" in entry.tags and not entry.name.base.endswith(COPY_ENDINGS):
             message = f"{entry.name} is tagged view_copy, so its name ends in {' or '.join(COPY_ENDINGS)}"
             yield Breach(message, item(entry, "view_copy", "tags"))
+
+
+def inv_47_view(corpus: Corpus) -> Iterator[Breach]:
+    """What a copying variant copies is a view: of one kind and with one signature, torchgen takes one of the two."""
+    for variants in corpus.sets.values():
+        first = variants.members[0]
+        if not first.name.base.endswith(COPY_ENDINGS):
+            continue
+        others = corpus.sets.get(first.schema.signature(strip_view_copy=True))
+        for kind, copy in variants.kinds.items():
+            other = None if others is None or others is variants else others.kinds.get(kind)
+            if other is not None and not (other.is_view or copy.is_view):
+                message = (
+                    f"{copy.name} is the copying variant of {other.name}, which is no view: say what its result shows, "
+                    "as in f(Tensor(a) self) -> Tensor(a), or give one of them another name"
+                )
+                yield Breach(message, name(other), (name(copy),))
 
 
 def inv_48_tag(corpus: Corpus) -> Iterator[Breach]:
@@ -122,6 +139,7 @@ VIEW_RULES: tuple[CorpusRule, ...] = (
     inv_47_signature,
     inv_47_tag,
     inv_47_name,
+    inv_47_view,
     inv_48_tag,
     inv_48_pair,
     inv_54,

@@ -85,6 +85,81 @@ def test_a_delegate_of_an_entry_that_cannot_be_read_is_no_fault_of_its_own() -> 
     assert [fault.location.line for fault in faults] == [3]
 
 
+FAMILY = {
+    "f": "f(Tensor self) -> Tensor\n  structured_delegate: f.out\n",
+    "f_": "f_(Tensor(a!) self) -> Tensor(a!)\n  structured_delegate: f.out\n",
+    "f.out": (
+        "f.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
+        "  structured: True\n  structured_inherits: TensorIteratorBase\n  dispatch:\n    CPU: f_out\n"
+    ),
+    "v": "v(Tensor(a) self) -> Tensor(a)\n  dispatch:\n    CPU: v\n",
+    "v_": "v_(Tensor(a!) self) -> Tensor(a!)\n  tags: inplace_view\n  dispatch:\n    CPU: v_\n",
+    "v_copy": "v_copy(Tensor self) -> Tensor\n  tags: view_copy\n  dispatch:\n    CompositeExplicitAutograd: v_copy\n",
+    "random_": (
+        "random_(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: random_\n  autogen: random, random.out\n"
+        "  tags: nondeterministic_seeded\n"
+    ),
+    "_foreach_f": "_foreach_f(Tensor[] self) -> Tensor[]\n  device_check: NoCheck\n  dispatch:\n    CPU: g\n",
+    "empty": "empty(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor\n  dispatch:\n    CPU: empty\n",
+}
+"""Entries without a fault, and variants of each other."""
+
+SPOILED = {
+    "-> Tensor": "-> Tenso",
+    "(Tensor": "(Tensor*",
+    "structured: True": "structured: Ture",
+    "structured_delegate: f.out": "structured_delgate: f.out",
+    "dispatch:": "dispach:",
+    "CPU: ": "CPV: ",
+    "tags: ": "tag: ",
+    "nondeterministic_seeded": "nondeterministic_seded",
+    "inplace_view": "in_place_view",
+    "view_copy\n": "viewcopy\n",
+    "autogen: ": "autogem: ",
+    "NoCheck": "Nocheck",
+    "func: ": "fnc: ",
+}
+
+
+def written(name: str) -> str:
+    return f"- func: {FAMILY[name]}"
+
+
+def test_the_family_that_is_spoiled_is_without_fault() -> None:
+    assert check_text("".join(map(written, FAMILY)))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "good"), [(name, each) for name in FAMILY for each in SPOILED if each in written(name)]
+)
+def test_what_cannot_be_read_is_the_only_fault(name: str, good: str) -> None:
+    """What is missing since it could not be read is missed by no rule: to add it would be wrong."""
+    spoiled = written(name).replace(good, SPOILED[good])
+    text = "".join(map(written, FAMILY)).replace(written(name), spoiled)
+    first = text.index(spoiled)
+    [fault] = check_text(text)[0]
+    assert first <= fault.start < first + len(spoiled)
+
+
+def test_an_entry_beside_one_that_cannot_be_read_still_has_its_own_faults() -> None:
+    faults, _ = check_text(
+        "- func: f(Tenso self) -> Tensor\n- func: g_(Tensor(a!) self) -> Tensor(a!)\n  dispatch:\n    CPU: g_\n"
+    )
+    assert [(each.rule, each.location.line) for each in faults] == [("INV-5", 1), ("INV-53", 2)]
+
+
+def test_an_empty_text_is_a_fault() -> None:
+    [fault] = check_text("# nothing\n")[0]
+    assert (fault.rule, str(fault.location)) == ("INV-17", "<string>:1:1")
+    assert check_text("[]")[0] == check([]) == []
+
+
+def test_a_backends_stub_file_is_called_so() -> None:
+    [fault] = check_text("backend: XLA\ncpp_namespace: torch_xla\nsupported:\n- add.Tensor\n")[0]
+    assert (fault.rule, "backend's stub file" in fault.message) == ("INV-17", True)
+
+
 def test_a_text_that_is_no_yaml_has_one_fault() -> None:
     assert [fault.rule for fault in check_text("- func: [")[0]] == ["YAML"]
 

@@ -1,0 +1,60 @@
+"""Entries of which not everything could be read, and their kin: what is missing there may only be unreadable."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from opdsl.native.rules.breach import Breach
+from opdsl.native.source import Mapping, Node, Scalar, Source
+from opdsl.schema import OperatorName
+
+BEGINNING = re.compile(r"(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)", re.ASCII)
+"""The namespace and the base name with which a schema begins, whatever follows."""
+
+VIEW_MARKS = re.compile("_(copy|scatter|inverse)$")
+"""What tells the variants of a view from it."""
+
+Family = tuple[str | None, str]
+"""The namespace, and what the names of all variants of an operator have in common."""
+
+
+class Unread:
+    """The entries of a source that could not be read in full.
+
+    >>> from opdsl.native.load import read_entries
+    >>> _, _, source = read_entries("- func: f(Tensor self, -> Tensor\\n- func: g() -> ()")
+    >>> [Unread(source).has(each) for each in source.entries]
+    [True, False]
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._entries = source.entries
+        self._starts = [each.start.index for each in source.entries]
+        self._unread = {id(each) for each in source.unread}
+        self._families = {_family(each) for each in source.unread}
+
+    def has(self, node: Node) -> bool:
+        """Whether a node stands in one of them."""
+        return bool(self._unread) and id(self._entry(node)) in self._unread
+
+    def has_kin_of(self, breach: Breach) -> bool:
+        """Whether one of them may be a variant of an operator that a breach is about."""
+        if not self._families:
+            return False
+        nodes = [breach.place.node, *(each.node for each in breach.others)]
+        return None in self._families or any(_family(self._entry(each)) in self._families for each in nodes)
+
+    def _entry(self, node: Node) -> Node:
+        return self._entries[bisect_right(self._starts, node.start.index) - 1]
+
+
+def _family(entry: Node) -> Family | None:
+    """The family of an entry; None where not even a name can be read."""
+    pairs = entry.pairs if isinstance(entry, Mapping) else []
+    texts = [value.text for key, value in pairs if key.text == "func" and isinstance(value, Scalar)]
+    found = BEGINNING.match(texts[0]) if texts else None
+    if found is None:
+        return None
+    name = OperatorName(found[1] or "aten", found[2])
+    return name.namespace, VIEW_MARKS.sub("", name.root)
