@@ -10,13 +10,15 @@ from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrices import (
     _linalg_check_errors,
     by_column,
-    each_matrix,
     raise_failure,
+    readable,
     require_numbers,
     require_square,
+    stack,
     store,
     with_batch,
 )
+from opdsl.aten.triangles import keep, lower_scalar_function, upper_scalar_function
 from opdsl.aten.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
 from opdsl.kernels import check, copy_, write_out
@@ -36,11 +38,8 @@ def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) 
     from opdsl.backends.cpu import lapack
 
     copy_(factor, self)
-    keep = numpy.triu if upper else numpy.tril
-    for place in numpy.ndindex(*info.shape):
-        matrix = factor.array[place] if place else factor.array
-        info.array[place] = lapack.potrf("U" if upper else "L", matrix) if matrix.size else 0
-        matrix[...] = keep(matrix)
+    stack(info, 0)[...] = lapack.potrf("U" if upper else "L", stack(factor))
+    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
@@ -170,8 +169,7 @@ def _cholesky_solve_helper_cpu(self, A, upper):
     found = self.new_empty_strided(self.shape, by_column(self.shape))
     copy_(found, self)
     if found.numel():
-        for b, a in each_matrix(self.shape[:-2], found, A):
-            lapack.potrs("U" if upper else "L", numpy.asfortranarray(a), b)
+        lapack.potrs("U" if upper else "L", readable(A), stack(found))
     return found
 
 
@@ -245,14 +243,11 @@ def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:
 
     copy_(out, self)
     info = self.new_zeros(self.shape[:-2], dtype=int32)
-    for place in numpy.ndindex(*info.shape):
-        matrix = out.array[place] if place else out.array
-        if matrix.size:
-            info.array[place] = lapack.potri("U" if upper else "L", matrix)
-            half = numpy.triu(matrix, 1) if upper else numpy.tril(matrix, -1)
-            other = numpy.tril_indices if upper else numpy.triu_indices
-            rows, columns = other(len(matrix), -1 if upper else 1)
-            matrix[rows, columns] = half.conj().T[rows, columns]
+    matrices = stack(out)
+    stack(info, 0)[...] = lapack.potri("U" if upper else "L", matrices)
+    half = numpy.triu(matrices) if upper else numpy.tril(matrices)
+    other = numpy.triu(matrices, 1) if upper else numpy.tril(matrices, -1)
+    matrices[...] = half + other.conj().swapaxes(1, 2)
     raise_failure(info, "cholesky_inverse", self.ndim == 2)
 
 

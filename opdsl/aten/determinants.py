@@ -78,7 +78,8 @@ def _linalg_det_meta(ctx, A):
 def _linalg_det_cpu(A, result, LU, pivots):
     factor_by_rows(A, LU, pivots)
     diagonal, sign = diagonals(LU, pivots)
-    result.array[...] = diagonal.prod(-1) * sign
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        result.array[...] = diagonal.prod(-1) * sign
 
 
 @_linalg_det.derivative("A")

@@ -11,12 +11,14 @@ from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrices import (
     _linalg_check_errors,
     by_column,
-    each_matrix,
-    lines_up,
+    flat,
+    in_columns,
     raise_failure,
+    readable,
     require_numbers,
     require_solvable,
     require_square,
+    stack,
     with_batch,
     write_each,
 )
@@ -70,11 +72,9 @@ def factor_by_rows(self: Tensor, factors: Tensor, pivots: Tensor, info: Tensor |
     from opdsl.backends.cpu import lapack
 
     copy_(factors, self)
-    for place in numpy.ndindex(*self.shape[:-2]):
-        matrix, exchanged = (each.array[place] if place else each.array for each in (factors, pivots))
-        failed = lapack.getrf(matrix, exchanged) if matrix.size else 0
-        if info is not None:
-            info.array[place] = failed
+    failed = lapack.getrf(stack(factors), stack(pivots, 1))
+    if info is not None:
+        stack(info, 0)[...] = failed
 
 
 def solve_by_factors(factors: Tensor, pivots: Tensor, out: Tensor, left: bool, adjoint: bool) -> None:
@@ -90,11 +90,11 @@ def solve_by_factors(factors: Tensor, pivots: Tensor, out: Tensor, left: bool, a
 
     if not out.numel():
         return
-    for matrix, exchanged, b in each_matrix(out.shape[:-2], factors, pivots, out):
-        right = lines_up(b if left else b.conj().T)
-        lapack.getrs("C" if adjoint == left else "N", lines_up(matrix), exchanged, right)
-        if right is not b:
-            b[...] = right if left else right.conj().T
+    array = out.array if left else out.array.swapaxes(-1, -2)
+    right = in_columns(flat(array if left else array.conj()))
+    lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), right)
+    if not numpy.may_share_memory(right, array):
+        array[...] = (right if left else right.conj()).reshape(array.shape)
 
 
 # ------------------------------------------------------------------------------------------------------- factorization
@@ -267,7 +267,7 @@ def permute(pivots: Tensor, P: Tensor) -> None:
     if numbers.size and not (numbers.min() >= 1 and numbers.max() <= rows):
         raise BoundsError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
     fill_(P, 0)
-    for exchanged, matrix in each_matrix(P.shape[:-2], pivots, P):
+    for exchanged, matrix in zip(readable(pivots, 1), stack(P), strict=True):
         order = numpy.arange(rows)
         for row, other in enumerate(exchanged):
             order[[row, other - 1]] = order[[other - 1, row]]

@@ -1,9 +1,10 @@
-"""What decompositions of matrices have in common: checks, layouts, the loop over a batch, and failures."""
+"""What decompositions of matrices have in common: checks, layouts, batches as stacks, and failures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -12,6 +13,8 @@ from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
 from opdsl.kernels import check, resize, resize_output, write_out
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
+
+Array: TypeAlias = numpy.ndarray[Any, Any]
 
 # -------------------------------------------------------------------------------------------------------------- checks
 
@@ -114,16 +117,32 @@ def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
 
 
-def each_matrix(batch: Sequence[int], *tensors: Tensor) -> Iterator[Any]:
-    """What lies at each place of a batch, as arrays on the tensors' memory: one, or a tuple of several."""
-    for place in numpy.ndindex(*batch):
-        found = tuple(each.array[place] if place else each.array for each in tensors)
-        yield found[0] if len(found) == 1 else found
+def stack(tensor: Tensor, dims: int = 2) -> Array:
+    """A batch of matrices, or for ``dims=1`` of vectors, as an array with one dimension for the batch.
+
+    It is on the tensor's memory, whose batch has to be contiguous.
+    """
+    return flat(tensor.array, dims, copy=False)
 
 
-def lines_up(array: Any) -> Any:
-    """An array whose columns lie as LAPACK reads them: itself or a copy."""
-    return numpy.asfortranarray(array)
+def readable(tensor: Tensor, dims: int = 2) -> Array:
+    """What ``stack`` gives, as LAPACK reads it: each matrix column by column; copied where it does not lie so."""
+    return in_columns(flat(tensor.array, dims))
+
+
+def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
+    """An array with one dimension for all but the last ones, see ``numpy.reshape``."""
+    split = array.ndim - dims
+    return array.reshape((math.prod(array.shape[:split]), *array.shape[split:]), copy=copy)
+
+
+def in_columns(array: Array) -> Array:
+    """A stack that LAPACK can read, or write: itself or a copy."""
+    rows, lines = array.shape[1], array.strides[1:]
+    lies_right = rows < 2 or lines[0] == array.itemsize
+    if lies_right and (len(lines) < 2 or array.shape[2] < 2 or lines[1] >= rows * array.itemsize):
+        return array
+    return numpy.array(array.swapaxes(1, -1), order="C").swapaxes(1, -1)
 
 
 def epsilon(tensor: Tensor) -> float:

@@ -8,10 +8,11 @@ import numpy
 
 from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import matmul
-from opdsl.aten.matrices import by_column, require_matrix, require_numbers, write_each
+from opdsl.aten.matrices import by_column, require_matrix, require_numbers, stack, write_each
+from opdsl.aten.triangles import keep, upper_scalar_function
 from opdsl.aten.triangular_systems import linalg_solve_triangular
 from opdsl.declare import Out, op
-from opdsl.kernels import check
+from opdsl.kernels import check, copy_
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
@@ -64,21 +65,20 @@ def linalg_qr_meta(ctx, A, mode):
 def linalg_qr_cpu(A, mode, Q, R):
     from opdsl.backends.cpu import lapack
 
-    *batch, m, n = A.shape
-    for place in numpy.ndindex(*batch):
-        matrix, upper = (each.array[place] if place else each.array for each in (A, R))
-        factors = numpy.array(matrix, order="F")
-        tau = numpy.zeros(min(m, n), factors.dtype)
-        if factors.size:
-            lapack.geqrf(factors, tau)
-        upper[...] = numpy.triu(factors[: upper.shape[0]])
-        if mode != "r":
-            reflectors = Q.array[place] if place else Q.array
-            shared = min(n, reflectors.shape[1])
-            reflectors[...] = numpy.eye(*reflectors.shape)
-            reflectors[:, :shared] = factors[:, :shared]
-            if reflectors.size and tau.size:
-                lapack.orgqr(reflectors, tau)
+    m, n = A.shape[-2:]
+    factored = A.new_empty_strided(A.shape, by_column(A.shape))
+    copy_(factored, A)
+    factors = stack(factored)
+    tau = numpy.zeros((len(factors), min(m, n)), factors.dtype)
+    lapack.geqrf(factors, tau)
+    keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
+    if mode != "r":
+        reflectors = stack(Q)
+        shared = min(n, reflectors.shape[2])
+        reflectors[...] = numpy.eye(*reflectors.shape[1:])
+        reflectors[:, :, :shared] = factors[:, :, :shared]
+        if tau.size:
+            lapack.orgqr(reflectors, tau)
 
 
 @linalg_qr.derivative("A")

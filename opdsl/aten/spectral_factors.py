@@ -14,6 +14,7 @@ from opdsl.aten.matrices import (
     require_matrix,
     require_numbers,
     require_square,
+    stack,
     write_each,
 )
 from opdsl.declare import Out, op
@@ -82,10 +83,8 @@ def _linalg_eigh_cpu(A, UPLO, compute_v, eigenvalues, eigenvectors):
     vectors = eigenvectors if compute_v else A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(vectors, A)
     info = A.new_zeros(A.shape[:-2], dtype=int32)
-    for place in numpy.ndindex(*A.shape[:-2]):
-        matrix, values = (each.array[place] if place else each.array for each in (vectors, eigenvalues))
-        if matrix.size:
-            info.array[place] = lapack.syevd("V" if compute_v else "N", UPLO.upper(), matrix, values)
+    job = "V" if compute_v else "N"
+    stack(info, 0)[...] = lapack.syevd(job, UPLO.upper(), stack(vectors), stack(eigenvalues, 1))
     raise_failure(info, "linalg.eigh", A.ndim == 2)
 
 
@@ -187,18 +186,14 @@ def _linalg_svd_cpu(A, full_matrices, compute_uv, driver, U, S, Vh):
 
     job = ("A" if full_matrices else "S") if compute_uv else "N"
     info = A.new_zeros(A.shape[:-2], dtype=int32)
-    nothing = numpy.empty((1, 1), A.array.dtype, order="F")
-    for place in numpy.ndindex(*A.shape[:-2]):
-        matrix, values = (each.array[place] if place else each.array for each in (A, S))
-        vectors = (nothing, nothing)
-        if compute_uv:
-            vectors = tuple(each.array[place] if place else each.array for each in (U, Vh))
-        if matrix.size:
-            overwritten = numpy.array(matrix, order="F")
-            info.array[place] = lapack.gesdd(job, overwritten, vectors[0], values, vectors[1])
-        elif compute_uv:
-            for each in vectors:
-                each[...] = numpy.eye(*each.shape)
+    vectors = [stack(each) for each in (U, Vh)] if compute_uv else [None, None]
+    if A.numel():
+        overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
+        copy_(overwritten, A)
+        stack(info, 0)[...] = lapack.gesdd(job, stack(overwritten), vectors[0], stack(S, 1), vectors[1])
+    for each in vectors:
+        if each is not None and not A.numel():
+            each[...] = numpy.eye(*each.shape[1:])
     raise_failure(info, "linalg.svd", A.ndim == 2)
 
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from opdsl.aten.matrices import (
     by_column,
-    each_matrix,
-    lines_up,
+    readable,
     require_numbers,
     require_same_dtype,
     require_solvable,
+    stack,
     with_batch,
 )
 from opdsl.declare import Out, op
@@ -36,8 +36,7 @@ def solve_triangles(
     if not out.numel():
         return
     letters = "U" if upper else "L", "T" if transpose else "N", "U" if unitriangular else "N"
-    for a, b in each_matrix(out.shape[:-2], triangle, out):
-        lapack.trsm("L" if left else "R", *letters, lines_up(a), b)
+    lapack.trsm("L" if left else "R", *letters, readable(triangle), stack(out))
 
 
 @op(

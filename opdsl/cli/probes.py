@@ -18,7 +18,7 @@ from opdsl.dispatch.native_dsl import dsl_module, is_switched_on, known_dsls, un
 from opdsl.dispatch.overrides import list_op_overrides
 from opdsl.runtime.device import backends
 
-_NEEDED = ("attrs", "numpy", "numba", "llvmlite", "typeguard", "threadpoolctl", "PyYAML", "click", "rich")
+_NEEDED = ("attrs", "numpy", "scipy", "numba", "llvmlite", "typeguard", "threadpoolctl", "PyYAML", "click", "rich")
 
 # Package -> the extra of opdsl that installs it, and what it is for.
 _OPTIONAL = {

@@ -1,98 +1,249 @@
-"""The BLAS that NumPy has brought into the process: where its matrix products lie, and how many threads it uses.
+"""BLAS and LAPACK, as SciPy brings them: where their routines lie, and how many threads they use.
 
-Its own threads wait actively for milliseconds, and so do those of an OpenMP runtime: on one set of processors they
-starve each other. So the worker pool divides products, and asks the BLAS to compute each share on one thread.
+A BLAS divides its work among threads of its own, which wait actively for milliseconds, and so do those of an OpenMP
+runtime: on one set of processors they starve each other, and in two processes on one machine all the more. So the
+worker pool divides products, and each share is computed on one thread (``blas_enter`` and ``blas_leave``).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
+import importlib
+import importlib.machinery
+import importlib.util
 import os
-import threading
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 import attrs
 
-# The letter of a type in the names of the BLAS.
+from opdsl.backends.cpu import engine
+from opdsl.errors import MissingDependencyError
+
+# The letter of a type in the names of routines.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+
+# Sizes are 32-bit integers.
+LARGEST = 2**31 - 1
+
+_MODULES = ("cython_blas", "cython_lapack")
+
+# How libraries call what tells and what sets the number of their threads.
+_THREADS = {
+    "openblas": [
+        (f"{prefix}openblas_get_num_threads{suffix}", f"{prefix}openblas_set_num_threads{suffix}")
+        for prefix in ("scipy_", "")
+        for suffix in ("", "64_", "_64", "_")
+    ],
+    "mkl": [("MKL_Get_Max_Threads", "MKL_Set_Num_Threads")],
+    "blis": [("bli_thread_get_num_threads", "bli_thread_set_num_threads")],
+}
 
 
 @attrs.frozen(eq=False)
 class Blas:
-    """A loaded BLAS.
+    """The routines, and what holds the library to a number of threads.
 
-    products: the address of ``cblas_?gemm`` for each letter.
-    integer: LLVM's type of its sizes.
-    lapack: the names of LAPACK's routines beside it, with ``{}`` for the routine.
-    controller: sets and tells the number of its threads (see threadpoolctl).
+    routines: a capsule for each name; Fortran's interface: every argument is an address.
+    threads: defines ``blas_enter``, ``blas_leave`` and ``blas_reset``.
     """
 
-    products: dict[str, int]
-    integer: str
-    lapack: str
-    controller: Any
+    routines: Mapping[str, Any]
+    threads: engine.Code
+
+    def address(self, name: str) -> int:
+        """Where a routine lies, by the name that it has in Fortran."""
+        capsule = self.routines[name]
+        return int(_capsule_address(capsule, _capsule_name(capsule)))
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """What code that calls routines is linked with: ``void blas_enter(i32 threads)``, ``void blas_leave()``."""
+        return {name: self.threads.address(name) for name in ("blas_enter", "blas_leave")}
 
 
 @functools.cache
-def blas() -> Blas | None:
-    """NumPy's BLAS, or None where it is none that shows its functions and the number of its threads."""
-    import ctypes
+def blas() -> Blas:
+    """The BLAS and the LAPACK of SciPy.
 
-    from threadpoolctl import ThreadpoolController
-
-    for library in ThreadpoolController().lib_controllers:
-        if library.internal_api != "openblas" or "numpy" not in library.filepath:
-            continue
-        for prefix, suffix, integer in (("scipy_cblas", "64_", "i64"), ("cblas", "64_", "i64"), ("cblas", "", "i32")):
-            names = {letter: f"{prefix}_{letter}gemm{suffix}" for letter in LETTERS.values()}
-            if all(hasattr(library.dynlib, name) for name in names.values()):
-                found = {letter: getattr(library.dynlib, name) for letter, name in names.items()}
-                places = {letter: ctypes.cast(each, ctypes.c_void_p).value or 0 for letter, each in found.items()}
-                lapack = f"{prefix.removesuffix('cblas')}{{}}_{suffix}"
-                return Blas(places, integer, lapack, library)
-    return None
+    Raises:
+        MissingDependencyError: there is no SciPy, or one of another interface.
+    """
+    routines = {name: capsule for each in _MODULES for name, capsule in _module(each).__pyx_capi__.items()}
+    if b"int *" not in _capsule_name(routines["dgemm"]):
+        raise MissingDependencyError("opdsl calls a BLAS of 32-bit sizes. Install SciPy's wheel: pip install scipy")
+    return Blas(routines, _threads(*_thread_functions()))
 
 
 @contextlib.contextmanager
-def on_one_thread(controller: Any) -> Iterator[None]:
-    """Inside, each call of the BLAS stays on the thread that makes it; what was set before comes back at the end.
-
-    The number of threads is one for the process, so others' products are held to one thread meanwhile.
-    """
-    with _lock:
-        if _State.users == 0:
-            _State.threads = controller.get_num_threads()
-            controller.set_num_threads(1)
-        _State.users += 1
+def on_one_thread() -> Iterator[None]:
+    """Inside, each call of SciPy's or NumPy's BLAS stays on the thread that makes it."""
+    enter, leave = (blas().imports[name] for name in ("blas_enter", "blas_leave"))
+    ctypes.CFUNCTYPE(None, ctypes.c_int32)(enter)(1)
     try:
         yield
     finally:
-        with _lock:
-            _State.users -= 1
-            if _State.users == 0:
-                controller.set_num_threads(_State.threads)
+        ctypes.CFUNCTYPE(None)(leave)()
 
 
-class _State:
-    """How many calls hold the BLAS to one thread, and how many threads it had before."""
+def _module(name: str) -> Any:
+    """A module of ``scipy.linalg``, without that package's own start, which takes longer than all of opdsl's."""
+    full = f"scipy.linalg.{name}"
+    try:
+        if "scipy.linalg" in sys.modules:
+            return importlib.import_module(full)
+        import scipy
 
-    users = 0
-    threads = 1
+        places = [os.path.join(each, "linalg") for each in scipy.__path__]
+        found = importlib.machinery.PathFinder.find_spec(full, places)
+        if found is None or found.loader is None:
+            return importlib.import_module(full)
+        loaded: ModuleType = importlib.util.module_from_spec(found)
+        found.loader.exec_module(loaded)
+        sys.modules.pop(full, None)  # it is no attribute of its package: whoever imports that gets it from there
+        return loaded
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Linear algebra needs SciPy, which cannot be imported: {error}. Install it: pip install scipy"
+        ) from error
 
 
-_lock = threading.Lock()
+# ------------------------------------------------------------------------------------------------------------- threads
 
 
-def _after_fork_in_child() -> None:
-    # A thread that was inside does not exist in the child.
-    global _lock
-    _lock = threading.Lock()
-    found = blas() if _State.users else None
-    _State.users = 0
-    if found is not None:
-        found.controller.set_num_threads(_State.threads)
+def _thread_functions() -> list[tuple[int, int]]:
+    """Addresses of what tells and sets the number of threads, for each BLAS in the process."""
+    from threadpoolctl import ThreadpoolController
+
+    found = []
+    for library in ThreadpoolController().lib_controllers:
+        for names in _THREADS.get(library.internal_api, ()):
+            if all(hasattr(library.dynlib, name) for name in names):
+                get, put = (ctypes.cast(getattr(library.dynlib, name), ctypes.c_void_p).value or 0 for name in names)
+                found.append((get, put))
+                break
+    return found
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+def _threads(*libraries: tuple[int, int]) -> engine.Code:
+    """Code that holds libraries to a number of threads while anything is inside.
+
+    The number is one for the process: while calls meet, the smallest holds. When the last one leaves, what was set
+    before the first comes back.
+    """
+    imports = {
+        f"{word}{place}": address
+        for place, pair in enumerate(libraries)
+        for word, address in zip(("get", "set"), pair, strict=True)
+    }
+    symbols = ("blas_enter", "blas_leave", "blas_reset")
+    count = len(libraries)
+    code = engine.compile_ir(f"threads of {count} BLAS", lambda: _text(count), symbols, imports, has_long_loops=False)
+    # A thread that was inside does not exist in a forked child.
+    os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(code.address("blas_reset")))
+    return code
+
+
+_HEADER = """
+@lock = internal global i32 0
+@users = internal global i64 0
+@threads = internal global i32 0
+
+define internal void @take() {
+  br label %try
+try:
+  %old = atomicrmw xchg ptr @lock, i32 1 acquire
+  %is_held = icmp ne i32 %old, 0
+  br i1 %is_held, label %try, label %done
+done:
+  ret void
+}
+
+define internal void @release() {
+  store atomic i32 0, ptr @lock release, align 4
+  ret void
+}
+
+define void @blas_enter(i32 %count) {
+  call void @take()
+  %users = load i64, ptr @users
+  %more = add i64 %users, 1
+  store i64 %more, ptr @users
+  %is_first = icmp eq i64 %users, 0
+  %now = load i32, ptr @threads
+  %is_fewer = icmp slt i32 %count, %now
+  br i1 %is_first, label %save, label %compare
+save:
+  call void @save_all()
+  br label %put
+compare:
+  br i1 %is_fewer, label %put, label %done
+put:
+  store i32 %count, ptr @threads
+  call void @set_all(i32 %count)
+  br label %done
+done:
+  call void @release()
+  ret void
+}
+
+define internal void @leave_one() {
+  %users = load i64, ptr @users
+  %fewer = sub i64 %users, 1
+  store i64 %fewer, ptr @users
+  %is_last = icmp eq i64 %fewer, 0
+  br i1 %is_last, label %last, label %done
+last:
+  call void @restore_all()
+  br label %done
+done:
+  ret void
+}
+
+define void @blas_leave() {
+  call void @take()
+  call void @leave_one()
+  call void @release()
+  ret void
+}
+
+define void @blas_reset() {
+  %users = load i64, ptr @users
+  %is_used = icmp ne i64 %users, 0
+  br i1 %is_used, label %used, label %done
+used:
+  store i64 1, ptr @users
+  call void @leave_one()
+  br label %done
+done:
+  call void @release()
+  ret void
+}
+"""
+
+
+def _text(count: int) -> str:
+    declared = [
+        f"declare i32 @get{place}()\ndeclare void @set{place}(i32)\n@saved{place} = internal global i32 0"
+        for place in range(count)
+    ]
+    save, put, restore = [], [], []
+    for place in range(count):
+        save += [f"  %found{place} = call i32 @get{place}()", f"  store i32 %found{place}, ptr @saved{place}"]
+        put += [f"  call void @set{place}(i32 %count)"]
+        restore += [f"  %kept{place} = load i32, ptr @saved{place}", f"  call void @set{place}(i32 %kept{place})"]
+    functions = [
+        "\n".join([f"define internal void @{name} {{", *body, "  ret void", "}"])
+        for name, body in (("save_all()", save), ("set_all(i32 %count)", put), ("restore_all()", restore))
+    ]
+    return "\n".join([*declared, _HEADER, *functions])
+
+
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)

@@ -1,31 +1,37 @@
-"""The LAPACK that comes with NumPy's BLAS: factorizations of matrices, solvers and eigenvalues.
+"""LAPACK: factorizations of matrices, solvers and eigenvalues, of stacks of matrices in one loop without the GIL.
 
-Matrices are arrays of float32, float64, complex64 or complex128 that lie column by column (Fortran order); they are
-overwritten by results, as LAPACK's documentation of the routine says (https://www.netlib.org/lapack/lug/).
+Stacks are arrays (count, rows, columns) of float32, float64, complex64 or complex128 whose matrices lie column by
+column (Fortran order); they are overwritten by results, as LAPACK's documentation of the routine says
+(https://www.netlib.org/lapack/lug/). Vectors are stacks (count, size). What fails is told by ``info``, an int32 for
+each matrix.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import attrs
 import numpy
 
-from opdsl.backends.cpu.blas import LETTERS, Blas, blas
-from opdsl.errors import KernelError, MissingDependencyError
+from opdsl.backends.cpu import engine, pool
+from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas
+from opdsl.errors import KernelError
 
-Array = numpy.ndarray[Any, Any]
+Array: TypeAlias = numpy.ndarray[Any, Any]
 
 # What routines of real numbers are called for complex ones.
-_OF_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
+_OF_COMPLEX = {"orgqr": "ungqr", "syevd": "heevd"}
+
+# Multiplications of one matrix from which LAPACK's own threads pay: they wait actively, for milliseconds.
+_SINGLE_UP_TO = 2**28
 
 
 @attrs.frozen
 class Work:
-    """Memory that a routine needs for itself.
+    """Memory that a routine needs for itself, one for all matrices.
 
     dtype: of its elements; None for the matrix's own.
     size: how many; None for as many as the routine says when it is asked.
@@ -38,47 +44,16 @@ class Work:
 
 
 WORK = Work(is_counted=True)
+INTEGERS = Work(numpy.int32, is_counted=True)
 
 
-@functools.cache
-def integer() -> type[numpy.signedinteger[Any]]:
-    """The type of LAPACK's integers.
-
-    Raises:
-        MissingDependencyError: NumPy has come without a LAPACK that can be called.
-    """
-    found = _library()
-    return numpy.int64 if found.integer == "i64" else numpy.int32
-
-
-def _library() -> Blas:
-    found = blas()
-    if found is None:
-        raise MissingDependencyError(
-            "Linear algebra needs the LAPACK of an OpenBLAS, which NumPy's wheels bring and this NumPy does not. "
-            "Install it from the Python Package Index: pip install --force-reinstall numpy"
-        )
-    return found
-
-
-@functools.cache
-def _routine(name: str, dtype: Any) -> Callable[..., None]:
-    letter = LETTERS[numpy.dtype(dtype).name]
-    base = _OF_COMPLEX.get(name, name) if letter in "cz" else name
-    found = _library()
-    routine: Callable[..., None] = getattr(found.controller.dynlib, found.lapack.format(f"{letter}{base}"))
-    routine.restype = None  # type: ignore[attr-defined]
-    return routine
-
-
-def call(name: str, dtype: Any, *given: object) -> int:
-    """Calls a routine.
+def call(name: str, *given: str | int | Array | Work) -> Array:
+    """Calls a routine for each matrix of a stack.
 
     Args:
         name: without the letter of its type; that of real numbers, where there are two.
-        dtype: of the matrices.
-        given: what it takes, in order, but for ``info``: letters as str, integers, floats of the matrix's type, arrays
-            and ``Work``.
+        given: what it takes, in order, but for ``info``: letters as str, integers, stacks of matrices or vectors, and
+            ``Work``. The first array says how many matrices there are, and their type.
 
     Returns:
         ``info``, which is 0 unless the routine has failed in the way that its documentation says.
@@ -86,201 +61,186 @@ def call(name: str, dtype: Any, *given: object) -> int:
     Raises:
         KernelError: an argument makes no sense to the routine.
     """
-    memory = [each if isinstance(each, Work) else None for each in given]
-    sizes = {place: 1 if each.size is None else each.size for place, each in enumerate(memory) if each is not None}
-    if any(each is not None and each.size is None for each in memory):
-        asked = _run(name, dtype, given, sizes, is_query=True)[1]
-        for place, answer in asked.items():
-            work = memory[place]
-            if work is not None and work.size is None:
-                sizes[place] = int(answer[0].real)
-    info = _run(name, dtype, given, sizes, is_query=False)[0]
-    if info < 0 and name != "gesdd":  # which says so of what is not finite
-        raise KernelError(f"LAPACK's {name} does not take its argument {-info}.")
-    return info
-
-
-def _run(
-    name: str, dtype: Any, given: Sequence[object], sizes: dict[int, int], *, is_query: bool
-) -> tuple[int, dict[int, Array]]:
-    count = ctypes.c_int64 if integer() is numpy.int64 else ctypes.c_int32
-    passed: list[Any] = []
-    lengths = []
-    memory = {}
-    for place, each in enumerate(given):
+    first = next(each for each in given if isinstance(each, numpy.ndarray))
+    info = numpy.zeros(len(first), numpy.int32)
+    if not first.size:
+        return info
+    kinds = tuple(None if isinstance(each, numpy.ndarray) else each for each in given)
+    sizes = _work_sizes(name, first.dtype, kinds)
+    passed: list[Array] = []
+    for each, size in zip(given, sizes, strict=True):
         if isinstance(each, Work):
-            memory[place] = numpy.empty(max(sizes[place], 1), each.dtype or dtype)
-            passed.append(memory[place].ctypes)
+            passed.append(numpy.empty((1, size), each.dtype or first.dtype))
             if each.is_counted:
-                passed.append(ctypes.byref(count(-1 if is_query else sizes[place])))
-        elif isinstance(each, str):
-            passed.append(ctypes.c_char_p(each.encode()))
-            lengths.append(ctypes.c_size_t(1))
-        elif isinstance(each, int):
-            passed.append(ctypes.byref(count(each)))
-        elif isinstance(each, numpy.ndarray):
-            passed.append(each.ctypes)
+                passed.append(_number(size))
         else:
-            passed.append(numpy.asarray(each, dtype).ctypes)
-    info = count(0)
-    _routine(name, numpy.dtype(dtype))(*passed, ctypes.byref(info), *lengths)
-    return int(info.value), memory
-
-
-def _leading(matrix: Array) -> int:
-    """How many elements lie between neighbouring columns, which LAPACK wants to be at least 1."""
-    return int(max(matrix.strides[-1] // matrix.itemsize, matrix.shape[0], 1))
-
-
-def real_of(matrix: Array) -> Any:
-    """The dtype of the real parts."""
-    return matrix.real.dtype
-
-
-# --------------------------------------------------------------------------------------------------------- one routine
-
-
-def potrf(uplo: str, a: Array) -> int:
-    """The Cholesky factor in the triangle ``uplo`` ("U" or "L") of a matrix; the other triangle stays."""
-    return call("potrf", a.dtype, uplo, len(a), a, _leading(a))
-
-
-def potrs(uplo: str, a: Array, b: Array) -> int:
-    """Solves by a Cholesky factor; ``b`` becomes the solution."""
-    return call("potrs", a.dtype, uplo, len(a), b.shape[1], a, _leading(a), b, _leading(b))
-
-
-def potri(uplo: str, a: Array) -> int:
-    """The triangle ``uplo`` of the inverse of the matrix that has this Cholesky factor."""
-    return call("potri", a.dtype, uplo, len(a), a, _leading(a))
-
-
-def getrf(a: Array, pivots: Array) -> int:
-    """The factors L and U in one matrix, and for each row the one that it was exchanged with, counted from 1."""
-    places = numpy.zeros(len(pivots), integer())
-    info = call("getrf", a.dtype, *a.shape, a, _leading(a), places)
-    pivots[...] = places
+            passed.append(each if isinstance(each, numpy.ndarray) else _number(each))
+    _run(name, first.dtype, [*passed, info], len(first), _threads(first))
+    if info.min() < 0 and name != "gesdd":  # which says so of what is not finite
+        raise KernelError(f"LAPACK's {name} does not take its argument {-info.min()}.")
     return info
 
 
-def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> int:
+@functools.lru_cache(maxsize=1024)
+def _work_sizes(name: str, dtype: Any, kinds: tuple[str | int | Work | None, ...]) -> tuple[int, ...]:
+    """For each argument how many elements it has where it is work memory; routines are asked where they know better."""
+    known = [each.size if isinstance(each, Work) else 0 for each in kinds]
+    if None not in known:
+        return tuple(max(each or 0, 1) for each in known)
+    passed: list[Array] = []
+    asked: list[Array] = []
+    for each in kinds:
+        asked.append(numpy.zeros((1, 1), (each.dtype or dtype) if isinstance(each, Work) else dtype))
+        passed.append(_number(each) if isinstance(each, str | int) else asked[-1])
+        if isinstance(each, Work) and each.is_counted:
+            passed.append(_number(-1))
+    _run(name, dtype, [*passed, numpy.zeros(1, numpy.int32)], 1, 1)
+    answers = [int(each[0, 0].real) for each in asked]
+    return tuple(max(answer if size is None else size, 1) for size, answer in zip(known, answers, strict=True))
+
+
+def _number(value: str | int) -> Array:
+    """A letter or an integer as a stack whose elements are all the same."""
+    number = ord(value) if isinstance(value, str) else value
+    if number > LARGEST:
+        raise KernelError(f"LAPACK takes sizes up to {LARGEST}, not {number}.")
+    return numpy.array(number, numpy.int32)
+
+
+def _threads(stack: Array) -> int:
+    sizes = stack.shape[1:]
+    return pool.get_num_threads() if max(sizes) * min(sizes) ** 2 > _SINGLE_UP_TO else 1
+
+
+def _run(name: str, dtype: Any, passed: list[Array], count: int, threads: int) -> None:
+    words = [count, threads]
+    for each in passed:
+        words += each.ctypes.data, each.strides[0] if each.ndim and len(each) > 1 else 0
+    frame = numpy.array(words, numpy.int64)
+    loop = _routine(name, dtype, len(passed))[1]
+    loop(frame.ctypes.data)
+
+
+@functools.cache
+def _routine(name: str, dtype: Any, arguments: int) -> tuple[engine.Code, Callable[[int], None]]:
+    """The loop over a routine; the code lives as long as the function."""
+    letter = LETTERS[numpy.dtype(dtype).name]
+    base = _OF_COMPLEX.get(name, name) if letter in "cz" else name
+    found = blas()
+    imports = {**found.imports, "routine": found.address(f"{letter}{base}")}
+    code = engine.compile_ir(f"stack {arguments}", lambda: _text(arguments), ["stack"], imports, has_long_loops=False)
+    return code, ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address("stack"))
+
+
+def _text(arguments: int) -> str:
+    """A loop that calls a routine for each matrix.
+
+    The frame has the number of matrices, the number of threads that the routine may use, and for each argument its
+    address and the bytes from one matrix to the next.
+    """
+    lines = ["define void @stack(ptr %frame) {", "entry:"]
+    fields = ["count", "threads", *(f"{word}{place}" for place in range(arguments) for word in ("base", "step"))]
+    for place, field in enumerate(fields):
+        lines.append(f"  %{field}_at = getelementptr i64, ptr %frame, i64 {place}")
+        lines.append(f"  %{field} = load {'ptr' if field.startswith('base') else 'i64'}, ptr %{field}_at")
+    lines += [
+        "  %limit = trunc i64 %threads to i32",
+        "  call void @blas_enter(i32 %limit)",
+        "  br label %next",
+        "next:",
+        "  %matrix = phi i64 [ 0, %entry ], [ %following, %one ]",
+        "  %any = icmp slt i64 %matrix, %count",
+        "  br i1 %any, label %one, label %done",
+        "one:",
+    ]
+    for place in range(arguments):
+        lines.append(f"  %offset{place} = mul i64 %matrix, %step{place}")
+        lines.append(f"  %argument{place} = getelementptr i8, ptr %base{place}, i64 %offset{place}")
+    called = ", ".join(f"ptr %argument{place}" for place in range(arguments))
+    lines += [
+        f"  call void @routine({called})",
+        "  %following = add i64 %matrix, 1",
+        "  br label %next",
+        "done:",
+        "  call void @blas_leave()",
+        "  ret void",
+        "}",
+        f"declare void @routine({', '.join(['ptr'] * arguments)})",
+        "declare void @blas_enter(i32)",
+        "declare void @blas_leave()",
+    ]
+    return "\n".join(lines)
+
+
+def _leading(stack: Array) -> int:
+    """How many elements lie between neighbouring columns, which LAPACK wants to be at least 1."""
+    return int(max(stack.strides[-1] // stack.itemsize, stack.shape[-2], 1))
+
+
+def _real(stack: Array, size: int | None, *, is_counted: bool = False) -> tuple[Work, ...]:
+    """Memory of real numbers, which routines want of complex matrices only."""
+    return (Work(stack.real.dtype, size, is_counted),) if numpy.iscomplexobj(stack) else ()
+
+
+# ------------------------------------------------------------------------------------------------------------ routines
+
+
+def potrf(uplo: str, a: Array) -> Array:
+    """The Cholesky factors in the triangle ``uplo`` ("U" or "L") of matrices; the other triangle stays."""
+    return call("potrf", uplo, a.shape[-1], a, _leading(a))
+
+
+def potrs(uplo: str, a: Array, b: Array) -> Array:
+    """Solves by Cholesky factors; ``b`` becomes the solutions."""
+    return call("potrs", uplo, a.shape[-1], b.shape[-1], a, _leading(a), b, _leading(b))
+
+
+def potri(uplo: str, a: Array) -> Array:
+    """The triangle ``uplo`` of the inverses of the matrices that have these Cholesky factors."""
+    return call("potri", uplo, a.shape[-1], a, _leading(a))
+
+
+def getrf(a: Array, pivots: Array) -> Array:
+    """The factors L and U in one matrix, and for each row the one that it was exchanged with (int32, from 1)."""
+    return call("getrf", *a.shape[1:], a, _leading(a), pivots)
+
+
+def getrs(trans: str, lu: Array, pivots: Array, b: Array) -> Array:
     """Solves by the factors of ``getrf``, "N" as they are, "T" transposed or "C" adjoint."""
-    places = pivots.astype(integer())
-    return call("getrs", lu.dtype, trans, len(lu), b.shape[1], lu, _leading(lu), places, b, _leading(b))
+    return call("getrs", trans, lu.shape[-1], b.shape[-1], lu, _leading(lu), pivots, b, _leading(b))
 
 
 def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> None:
-    """Solves by a triangle; zeros in its diagonal, ones for ``diag="U"``, give what division by zero gives."""
-    count = ctypes.c_int64 if integer() is numpy.int64 else ctypes.c_int32
-    rows, columns, leading, leading_b = (ctypes.byref(count(each)) for each in (*b.shape, _leading(a), _leading(b)))
-    one = numpy.ones(1, a.dtype)
-    letters = [ctypes.c_char_p(each.encode()) for each in (side, uplo, trans, diag)]
-    places = (rows, columns, one.ctypes, a.ctypes, leading, b.ctypes, leading_b)
-    _routine("trsm", a.dtype)(*letters, *places, *(ctypes.c_size_t(1) for _ in letters))
+    """Solves by triangles; zeros in a diagonal, ones for ``diag="U"``, give what division by zero gives."""
+    one = numpy.ones((1, 1), a.dtype)
+    passed = [*map(_number, (side, uplo, trans, diag, *b.shape[1:])), one, a, _number(_leading(a)), b]
+    if b.size:
+        _run("trsm", a.dtype, [*passed, _number(_leading(b))], len(b), _threads(b))
 
 
-def geqrf(a: Array, tau: Array) -> int:
+def geqrf(a: Array, tau: Array) -> Array:
     """The factor R in the upper triangle, and the reflectors of Q beneath it."""
-    return call("geqrf", a.dtype, *a.shape, a, _leading(a), tau, WORK)
+    return call("geqrf", *a.shape[1:], a, _leading(a), tau, WORK)
 
 
-def orgqr(a: Array, tau: Array) -> int:
+def orgqr(a: Array, tau: Array) -> Array:
     """The first columns of Q, of the reflectors of ``geqrf``."""
-    return call("orgqr", a.dtype, *a.shape, len(tau), a, _leading(a), tau, WORK)
+    return call("orgqr", *a.shape[1:], tau.shape[-1], a, _leading(a), tau, WORK)
 
 
-def ormqr(side: str, trans: str, a: Array, tau: Array, c: Array) -> int:
-    """``c`` times Q, or its adjoint, from the left or the right."""
-    letter = "C" if trans == "T" and numpy.iscomplexobj(a) else trans
-    return call("ormqr", a.dtype, side, letter, *c.shape, len(tau), a, _leading(a), tau, c, _leading(c), WORK)
+def syevd(jobz: str, uplo: str, a: Array, w: Array) -> Array:
+    """The eigenvalues of Hermitian matrices, of which the triangle ``uplo`` is read; their vectors in ``a`` for "V"."""
+    n = a.shape[-1]
+    return call("syevd", jobz, uplo, n, a, _leading(a), w, WORK, *_real(a, None, is_counted=True), INTEGERS)
 
 
-def syevd(jobz: str, uplo: str, a: Array, w: Array) -> int:
-    """The eigenvalues of a Hermitian matrix, of which the triangle ``uplo`` is read; its vectors in ``a`` for "V"."""
-    n = len(a)
-    real = (Work(real_of(a), 1 + 5 * n + 2 * n * n, True),) if numpy.iscomplexobj(a) else ()
-    return call("syevd", a.dtype, jobz, uplo, n, a, _leading(a), w, WORK, *real, Work(integer(), 3 + 5 * n, True))
-
-
-def geev(a: Array, w: Array, v: Array | None) -> int:
-    """The eigenvalues of a matrix, complex in ``w``, and its vectors in ``v``."""
-    n = len(a)
-    right = numpy.empty((n, n) if v is not None else (1, 1), a.dtype, order="F")
-    none = numpy.empty(1, a.dtype)
-    jobs = ("N", "N" if v is None else "V")
-    places = (none, 1, right, _leading(right))
-    if numpy.iscomplexobj(a):
-        values = numpy.empty(n, a.dtype)
-        info = call("geev", a.dtype, *jobs, n, a, _leading(a), values, *places, WORK, Work(real_of(a), 2 * n))
-        w[...] = values
-        if v is not None:
-            v[...] = right
-        return info
-    parts = numpy.empty((2, n), a.dtype)
-    info = call("geev", a.dtype, *jobs, n, a, _leading(a), parts[0], parts[1], *places, WORK)
-    w.real, w.imag = parts
-    if v is not None:
-        v[...] = right
-        # Of two conjugate vectors the first column has the real parts, the second one the imaginary ones.
-        for place in numpy.flatnonzero(parts[1] > 0):
-            v.imag[:, place] = right[:, place + 1]
-            v[:, place + 1] = v[:, place].conj()
-    return info
-
-
-def gesdd(jobz: str, a: Array, u: Array, s: Array, vt: Array) -> int:
+def gesdd(jobz: str, a: Array, u: Array | None, s: Array, vt: Array | None) -> Array:
     """The singular values, and for "A" all, for "S" the first singular vectors."""
-    m, n = a.shape
+    m, n = a.shape[1:]
     least, most = min(m, n), max(m, n)
     size = 7 * least if jobz == "N" else max(5 * least**2 + 7 * least, 2 * most * least + 2 * least**2 + least)
-    real = (Work(real_of(a), size),) if numpy.iscomplexobj(a) else ()
-    vectors = (s, u, _leading(u), vt, _leading(vt))
-    return call("gesdd", a.dtype, jobz, m, n, a, _leading(a), *vectors, WORK, *real, Work(integer(), 8 * least))
-
-
-def sytrf(name: str, uplo: str, a: Array, pivots: Array) -> int:
-    """The factors L and D of a symmetric ("sytrf") or Hermitian ("hetrf") matrix, and its pivots."""
-    places = numpy.zeros(len(pivots), integer())
-    info = call(name, a.dtype, uplo, len(a), a, _leading(a), places, WORK)
-    pivots[...] = places
-    return info
-
-
-def sytrs(name: str, uplo: str, a: Array, pivots: Array, b: Array) -> int:
-    """Solves by the factors of ``sytrf`` ("sytrs") or ``hetrf`` ("hetrs")."""
-    places = pivots.astype(integer())
-    return call(name, a.dtype, uplo, len(a), b.shape[1], a, _leading(a), places, b, _leading(b))
-
-
-def least_squares(driver: str, a: Array, b: Array, rcond: float, s: Array) -> tuple[int, int]:
-    """The solution of least squares in the first rows of ``b``, by "gels", "gelsy", "gelsd" or "gelss".
-
-    Args:
-        driver: the routine; "gels" is for matrices of full rank.
-        a: (m, n), overwritten.
-        b: (max(m, n), columns).
-        rcond: singular values up to this share of the largest one count as 0.
-        s: where "gelsd" and "gelss" write the singular values.
-
-    Returns:
-        ``info``, and the rank that was found.
-    """
-    m, n = a.shape
-    places = (m, n, b.shape[1], a, _leading(a), b, _leading(b))
-    if driver == "gels":
-        return call("gels", a.dtype, "N", *places, WORK), min(m, n)
-    rank = numpy.zeros(1, integer())
-    limit = numpy.asarray(rcond, real_of(a))
-    is_complex = numpy.iscomplexobj(a)
-    least = min(m, n)
-    if driver == "gelsy":
-        real = (Work(real_of(a), 2 * n),) if is_complex else ()
-        order = numpy.zeros(n, integer())
-        info = call(driver, a.dtype, *places, order, limit, rank, WORK, *real)
-    elif driver == "gelss":
-        real = (Work(real_of(a), 5 * least),) if is_complex else ()
-        info = call(driver, a.dtype, *places, s, limit, rank, WORK, *real)
-    else:
-        real = (Work(real_of(a)),) if is_complex else ()
-        info = call(driver, a.dtype, *places, s, limit, rank, WORK, *real, Work(integer()))
-    return info, int(rank[0])
+    none: tuple[Work | int, ...] = (Work(size=1), 1)
+    left = none if u is None else (u, _leading(u))
+    right = none if vt is None else (vt, _leading(vt))
+    integers = Work(numpy.int32, 8 * least)
+    return call("gesdd", jobz, m, n, a, _leading(a), s, *left, *right, WORK, *_real(a, size), integers)

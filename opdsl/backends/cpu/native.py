@@ -19,6 +19,7 @@ from typing import Any
 import numpy
 
 from opdsl.backends.cpu import engine
+from opdsl.errors import ArgumentError
 
 LARGEST_POOL = 256
 
@@ -126,7 +127,7 @@ def code() -> engine.Code:
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
     loaded = engine.compile_ir(fingerprint, _text, _SYMBOLS, _addresses(), has_long_loops=False)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(usable_processors())
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
     os.register_at_fork(after_in_child=_after_fork_in_child)
     return loaded
 
@@ -161,6 +162,16 @@ def usable_processors() -> int:
     """How many processors the process may run on."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, LARGEST_POOL)
+
+
+def _threads_at_first() -> int:
+    """``OPDSL_NUM_THREADS``, or as many as there are processors."""
+    asked = os.environ.get("OPDSL_NUM_THREADS", "")
+    if not asked:
+        return usable_processors()
+    if not asked.isdecimal() or int(asked) < 1:
+        raise ArgumentError(f"OPDSL_NUM_THREADS: expected a positive integer, got {asked!r}.")
+    return min(int(asked), LARGEST_POOL)
 
 
 def _text() -> str:

@@ -17,7 +17,7 @@ from opdsl.errors import ArgumentError
 
 
 def set_num_threads(count: int) -> None:
-    """Set how many threads a large CPU kernel uses, the calling one included.
+    """Set how many threads a large CPU kernel uses, the calling one included; the BLAS, LAPACK and transforms too.
 
     Raises:
         ArgumentError: not a positive integer.
@@ -28,7 +28,9 @@ def set_num_threads(count: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads a large CPU kernel uses: at first as many as the process may run on."""
+    """How many threads a large CPU kernel uses: at first what the environment's ``OPDSL_NUM_THREADS`` says, or one for
+    each processor that the process may run on.
+    """
     count: int = _function("pool_get_threads", ctypes.c_int64)()
     return count
 

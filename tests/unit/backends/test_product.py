@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
+from threadpoolctl import ThreadpoolController
 
 import opdsl
 from opdsl.backends.cpu import blas, product
@@ -21,7 +22,7 @@ RANDOM = numpy.random.default_rng(0)
 @pytest.fixture(autouse=True, params=["BLAS", "NumPy"])
 def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if request.param == "NumPy":
-        monkeypatch.setattr(product, "blas", lambda: None)
+        monkeypatch.setattr(product, "_through_blas", lambda call: None)
     products.product_loop.cache_clear()
     yield
     products.product_loop.cache_clear()
@@ -65,19 +66,43 @@ def test_matrices_whose_lines_are_apart() -> None:
     assert numpy.allclose((opdsl.from_numpy(first) @ opdsl.from_numpy(second)).numpy(), first @ second, atol=1e-3)
 
 
-def test_what_is_not_added_is_not_read() -> None:
-    first, second, out = matrix((4, 5), "float32"), matrix((5, 6), "float32"), numpy.full((4, 6), numpy.nan, "float32")
+@pytest.mark.parametrize("sizes", [(40, 30, 1), (1, 30, 40), (1, 30, 1), (300, 1, 1), (2, 3, 5)])
+def test_what_is_not_added_is_not_read(sizes: tuple[int, int, int]) -> None:
+    rows, inner, columns = sizes
+    first, second = matrix((rows, inner), "float32"), matrix((inner, columns), "float32")
+    out = numpy.full((rows, columns), numpy.nan, "float32")
     multiply(*map(opdsl.from_numpy, (first, second, out)))
-    assert not numpy.isnan(out).any()
+    numpy.testing.assert_allclose(out, first @ second, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("columnwise", [False, True])
+def test_vectors_whose_elements_are_apart(dtype: str, columnwise: bool) -> None:
+    left, vector = matrix((60, 300), dtype, turned=columnwise), matrix((300, 3), dtype)[:, 1]
+    out = numpy.zeros((60, 2), dtype)
+    multiply(opdsl.from_numpy(left), opdsl.from_numpy(vector), opdsl.from_numpy(out)[:, 1])
+    numpy.testing.assert_allclose(out[:, 1], left @ vector, rtol=1e-3, atol=1e-3)
+    assert not out[:, 0].any()
+
+
+def test_batch_of_products_with_vectors() -> None:
+    first, second = matrix((9, 50, 300), "float32"), matrix((9, 300, 1), "float32")
+    out = opdsl.from_numpy(first).bmm(opdsl.from_numpy(second))
+    numpy.testing.assert_allclose(out.numpy(), first @ second, rtol=1e-3, atol=1e-3)
+
+
+def _threads() -> list[int]:
+    return [each.get_num_threads() for each in ThreadpoolController().select(user_api="blas").lib_controllers]
 
 
 def test_threads_of_the_blas_come_back() -> None:
-    found = blas.blas()
-    if found is None:
-        pytest.skip("NumPy's BLAS shows no functions")
-    before = found.controller.get_num_threads()
     first, second = (opdsl.from_numpy(matrix((150, 150), "float32")) for _ in range(2))
+    first.mm(second)
+    before = _threads()
     with ThreadPoolExecutor(4) as threads:
         for each in [threads.submit(first.mm, second) for _ in range(40)]:
             each.result()
-    assert found.controller.get_num_threads() == before
+    assert _threads() == before
+    with blas.on_one_thread():
+        assert set(_threads()) == {1}
+    assert _threads() == before
