@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from keyword import iskeyword
+from keyword import kwlist
 
 import attrs
 
@@ -141,9 +141,13 @@ class OperatorName:
         return f"__{self.root}__" if self.is_dunder else self.root
 
 
+FORBIDDEN = frozenset((*kwlist, "__debug__"))
+"""The names that Python assigns to nothing."""
+
+
 def python_name(name: str) -> str:
     """A name of a schema in Python: with an underscore where Python forbids the schema's own (``from``)."""
-    return f"{name}_" if iskeyword(name) else name
+    return f"{name}_" if name in FORBIDDEN else name
 
 
 @attrs.frozen(cache_hash=True)

@@ -101,3 +101,19 @@ def test_the_namespace_of_pytorch_may_be_written(run: Run, folder: Path) -> None
     Path("aten.yaml").write_text("- func: aten::f(Tensor self) -> Tensor\n- func: g(Tensor self) -> Tensor\n")
     assert run("import", "aten.yaml", "-o", "ops.py").exit_code == 0
     assert loads(run("export", "--module", "ops.py").stdout) == load("aten.yaml")
+
+
+def test_names_that_python_assigns_to_nothing_stay_out_of_the_module(run: Run, folder: Path) -> None:
+    schemas = ("m::f(Tensor self, int __debug__) -> Tensor", "m::__debug__(Tensor self, int from=1) -> Tensor")
+    text = "\n".join(f"- func: {each}\n" for each in schemas)
+    (folder / "names.yaml").write_text(text)
+    run("import", "names.yaml", "-o", "names_ops.py")
+    assert run("export", "--module", "names_ops.py").stdout == text
+
+
+def test_many_entries_of_one_name_have_short_names_of_their_own(run: Run, folder: Path) -> None:
+    (folder / "same.yaml").write_text("- func: f(Tensor self) -> Tensor\n" * 2000)
+    run("import", "same.yaml", "-o", "same_ops.py")
+    functions = [line for line in (folder / "same_ops.py").read_text().splitlines() if line.startswith("def ")]
+    assert len(set(functions)) == 2000
+    assert max(map(len, functions)) < len("def f_default_op2000(self: Tensor) -> Tensor: ...") + 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Set
-from keyword import iskeyword, issoftkeyword
+from keyword import issoftkeyword
 
 import attrs
 
@@ -16,7 +17,7 @@ from opdsl.errors import DeclarationError
 from opdsl.native import Delegate, NativeFunction, Structured
 from opdsl.native.generated import by_signature
 from opdsl.schema import Argument, BaseType, FunctionSchema, OptionalType, SchemaKind
-from opdsl.schema.model import DEFAULT_NAMESPACE, TENSOR_OPTIONS
+from opdsl.schema.model import DEFAULT_NAMESPACE, FORBIDDEN, TENSOR_OPTIONS
 
 HEADER = '''"""Operators, imported from {file}. Attach implementations beneath the declarations."""
 
@@ -167,6 +168,7 @@ class Writer:
         self.expressions = Expressions()
         self.packets: dict[str, str] = {}
         self.taken: set[str] = set(LANGUAGE)
+        self.tries: Counter[str] = Counter()
         self.bases = {entry.name.base for entry in entries}
 
     def imports(self) -> list[str]:
@@ -229,9 +231,10 @@ class Writer:
 
     def _function(self, wanted: str, others: Set[str]) -> str:
         """A name for a function that nothing else has, nor will have."""
-        name = f"_{wanted}" if wanted[:1].isdigit() else wanted
-        while name in self.taken or name in others or iskeyword(name) or issoftkeyword(name):
-            name += "_" if name.endswith("_op") else "_op"
+        first = name = f"_{wanted}" if wanted[:1].isdigit() else wanted
+        while name in self.taken or name in others or name in FORBIDDEN or issoftkeyword(name):
+            self.tries[first] += 1
+            name = f"{first}_op{self.tries[first] if self.tries[first] > 1 else ''}"
         self.taken.add(name)
         return name
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from keyword import iskeyword
 
 from opdsl.dispatch import Operator, Packet
+from opdsl.schema.model import FORBIDDEN
 from opdsl.typing.stubs.annotations import given, returned
 from opdsl.typing.stubs.forms import Form, ResultOf, function_forms, schema_form
 from opdsl.typing.stubs.layout import Statement, class_of, function
@@ -58,7 +58,7 @@ def packet_class(packet: Packet, names: Names, result_of: ResultOf) -> Statement
     """
     forms = function_forms(packet.signatures(), result_of)
     operators = {overload or "default": each for overload, each in packet.overloads.items()}
-    shown = {name: each for name, each in operators.items() if not iskeyword(name)}
+    shown = {name: each for name, each in operators.items() if name not in FORBIDDEN}
     result = " | ".join(dict.fromkeys(form.result for form in forms))
     body = [
         *overloaded("__call__", forms, names, shadowed=shown, first=_PACKET),
