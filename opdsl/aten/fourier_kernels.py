@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
-
-import numpy
 
 from opdsl.aten.complex_views import real
 from opdsl.aten.joining import cat
@@ -18,12 +15,6 @@ from opdsl.schema.vocabulary import SymInt
 
 NONE, BY_ROOT, BY_SIZE = range(3)
 """What results are divided by: nothing, the root of the number of points, or that number (``fft_norm_mode``)."""
-
-_Norm = Literal["backward", "ortho", "forward"]
-
-# NumPy's words for that, of a transform forward and of one back.
-_FORWARD: tuple[_Norm, ...] = ("backward", "ortho", "forward")
-_BACK: tuple[_Norm, ...] = ("forward", "ortho", "backward")
 
 
 def by_stride(self: Tensor, dims: Sequence[int]) -> list[int]:
@@ -89,12 +80,12 @@ def _fft_c2c_meta(ctx, self, dim, normalization, forward):
 
 @_fft_c2c.out_kernel("CPU", compiled=False)
 def _fft_c2c_cpu(self, dim, normalization, forward, out):
+    from opdsl.backends.cpu import fourier
+
     if not dim or not self.numel():
         copy_(out, self)
-    elif forward:
-        numpy.fft.fftn(self.array, axes=dim, norm=_FORWARD[normalization], out=out.array)
     else:
-        numpy.fft.ifftn(self.array, axes=dim, norm=_BACK[normalization], out=out.array)
+        fourier.c2c(self.array, dim, normalization, forward, out.array)
 
 
 @_fft_c2c.derivative("self")
@@ -130,9 +121,14 @@ def _fft_r2c_meta(ctx, self, dim, normalization, onesided):
 
 @_fft_r2c.out_kernel("CPU", compiled=False)
 def _fft_r2c_cpu(self, dim, normalization, onesided, out):
-    if self.numel():
-        transform = numpy.fft.rfftn if onesided else numpy.fft.fftn
-        transform(self.array, axes=dim, norm=_FORWARD[normalization], out=out.array)
+    from opdsl.backends.cpu import fourier
+
+    if not self.numel():
+        return
+    if onesided:
+        fourier.r2c(self.array, dim, normalization, out.array)
+    else:
+        fourier.c2c(self.array, dim, normalization, True, out.array)
 
 
 @_fft_r2c.derivative("self")
@@ -175,9 +171,10 @@ def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
 
 @_fft_c2r.out_kernel("CPU", compiled=False)
 def _fft_c2r_cpu(self, dim, normalization, last_dim_size, out):
+    from opdsl.backends.cpu import fourier
+
     if out.numel():
-        sizes = [*(self.shape[each] for each in dim[:-1]), last_dim_size]
-        numpy.fft.irfftn(self.array, s=sizes, axes=dim, norm=_BACK[normalization], out=out.array)
+        fourier.c2r(self.array, dim, normalization, out.array)
 
 
 @_fft_c2r.derivative("self")

@@ -10,18 +10,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import importlib
-import importlib.machinery
-import importlib.util
 import os
-import sys
 from collections.abc import Iterator, Mapping
-from types import ModuleType
 from typing import Any
 
 import attrs
 
 from opdsl.backends.cpu import engine
+from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
 
 # The letter of a type in the names of routines.
@@ -30,7 +26,7 @@ LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 # Sizes are 32-bit integers.
 LARGEST = 2**31 - 1
 
-_MODULES = ("cython_blas", "cython_lapack")
+_MODULES = ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
 
 # How libraries call what tells and what sets the number of their threads.
 _THREADS = {
@@ -73,7 +69,7 @@ def blas() -> Blas:
     Raises:
         MissingDependencyError: there is no SciPy, or one of another interface.
     """
-    routines = {name: capsule for each in _MODULES for name, capsule in _module(each).__pyx_capi__.items()}
+    routines = {name: capsule for each in _MODULES for name, capsule in load(each).__pyx_capi__.items()}
     if b"int *" not in _capsule_name(routines["dgemm"]):
         raise MissingDependencyError("opdsl calls a BLAS of 32-bit sizes. Install SciPy's wheel: pip install scipy")
     return Blas(routines, _threads(*_thread_functions()))
@@ -88,28 +84,6 @@ def on_one_thread() -> Iterator[None]:
         yield
     finally:
         ctypes.CFUNCTYPE(None)(leave)()
-
-
-def _module(name: str) -> Any:
-    """A module of ``scipy.linalg``, without that package's own start, which takes longer than all of opdsl's."""
-    full = f"scipy.linalg.{name}"
-    try:
-        if "scipy.linalg" in sys.modules:
-            return importlib.import_module(full)
-        import scipy
-
-        places = [os.path.join(each, "linalg") for each in scipy.__path__]
-        found = importlib.machinery.PathFinder.find_spec(full, places)
-        if found is None or found.loader is None:
-            return importlib.import_module(full)
-        loaded: ModuleType = importlib.util.module_from_spec(found)
-        found.loader.exec_module(loaded)
-        sys.modules.pop(full, None)  # it is no attribute of its package: whoever imports that gets it from there
-        return loaded
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"Linear algebra needs SciPy, which cannot be imported: {error}. Install it: pip install scipy"
-        ) from error
 
 
 # ------------------------------------------------------------------------------------------------------------- threads

@@ -1,0 +1,64 @@
+"""Fourier transforms by SciPy's compiled module and by its functions, against NumPy's in double precision."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from opdsl.backends.cpu import fourier
+
+RANDOM = numpy.random.default_rng(0)
+NORMS = ("backward", "ortho", "forward")
+
+
+@pytest.fixture(autouse=True, params=["compiled", "functions"])
+def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "functions":
+        monkeypatch.setattr(fourier, "_compiled", lambda: None)
+    else:
+        assert fourier._compiled() is not None
+
+
+@pytest.mark.parametrize("normalization", range(3))
+@pytest.mark.parametrize("dims", [(2,), (0, 2), (2, 1)])
+@pytest.mark.parametrize(("real", "rtol"), [("float32", 2e-5), ("float64", 1e-12)])
+def test_transforms(dims: tuple[int, ...], normalization: int, real: str, rtol: float) -> None:
+    numbers = RANDOM.normal(size=(3, 7, 20)).astype(real)
+    both = (numbers + 1j * RANDOM.normal(size=numbers.shape)).astype(f"complex{2 * int(real[-2:])}")
+    norm = NORMS[normalization]
+    back = NORMS[2 - normalization]
+
+    def near(found: numpy.ndarray, expected: numpy.ndarray) -> None:
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * abs(expected).max())
+
+    out = numpy.empty_like(both)
+    fourier.c2c(both, dims, normalization, True, out)
+    near(out, numpy.fft.fftn(both.astype(complex), axes=dims, norm=norm))
+    fourier.c2c(both, dims, normalization, False, out)
+    near(out, numpy.fft.ifftn(both.astype(complex), axes=dims, norm=back))
+    fourier.c2c(numbers, dims, normalization, True, out)
+    near(out, numpy.fft.fftn(numbers.astype(float), axes=dims, norm=norm))
+    expected = numpy.fft.rfftn(numbers.astype(float), axes=dims, norm=norm)
+    halved = numpy.empty_like(expected, both.dtype)
+    fourier.r2c(numbers, dims, normalization, halved)
+    near(halved, expected)
+    for size in (both.shape[dims[-1]] + 5, both.shape[dims[-1]] * 2 - 2, 3):  # frequencies too few, right, too many
+        sizes = [*(both.shape[each] for each in dims[:-1]), size]
+        expected = numpy.fft.irfftn(both.astype(complex), s=sizes, axes=dims, norm=back)
+        result = numpy.empty_like(expected, real)
+        fourier.c2r(both, dims, normalization, result)
+        near(result, expected)
+
+
+def test_scipy_can_be_imported_later() -> None:
+    program = (
+        "import opdsl, sys; opdsl.fft.fft(opdsl.ones(4)); assert 'scipy.fft' not in sys.modules;"
+        "import scipy.fft; print(scipy.fft.fft([1.0, 1.0]).real)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        == "[2. 0.]\n"
+    )
