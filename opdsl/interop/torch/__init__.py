@@ -59,6 +59,9 @@ def register(what: Library | Any) -> tuple[str, ...]:
 def deregister(what: Library | Any) -> None:
     """Take back what ``register`` did: the operators, their kernels and derivatives.
 
+    Nodes of earlier calls still give their gradients. An operator that is held raises ``UnknownOperatorError`` until it
+    is registered again; a compiled program that calls one raises.
+
     No call of them may run in another thread meanwhile: PyTorch frees an operator beneath it.
 
     Args:

@@ -10,10 +10,11 @@ import torch
 from torch.autograd import forward_ad
 
 from opdsl.dispatch import Kernel, Operator, current
-from opdsl.errors import DuplicateOperatorError
+from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import batching, kernels
-from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion
+from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
+from opdsl.interop.torch.definition import Definition
 from opdsl.interop.torch.fakes import fake
 from opdsl.interop.torch.kernels import CPU
 from opdsl.schema import FunctionSchema
@@ -31,13 +32,12 @@ _DYNAMIC = "dynamic_output_shape"
 # Kinds of kernels whose calls plans can answer.
 _PLANNED = frozenset(("pointwise", "reduction", "row", "scan"))
 
-make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
-
 
 class Bridge:
-    """An operator of opdsl that torch has.
+    """An operator of opdsl that torch has, from ``register`` to ``close``.
 
-    Registering makes as little as possible: most operators of a library are never called in a process.
+    Registering makes as little as possible: most operators of a library are never called in a process. Nodes of calls
+    outlive the registration, and run what they need without torch's dispatcher then.
 
     Args:
         operator: of opdsl.
@@ -45,9 +45,6 @@ class Bridge:
         define: makes the torch operator of one that torch does not have yet.
 
     plans: of its CPU kernel.
-
-    Raises:
-        DuplicateOperatorError: torch has an operator of that name.
     """
 
     def __init__(self, operator: Operator, schema: FunctionSchema, define: Define) -> None:
@@ -55,14 +52,52 @@ class Bridge:
         self.schema = schema
         self.define = define
         self._kernel: Kernel | None = None
-        namespace, _, text = str(schema).partition("::")
-        self.local_name = text.partition("(")[0]
-        self.library = make_library(namespace, "FRAGMENT")
+        self._definition: Definition | None = None
+
+    def register(self) -> None:
+        """Define it in torch.
+
+        Raises:
+            DuplicateOperatorError: torch has an operator of that name.
+        """
+        self._definition = Definition(self.schema, _tags(self.operator))
         try:
-            self.library.define(text, tags=_tags(operator))
-        except RuntimeError as error:
-            self.library._destroy()
-            raise refusal(schema) from error
+            self.implement_keys()
+        except BaseException:
+            self.close()
+            raise
+
+    def implement_keys(self) -> None:
+        """Register what torch's keys run, for an operator that writes nothing and returns no views."""
+        if not any(map(is_differentiable, self.schema.arguments)):
+            # No tensor says where it runs: for all keys alike.
+            self.implement(self.on_cpu, "CompositeExplicitAutograd")
+            self.definition.implement_fake(self.without_elements)
+            return
+        self.implement(self.planned(self.on_cpu, NOTHING), "CPU")
+        if kernels.has_cuda():
+            self.implement(self.on_cuda, "CUDA")
+        self.implement(self.with_autograd, "Autograd")
+        self.implement(self.planned(self.with_autograd, RECORDED), "AutogradCPU")
+        if _DYNAMIC in self.operator.tags:
+            self.definition.implement_fake(self.without_elements)
+        else:
+            self.implement(self.without_elements, "Meta")
+        self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
+
+    @property
+    def definition(self) -> Definition:
+        """What it is in torch.
+
+        Raises:
+            UnknownOperatorError: torch has it no more.
+        """
+        if self._definition is None:
+            raise UnknownOperatorError(
+                f"{self.schema.name.qualified} is not in torch any more, and only its own kernels can still run: "
+                "no transform or mode of torch can see them. Register it again."
+            )
+        return self._definition
 
     @cached_property
     def is_composite(self) -> bool:
@@ -123,14 +158,6 @@ class Bridge:
         return function if self.plans is None else self.plans.function(function, tests)
 
     @cached_property
-    def overload(self) -> Callable[..., Any]:
-        """The operator in torch."""
-        name = self.schema.name
-        packet = getattr(getattr(torch.ops, str(name.namespace)), name.base)
-        overload: Callable[..., Any] = getattr(packet, name.overload or "default")
-        return overload
-
-    @cached_property
     def gradients(self) -> Gradients:
         """Its derivative."""
         from opdsl.interop.torch.gradients import Gradients  # with all of autograd
@@ -146,7 +173,19 @@ class Bridge:
         """Take the operator out of torch."""
         if self._forget in self.operator.watchers:
             self.operator.watchers.remove(self._forget)
-        self.library._destroy()
+        definition, self._definition = self._definition, None
+        if definition is not None:
+            definition.close()
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """The torch operator, or what that would run if torch has it no more."""
+        definition = self._definition
+        return (self.alone if definition is None else definition.overload)(*given, **named)
+
+    @property
+    def alone(self) -> Callable[..., Any]:
+        """What runs a call without torch's dispatcher."""
+        return self.with_autograd
 
     def complete(self, given: Sequence[Any], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, in the order of the schema."""
@@ -155,11 +194,11 @@ class Bridge:
     def call(self, *values: Any) -> Any:
         """The torch operator, called with schema-ordered arguments."""
         given, named = self.completion.split(values)
-        return self.overload(*given, **named)
+        return self.definition.overload(*given, **named)
 
     def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
         """Register what a dispatch key of torch runs."""
-        self.library.impl(self.local_name, function, key, with_keyset=with_keyset)
+        self.definition.implement(function, key, with_keyset=with_keyset)
 
     def implement_composite(self, function: Callable[..., Any]) -> None:
         """Register what every key of torch runs, those of autograd and of vmap as well."""
@@ -167,28 +206,7 @@ class Bridge:
         self.implement(function, "FuncTorchBatchedDecomposition")
         self.implement(function, "Functionalize")
 
-    def implement_fake(self) -> None:
-        """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""
-        torch.library.register_fake(self.schema.name.qualified, self.without_elements, lib=self.library)
-
-    def register_functional(self) -> None:
-        """Register kernels for an operator that writes nothing and returns no views."""
-        if not any(map(is_differentiable, self.schema.arguments)):
-            # No tensor says where it runs: for all keys alike.
-            self.implement(self.on_cpu, "CompositeExplicitAutograd")
-            self.implement_fake()
-            return
-        self.implement(self.planned(self.on_cpu, NOTHING), "CPU")
-        if kernels.has_cuda():
-            self.implement(self.on_cuda, "CUDA")
-        self.implement(self.with_autograd, "Autograd")
-        self.implement(self.planned(self.with_autograd, RECORDED), "AutogradCPU")
-        if _DYNAMIC in self.operator.tags:
-            self.implement_fake()
-        else:
-            self.implement(self.without_elements, "Meta")
-        self.implement(self.under_vmap, "FuncTorchBatched", with_keyset=True)
-
+    @untraced
     def on_cpu(self, *given: Any, **named: Any) -> Any:
         """What the CPU key runs."""
         values = self.complete(given, named)
@@ -196,6 +214,7 @@ class Bridge:
             return self.run_beneath(*values)
         return kernels.run_on_cpu(self.kernel(), values, self.plans, given)
 
+    @untraced
     def on_cuda(self, *given: Any, **named: Any) -> Any:
         """What the CUDA key runs."""
         return kernels.run(self.operator, self.complete(given, named))
@@ -205,6 +224,7 @@ class Bridge:
         values = self.complete(given, named)
         return self.decomposed(values) if self.is_composite else fake(self.operator, values)
 
+    @untraced
     def with_autograd(self, *given: Any, **named: Any) -> Any:
         """What the Autograd keys run."""
         values = self.completion.complete(given, named)
@@ -231,14 +251,18 @@ class Bridge:
             return own(results, values)
         return type(results)(own(each, values) for each in results) if isinstance(results, list | tuple) else results
 
+    @untraced
     def beneath(self, *given: Any, **named: Any) -> Any:
         """Run it below autograd."""
         values = self.complete(given, named)
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
+        if self._definition is None and not _is_watched():
+            return kernels.run(self.operator, [_resolved(each) for each in values])
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
+    @untraced
     def under_vmap(self, keys: object, *given: Any, **named: Any) -> Any:
         """What the keys of vmap run."""
         if self.is_composite:
@@ -247,7 +271,7 @@ class Bridge:
         from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
         level: Any = retrieve_current_functorch_interpreter()
-        return custom_function_call_vmap_helper(level, self.in_batches, self.overload, *given, **named)
+        return custom_function_call_vmap_helper(level, self.in_batches, self.definition.overload, *given, **named)
 
     def in_batches(self, info: Any, dims: tuple[Any, ...], *given: Any, **named: Any) -> Any:
         """The operator for tensors with a batch dimension."""
@@ -285,9 +309,19 @@ def _storage(tensor: torch.Tensor) -> int | None:
 
 def is_plain(values: Sequence[Any]) -> bool:
     """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
-    if torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active():
-        return False
-    return all(_is_plain(each) for each in values)
+    return not _is_watched() and all(_is_plain(each) for each in values)
+
+
+def _is_watched() -> bool:
+    """Whether modes or transforms want to see what is called."""
+    return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
+
+
+def _resolved(value: Any) -> Any:
+    """A value whose tensors are what their memory says."""
+    if isinstance(value, list | tuple):
+        return [_resolved(each) for each in value]
+    return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -305,11 +339,3 @@ def _is_plain(value: Any) -> bool:
 def _tags(operator: Operator) -> tuple[torch.Tag, ...]:
     names = dict.fromkeys((*operator.tags, "pt2_compliant_tag"))
     return tuple(getattr(torch.Tag, each) for each in names if hasattr(torch.Tag, each))
-
-
-def refusal(schema: FunctionSchema) -> DuplicateOperatorError:
-    """What is raised where torch has an operator of that name."""
-    return DuplicateOperatorError(
-        f"torch has an operator {schema.name.qualified} already. Take it back first (opdsl.interop.torch.deregister, "
-        "if it was registered from here), or declare yours in another namespace."
-    )

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
 
 from opdsl.dispatch import Operator
 from opdsl.dispatch.arguments import MISSING
 from opdsl.dispatch.signature import own_signature
 from opdsl.interop.torch.tensors import to_torch
 
-__all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion"]
+__all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion", "untraced"]
 
 NOTHING, MEMORY, RECORDED = range(3)
 """What a planned call tests: nothing; that tensors are no more than memory; and that autograd does not follow them."""
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_dynamo: Any = torch._C._dynamo.eval_frame
+_SKIP = _dynamo._FrameExecStrategy(_dynamo._FrameAction.SKIP, _dynamo._FrameAction.SKIP)
+
+
+def untraced(function: F) -> F:
+    """A function that torch calls as a kernel: torch.compile shall compile neither it nor what it calls."""
+    _dynamo.set_code_exec_strategy(function.__code__, _SKIP)
+    return function
 
 
 class Completion:

@@ -16,11 +16,12 @@ import torch
 from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
+from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
 
-__all__ = ["OnTorch", "decompose", "on_torch", "torch_operator"]
+__all__ = ["OnTorch", "decompose", "on_torch"]
 
 
 class Define(Protocol):
@@ -46,7 +47,7 @@ class OnTorch(DispatchMode):
         """See ``DispatchMode``."""
         called: Operator = operator.operator
         arguments = unbox(called, args, kwargs)
-        if torch_operator(called) is None and called.is_composite(_CPU):
+        if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
         given, named = _completion(called).split([to_torch(each) for each in arguments])
@@ -55,13 +56,13 @@ class OnTorch(DispatchMode):
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
         """See ``DispatchMode``: a call of the torch operator."""
         called: Operator = operator.operator
-        if called.schema.is_mutable or (torch_operator(called) is None and called.is_composite(_CPU)):
+        if called.schema.is_mutable or (find(called.schema) is None and called.is_composite(_CPU)):
             return None
         completion, constants = _completion(called), tuple(to_torch(each) for each in arguments)
         names = [each.python_name for each in called.schema.arguments]
         places = [names.index(each) for each in called.dynamic_names]
         # Operators of torch stay; what is registered may be taken back and registered again.
-        target = torch_operator(called) if called.schema.name.namespace is None else None
+        target = find(called.schema) if called.schema.name.namespace is None else None
 
         def run(*dynamic: object) -> object:
             values = list(constants)
@@ -93,7 +94,7 @@ def _completion(operator: Operator) -> Completion:
 
 def _target(operator: Operator) -> Callable[..., Any]:
     """The torch operator of one that is called, made if torch does not have it yet."""
-    return torch_operator(operator) or _define.get()(operator)
+    return find(operator.schema) or _define.get()(operator)
 
 
 def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> Any:
@@ -110,13 +111,6 @@ def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         return tensor(value)
     return tuple(_converted(each, tensor) for each in value) if isinstance(value, list | tuple) else value
-
-
-def torch_operator(operator: Operator) -> Callable[..., Any] | None:
-    """The operator of the same name in torch, None where there is none."""
-    name = operator.schema.name
-    packet = getattr(getattr(torch.ops, name.namespace or "aten"), name.base, None)
-    return None if packet is None else getattr(packet, name.overload or "default", None)
 
 
 def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define) -> Any:

@@ -13,7 +13,7 @@ from opdsl.declare.library import Library
 from opdsl.dispatch import Operator
 from opdsl.errors import ArgumentError, DeclarationError, UnknownOperatorError
 from opdsl.interop.torch.bridge import Bridge
-from opdsl.interop.torch.decomposition import torch_operator
+from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.variants import ViewBridge, WritingBridge
 from opdsl.schema import FunctionSchema
 
@@ -35,7 +35,7 @@ def register(what: Any) -> tuple[str, ...]:
         try:
             # Functional ones first: in-place and out= operators are made of them.
             for operator in sorted(operators, key=lambda each: each.schema.is_mutable):
-                _bridge(operator, operator.schema, owner=operator)
+                _register(operator, _bridge(operator, operator.schema, owner=operator))
                 done.append(operator)
                 library = getattr(operator.declaration, "library", None)
                 if library is not None:
@@ -95,21 +95,16 @@ def _check(schema: FunctionSchema) -> None:
 
 
 def _bridge(operator: Operator, schema: FunctionSchema, *, owner: Operator) -> Bridge:
+    """The bridge of an operator, not registered yet."""
     define = _Define(owner)
-    bridge: Bridge
     if schema.is_mutable:
-        writing = WritingBridge(operator, schema, define)
-        writing.register(_functional(operator))
-        bridge = writing
-    elif schema.is_view:
-        view = ViewBridge(operator, schema, define)
-        view.register()
-        bridge = view
-    else:
-        bridge = Bridge(operator, schema, define)
-        bridge.register_functional()
+        return WritingBridge(operator, schema, define, _functional(operator))
+    return (ViewBridge if schema.is_view else Bridge)(operator, schema, define)
+
+
+def _register(operator: Operator, bridge: Bridge) -> None:
+    bridge.register()
     _bridges[operator] = bridge
-    return bridge
 
 
 class _Define:
@@ -125,11 +120,8 @@ class _Define:
     def __call__(self, operator: Operator) -> Callable[..., Any]:
         """The torch operator of one that is called on torch tensors; what torch has not it gets, by a private name."""
         with _lock:
-            known = None if operator in _bridges or operator.name.startswith("derived::") else torch_operator(operator)
-            if known is not None:
-                return known
-            overload: Callable[..., Any] = self._bridge(operator).overload
-            return overload
+            known = None if operator in _bridges or operator.name.startswith("derived::") else find(operator.schema)
+            return self._bridge(operator) if known is None else known
 
     def beneath(self, operator: Operator) -> Callable[..., Any]:
         """What runs a derivative below autograd."""
@@ -143,7 +135,9 @@ class _Define:
         namespace = self.owner.schema.name.namespace
         name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
         made = _bridge(operator, attrs.evolve(operator.schema, name=name), owner=self.owner)
-        _helpers.setdefault(self.owner, []).append(operator)
+        if self.owner in _bridges:  # otherwise a node asks that has outlived it
+            _register(operator, made)
+            _helpers.setdefault(self.owner, []).append(operator)
         return made
 
 

@@ -7,17 +7,19 @@ operator of the same arguments that writes them and returns nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
 import torch
 
+from opdsl.dispatch import Operator
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
 from opdsl.interop.torch.bridge import Bridge, is_plain
-from opdsl.interop.torch.calls import RECORDED
-from opdsl.interop.torch.decomposition import decompose
+from opdsl.interop.torch.calls import RECORDED, untraced
+from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.schema import FunctionSchema, SchemaKind
 
 __all__ = ["ViewBridge", "WritingBridge", "writer_schema"]
@@ -36,10 +38,16 @@ def writer_schema(schema: FunctionSchema) -> FunctionSchema:
 class ViewBridge(Bridge):
     """An operator that returns views of an argument."""
 
-    def register(self) -> None:
-        """Register what runs it."""
+    def implement_keys(self) -> None:
+        """See ``Bridge``."""
         self.implement_composite(self.on_tensors)
 
+    @property
+    def alone(self) -> Callable[..., Any]:
+        """See ``Bridge``."""
+        return self.on_tensors
+
+    @untraced
     def on_tensors(self, *given: Any, **named: Any) -> Any:
         """What every key runs: views of torch's own making, which it differentiates."""
         return decompose(self.operator, self.complete(given, named), self.define)
@@ -48,18 +56,20 @@ class ViewBridge(Bridge):
 class Writer(Bridge):
     """An operator that writes its arguments and returns nothing."""
 
-    def register(self) -> None:
-        """Register what runs it."""
+    def implement_keys(self) -> None:
+        """See ``Bridge``."""
         self.implement(self.on_memory, "CPU")
         if kernels.has_cuda():
             self.implement(self.on_memory, "CUDA")
         self.implement(self.with_versions, "ADInplaceOrView")
         self.implement(self.without_elements, "Meta")
 
+    @untraced
     def on_memory(self, *given: Any, **named: Any) -> None:
         """What the CPU and CUDA keys run."""
         kernels.run_writing(self.operator, self.complete(given, named))
 
+    @untraced
     def with_versions(self, *given: Any, **named: Any) -> None:
         """Count a write of each written argument, as autograd wants to know of it."""
         values = self.complete(given, named)
@@ -78,30 +88,39 @@ class Writer(Bridge):
 class WritingBridge(Bridge):
     """An in-place or ``out=`` operator.
 
-    functional: the operator that computes the same and writes nothing; None where there is none.
+    Args:
+        operator, schema, define: see ``Bridge``.
+        functional: the operator that computes the same and writes nothing; None where there is none.
+
     writer: what writes and returns nothing.
     """
 
-    functional: Bridge | None
-    writer: Writer
-
-    def register(self, functional: Bridge | None) -> None:
-        """Register what runs it.
-
-        Args:
-            functional: see above.
-        """
+    def __init__(self, operator: Operator, schema: FunctionSchema, define: Define, functional: Bridge | None) -> None:
+        super().__init__(operator, schema, define)
         self.functional = functional
-        self.writer = Writer(self.operator, writer_schema(self.schema), self.define)
+        self.writer = Writer(operator, writer_schema(schema), define)
+
+    def implement_keys(self) -> None:
+        """See ``Bridge``."""
         self.writer.register()
-        self.run = self.planned(self.on_tensors, RECORDED)
         self.implement_composite(self.run)
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """What every key runs, by plans where there are some."""
+        return self.planned(self.on_tensors, RECORDED)
+
+    @property
+    def alone(self) -> Callable[..., Any]:
+        """See ``Bridge``."""
+        return self.run
 
     def close(self) -> None:
         """See ``Bridge``."""
         self.writer.close()
         super().close()
 
+    @untraced
     def on_tensors(self, *given: Any, **named: Any) -> Any:
         """What every key runs."""
         values = self.complete(given, named)

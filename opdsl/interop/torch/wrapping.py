@@ -98,7 +98,8 @@ def _packet(namespace: str, base: str) -> torch._ops.OpOverloadPacket:
             f"{name} is no operator with a schema, but a {type(found).__name__} of torch's compiler."
         )
     known = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
-    near = get_close_matches(name, known, 1)
+    # Names of operators that were taken back stay, without a schema.
+    near = [each for each in get_close_matches(name, known) if torch._C._jit_get_schemas_for_operator(each)]
     hint = f"Did you mean {near[0]}?" if near else "Import the module that registers it first."
     raise UnknownOperatorError(f"torch has no operator {name}. {hint}")
 

@@ -1,0 +1,133 @@
+"""The definition of one operator in torch: its name, schema and kernels there, and what is left when it is taken back.
+
+torch frees the entry of an operator with its last registration, and then crashes where somebody still holds it. So a
+kernel that nothing reaches stays with each name: what is held raises, and serves again once the name is registered
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
+from opdsl.schema import FunctionSchema
+
+__all__ = ["Definition", "find"]
+
+make_library: Callable[..., Any] = torch.library.Library  # untyped in torch
+
+
+class Definition:
+    """An operator in torch.
+
+    Args:
+        schema: there, with a namespace.
+        tags: of torch.
+
+    Raises:
+        DuplicateOperatorError: torch has an operator of that name.
+    """
+
+    def __init__(self, schema: FunctionSchema, tags: Iterable[torch.Tag]) -> None:
+        self.schema = schema
+        self._namespace, _, text = str(schema).partition("::")
+        self._local_name = text.partition("(")[0]
+        self._library = make_library(self._namespace, "FRAGMENT")
+        try:
+            self._library.define(text, tags=tuple(tags))
+        except RuntimeError as error:
+            self._library._destroy()
+            raise _refusal(schema) from error
+
+    @cached_property
+    def overload(self) -> Callable[..., Any]:
+        """What is called."""
+        found = find(self.schema)
+        assert found is not None, "it is defined"
+        return found
+
+    def implement(self, function: Callable[..., Any], key: str, *, with_keyset: bool = False) -> None:
+        """Register what a dispatch key runs."""
+        self._library.impl(self._local_name, function, key, with_keyset=with_keyset)
+
+    def implement_fake(self, function: Callable[..., Any]) -> None:
+        """Register what fake tensors run; it costs more than a kernel for ``Meta``, and is told who traces."""
+        torch.library.register_fake(self.schema.name.qualified, function, lib=self._library)
+
+    def close(self) -> None:
+        """Take the operator out of torch; what is held of it raises ``UnknownOperatorError`` from now on."""
+        packet = vars(getattr(torch.ops, self._namespace)).get(self.schema.name.base)
+        if packet is not None:
+            held = [each for each in vars(packet).values() if isinstance(each, torch._ops.OpOverload)]
+            for each in (packet, *held):
+                each._op = _Held(self.schema, each)
+        _keep_entry(self._namespace, self._local_name)
+        self._library._destroy()
+
+
+def find(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """The operator of a name in torch, None where there is none."""
+    name = schema.name
+    packet = getattr(getattr(torch.ops, name.namespace or "aten"), name.base, None)
+    return None if packet is None else getattr(packet, name.overload or "default", None)
+
+
+class _Held:
+    """What a torch operator, or a packet of them, calls that somebody holds while it is taken back.
+
+    Args:
+        schema: of the operator, or of one of the packet.
+        holder: the overload or packet.
+    """
+
+    def __init__(self, schema: FunctionSchema, holder: Any) -> None:
+        self._schema = schema
+        self._overload = getattr(holder, "_overloadname", None)
+        self._hash = hash(holder._op)  # which is the holder's, and stays
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        name = self._schema.name
+        packet = getattr(getattr(torch.ops, str(name.namespace)), name.base, None)
+        found = packet if packet is None or self._overload is None else getattr(packet, self._overload, None)
+        if found is None:
+            raise UnknownOperatorError(
+                f"{name.namespace}::{name.base} is not in torch any more: it was taken back, by "
+                "opdsl.interop.torch.deregister or by closing its library. Register it again to call it."
+            )
+        return found(*given, **named)
+
+
+_keepers: dict[str, Any] = {}
+_kept: set[str] = set()
+
+# Of a device that torch has no tensors for.
+_UNREACHED = "FPGA"
+
+
+def _keep_entry(namespace: str, local_name: str) -> None:
+    """Let torch keep the entry of a name for good."""
+    qualified = f"{namespace}::{local_name}"
+    if qualified not in _kept:
+        if namespace not in _keepers:
+            _keepers[namespace] = make_library(namespace, "IMPL")
+        _keepers[namespace].impl(local_name, _unreached, _UNREACHED)
+        _kept.add(qualified)
+
+
+def _unreached(*given: object, **named: object) -> None:
+    raise UnknownOperatorError(f"this operator has no kernel for {_UNREACHED}.")
+
+
+def _refusal(schema: FunctionSchema) -> DuplicateOperatorError:
+    """What is raised where torch has an operator of that name."""
+    return DuplicateOperatorError(
+        f"torch has an operator {schema.name.qualified} already. Take it back first (opdsl.interop.torch.deregister, "
+        "if it was registered from here), or declare yours in another namespace."
+    )

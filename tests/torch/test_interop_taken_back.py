@@ -1,0 +1,163 @@
+"""Operators that are taken back out of torch while nodes, users or compiled programs still hold them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from opdsl import Library, Tensor
+from opdsl.errors import UnknownOperatorError
+from opdsl.interop.torch import deregister, register
+from tests.torch.interop import declare
+
+ROOT = Path(__file__).parents[2]
+
+# Without torch's care, each of these would end the process: it frees operators.
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "pointwise": lambda ops, x, y: ops.smooth_relu(x, 0.5),
+    "pointwise of several": lambda ops, x, y: ops.blend(x, y, x * y),
+    "pointwise, keyword": lambda ops, x, y: ops.scaled_add(x, y, alpha=3.0),
+    "pointwise, two results": lambda ops, x, y: torch.stack(ops.from_polar(x, y)),
+    "pointwise, complex": lambda ops, x, y: ops.exponential_times(torch.complex(x, y), y).abs(),
+    "in place": lambda ops, x, y: ops.smooth_relu_(x * y),
+    "row": lambda ops, x, y: ops.softmax(x, 1),
+    "scan": lambda ops, x, y: ops.running_sum(x * y, 0),
+    "reduction": lambda ops, x, y: ops.average(x * x, [1]),
+    "out-kernel": lambda ops, x, y: torch.stack(ops.ordered(x[0], y[0])),
+    "kernel of lists": lambda ops, x, y: torch.stack(ops.products([x, y], [y, y])),
+    "kernel of what may be missing": lambda ops, x, y: ops.masked(x * y, None, 2.0),
+    "composite": lambda ops, x, y: ops.swish_of_sums(x, y),
+}
+
+
+def gradients(results: list[Any], inputs: list[tuple[Any, Any]]) -> list[Any]:
+    """First and second gradients."""
+    found: list[Any] = []
+    for result, given in zip(results, inputs, strict=True):
+        first = torch.autograd.grad(result.square().sum(), given, create_graph=True, allow_unused=True)
+        second = torch.autograd.grad(sum(each.sum() for each in first if each is not None), given, allow_unused=True)
+        found += [*first, *second]
+    return found
+
+
+def recorded(ops: Any) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    """The results of all calls, and their arguments, which require grad."""
+    torch.manual_seed(0)
+    inputs = [(torch.randn(3, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)) for _ in CALLS]
+    return [call(ops, *given) for call, given in zip(CALLS.values(), inputs, strict=True)], inputs
+
+
+def check_nodes(first: bool) -> None:
+    """Nodes give the gradients that they would have given; ``first``: of operators that have given none before."""
+    library = Library("interop")
+    declare(library)
+    register(library)
+    graph = recorded(torch.ops.interop)
+    if not first:
+        gradients(*recorded(torch.ops.interop))
+    deregister(library)
+    found = gradients(*graph)
+    register(library)
+    expected = gradients(*recorded(torch.ops.interop))
+    assert sum(each is not None for each in expected) > 3 * len(CALLS)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    deregister(library)
+
+
+def check_declared_again() -> None:
+    """The nodes of operators that are declared again with another meaning keep the one that they were made with."""
+    with Library("interop_again") as library:
+        _declare_power(library, 2)
+        register(library)
+        x = torch.full((3,), 2.0, requires_grad=True)
+        square = torch.ops.interop_again.power(x)
+    with Library("interop_again") as library:
+        _declare_power(library, 3)
+        register(library)
+        cube = torch.ops.interop_again.power(x)
+        for result, expected in ((square, (4.0, 2.0)), (cube, (12.0, 12.0))):
+            (slope,) = torch.autograd.grad(result.sum(), x, create_graph=True)
+            (curvature,) = torch.autograd.grad(slope.sum(), x)
+            assert (slope[0].item(), curvature[0].item()) == expected
+
+
+def _declare_power(library: Library, exponent: int) -> None:
+    @library.op
+    def power(self: Tensor) -> Tensor: ...
+
+    if exponent == 2:
+        power.pointwise(lambda x: x * x)
+    else:
+        power.pointwise(lambda x: x * x * x)
+
+
+def check_held() -> None:
+    """What is held of an operator says that it is gone, and serves again when it is registered again."""
+    library = Library("interop")
+    declare(library)
+    register(library)
+    ops, x = torch.ops.interop, torch.ones(2)
+    held: list[tuple[Any, dict[str, Any]]] = [
+        (ops.smooth_relu, {}),
+        (ops.smooth_relu.default, {}),
+        (ops.smooth_relu_.default, {}),
+        (ops.smooth_relu.out, {"out": torch.empty(2)}),
+        (ops.pieces.default, {"chunks": 2}),
+    ]
+    expected = [call(x.clone(), **named) for call, named in held]
+    hashes = [hash(call) for call, _ in held]
+    deregister(library)
+    for call, named in held:
+        with pytest.raises(UnknownOperatorError, match="not in torch any more"):
+            call(x.clone(), **named)
+    register(library)
+    torch.testing.assert_close([call(x.clone(), **named) for call, named in held], expected)
+    assert hashes == [hash(call) for call, _ in held]
+    deregister(library)
+
+
+def check_compiled(backend: str) -> None:
+    """A compiled program raises; the nodes of its calls give gradients, or raise where they are compiled, too."""
+    library = Library("interop")
+    declare(library)
+    register(library)
+    compiled = torch.compile(lambda x: torch.ops.interop.smooth_relu(x) * 2, backend=backend)
+    x = torch.ones(2, requires_grad=True)
+    compiled(x.detach())
+    y = compiled(x)
+    library.close()
+    for each in (x, x.detach()):
+        with pytest.raises(AttributeError):
+            compiled(each)
+    if backend == "eager":
+        y.sum().backward()
+        torch.testing.assert_close(x.grad, 2 * torch.sigmoid(torch.ones(2)))
+    else:
+        with pytest.raises(AttributeError):
+            y.sum().backward()
+
+
+CHECKS = {
+    "nodes": lambda: check_nodes(first=False),
+    "nodes, first gradient": lambda: check_nodes(first=True),
+    "declared again": check_declared_again,
+    "held": check_held,
+    "compiled": lambda: check_compiled("eager"),
+    "compiled with its backward": lambda: check_compiled("aot_eager"),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_what_is_taken_back(check: str) -> None:
+    """In a process of its own, which would crash."""
+    code = f"from {__name__} import CHECKS; CHECKS[{check!r}]()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert run.returncode == 0, run.stderr
