@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -16,6 +20,21 @@ from opdsl.interop.torch import deregister, register
 from tests.torch.interop_kinds import declare_more
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_alone(module: str, code: str) -> None:
+    """Run code, with the names of a test module, in a process of its own: one that may crash."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"from {module} import *; {code}"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @contextmanager

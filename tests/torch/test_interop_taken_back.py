@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +11,7 @@ import torch
 from opdsl import Library, Tensor
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
-from tests.torch.interop import declare
-
-ROOT = Path(__file__).parents[2]
+from tests.torch.interop import declare, run_alone
 
 # Without torch's care, each of these would end the process: it frees operators.
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -157,7 +151,4 @@ CHECKS = {
 @pytest.mark.parametrize("check", CHECKS)
 def test_what_is_taken_back(check: str) -> None:
     """In a process of its own, which would crash."""
-    code = f"from {__name__} import CHECKS; CHECKS[{check!r}]()"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment)
-    assert run.returncode == 0, run.stderr
+    run_alone(__name__, f"CHECKS[{check!r}]()")

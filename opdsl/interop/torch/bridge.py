@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from opdsl.interop.torch.gradients import Gradients
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["Bridge", "is_plain"]
+__all__ = ["Bridge", "is_plain", "resolved"]
 
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
@@ -258,7 +258,7 @@ class Bridge:
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
         if self._definition is None and not _is_watched():
-            return kernels.run(self.operator, [_resolved(each) for each in values])
+            return kernels.run(self.operator, [resolved(each) for each in values])
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
 
@@ -317,10 +317,10 @@ def _is_watched() -> bool:
     return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
 
 
-def _resolved(value: Any) -> Any:
-    """A value whose tensors are what their memory says."""
+def resolved(value: Any) -> Any:
+    """A value without conjugate and negative views: its tensors are what their memory says."""
     if isinstance(value, list | tuple):
-        return [_resolved(each) for each in value]
+        return [resolved(each) for each in value]
     return value.resolve_conj().resolve_neg() if isinstance(value, torch.Tensor) else value
 
 

@@ -33,7 +33,9 @@
   i64,    ;  1 dtype
   i64,    ;  2 dimensions
   ptr,    ;  3 sizes
-  ptr     ;  4 strides
+  ptr,    ;  4 strides
+  i64,    ;  5 how many elements lie between the first and the end of the last
+  i64     ;  6 the size of an element
 }
 %operand = type {
   i64,    ;  0 the place of a tensor among the arguments; -1 for a number
@@ -74,6 +76,8 @@ declare i32 @aoti_torch_get_dim(ptr, ptr)
 declare i32 @aoti_torch_get_sizes(ptr, ptr)
 declare i32 @aoti_torch_get_strides(ptr, ptr)
 declare i32 @aoti_torch_get_data_ptr(ptr, ptr)
+declare i32 @aoti_torch_get_storage_offset(ptr, ptr)
+declare i32 @aoti_torch_get_storage_size(ptr, ptr)
 declare i32 @aoti_torch_empty_strided(i64, ptr, ptr, i32, i32, i32, ptr)
 declare i32 @aoti_torch_delete_tensor_object(ptr)
 declare ptr @THPVariable_Wrap(ptr)
@@ -163,6 +167,27 @@ no:
   ret i1 false
 }
 
+; Whether a tensor lies within its storage, which torch lets anybody shrink.
+define internal i1 @is_held(ptr %handle, ptr %argument) alwaysinline {
+  %offset_slot = alloca i64
+  %size_slot = alloca i64
+  %e1 = call i32 @aoti_torch_get_storage_offset(ptr %handle, ptr %offset_slot)
+  %e2 = call i32 @aoti_torch_get_storage_size(ptr %handle, ptr %size_slot)
+  %e = or i32 %e1, %e2
+  %fine = icmp eq i32 %e, 0
+  %offset = load i64, ptr %offset_slot
+  %bytes = load i64, ptr %size_slot
+  %reach_field = getelementptr %argument, ptr %argument, i32 0, i32 5
+  %reach = load i64, ptr %reach_field
+  %item_field = getelementptr %argument, ptr %argument, i32 0, i32 6
+  %item = load i64, ptr %item_field
+  %elements = add i64 %offset, %reach
+  %needed = mul i64 %elements, %item
+  %within = icmp sle i64 %needed, %bytes
+  %held = and i1 %fine, %within
+  ret i1 %held
+}
+
 ; Whether an argument is what a plan was made for.
 define internal i1 @fits(ptr %object, ptr %asked, ptr %argument) alwaysinline {
 entry:
@@ -201,7 +226,7 @@ steps:
   %wanted_strides_field = getelementptr %argument, ptr %argument, i32 0, i32 4
   %wanted_strides = load ptr, ptr %wanted_strides_field
   %some = icmp sgt i64 %dim, 0
-  br i1 %some, label %each, label %yes
+  br i1 %some, label %each, label %memory
 each:
   %i = phi i64 [ 0, %steps ], [ %i_1, %next ]
   %size_place = getelementptr i64, ptr %sizes, i64 %i
@@ -219,9 +244,10 @@ each:
 next:
   %i_1 = add i64 %i, 1
   %more = icmp slt i64 %i_1, %dim
-  br i1 %more, label %each, label %yes
-yes:
-  ret i1 true
+  br i1 %more, label %each, label %memory
+memory:
+  %held = call i1 @is_held(ptr %handle, ptr %argument)
+  ret i1 %held
 no:
   ret i1 false
 }

@@ -43,6 +43,8 @@ _TORCH_FUNCTIONS = (
     "aoti_torch_get_sizes",
     "aoti_torch_get_strides",
     "aoti_torch_get_data_ptr",
+    "aoti_torch_get_storage_offset",
+    "aoti_torch_get_storage_size",
     "aoti_torch_empty_strided",
     "aoti_torch_delete_tensor_object",
 )

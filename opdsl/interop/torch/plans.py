@@ -104,11 +104,13 @@ class Plans:
 def _argument(value: Any) -> tuple[int | Table, ...] | None:
     """What an argument has to be, as call.ll reads it; None where it cannot say."""
     if isinstance(value, torch.Tensor):
-        return 0, DTYPES[value.dtype].code, value.ndim, Table(tuple(value.shape)), Table(value.stride())
+        shape, strides = tuple(value.shape), value.stride()
+        reach = required_storage(shape, strides)
+        return 0, DTYPES[value.dtype].code, value.ndim, Table(shape), Table(strides), reach, value.itemsize
     comparable = isinstance(value, _VALUES) or (
         isinstance(value, list) and all(isinstance(each, bool | int) for each in value)
     )
-    return (id(value), 0, 0, 0, 0) if comparable else None
+    return (id(value), 0, 0, 0, 0, 0, 0) if comparable else None
 
 
 class Work(NamedTuple):

@@ -82,6 +82,7 @@ def shared(source: torch.Tensor) -> Tensor:
     form = geometry_of(source)
     if form.device.type == "cpu":
         return over(array_over(source, form), form)
+    _require_memory(source, required_storage(form.shape, form.strides))
     return from_dlpack(source.detach())
 
 
@@ -107,26 +108,48 @@ class _Layout(NamedTuple):
 
     memory: the class of that memory.
     shape, steps: of the array, in elements and in bytes.
+    reach: how many elements lie between the first and the end of the last.
     """
 
     memory: type[ctypes.Array[ctypes.c_char]]
     shape: tuple[int, ...]
     dtype: numpy.dtype[Any]
     steps: tuple[int, ...]
+    reach: int
 
 
 @lru_cache(maxsize=4096)
 def _layout(form: Geometry) -> _Layout:
-    dtype = form.dtype.numpy
-    size = required_storage(form.shape, form.strides) * dtype.itemsize
-    return _Layout(ctypes.c_char * size, form.shape, dtype, tuple(step * dtype.itemsize for step in form.strides))
+    dtype, reach = form.dtype.numpy, required_storage(form.shape, form.strides)
+    steps = tuple(step * dtype.itemsize for step in form.strides)
+    return _Layout(ctypes.c_char * (reach * dtype.itemsize), form.shape, dtype, steps, reach)
+
+
+def _require_memory(source: torch.Tensor, reach: int) -> None:
+    """Hold a torch tensor against its storage, which anybody may shrink, as FSDP does.
+
+    Args:
+        source: the tensor.
+        reach: how many elements lie between its first and the end of its last.
+    """
+    present, needed = source.untyped_storage().nbytes(), (source.storage_offset() + reach) * source.itemsize
+    if reach and present < needed:
+        raise InterchangeError(
+            f"a torch tensor of shape {tuple(source.shape)} and {source.dtype} needs a storage of {needed} bytes (got "
+            f"one of {present}). Its storage was resized: fill it again first."
+        )
 
 
 def array_over(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
-    """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more."""
-    memory, shape, dtype, steps = _layout(form)
+    """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more.
+
+    Raises:
+        InterchangeError: its storage is too small for it.
+    """
+    memory, shape, dtype, steps, reach = _layout(form)
     if form.numel == 0:
         return numpy.ndarray(shape, dtype, numpy.empty(1, dtype), 0, steps)
+    _require_memory(source, reach)
     held: Any = memory.from_address(source.data_ptr())
     held.source = source  # which the array keeps alive
     return numpy.ndarray(shape, dtype, held, 0, steps)

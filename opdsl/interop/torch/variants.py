@@ -17,7 +17,7 @@ import torch
 from opdsl.dispatch import Operator
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
-from opdsl.interop.torch.bridge import Bridge, is_plain
+from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
 from opdsl.interop.torch.calls import RECORDED, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.schema import FunctionSchema, SchemaKind
@@ -62,6 +62,8 @@ class Writer(Bridge):
         if kernels.has_cuda():
             self.implement(self.on_memory, "CUDA")
         self.implement(self.with_versions, "ADInplaceOrView")
+        for bit in ("Conjugate", "Negative"):
+            self.implement(self.on_resolved, bit)
         self.implement(self.without_elements, "Meta")
 
     @untraced
@@ -76,6 +78,18 @@ class Writer(Bridge):
         count_writes(self.written(values))
         with torch._C._AutoDispatchBelowADInplaceOrView():
             self.call(*values)
+
+    @untraced
+    def on_resolved(self, *given: Any, **named: Any) -> None:
+        """What runs where a tensor is a conjugate or negative view: torch's own way is to write what is returned."""
+        values = self.complete(given, named)
+        replaced = [resolved(each) for each in values]
+        self.call(*replaced)
+        for target, source in zip(self.written(values), self.written(replaced), strict=True):
+            if source is not target:
+                if target.shape != source.shape:
+                    target.resize_(source.shape)
+                target.copy_(source)
 
     def without_elements(self, *given: Any, **named: Any) -> None:
         """What fake and meta tensors run: nothing changes that they could tell."""

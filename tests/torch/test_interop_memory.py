@@ -1,0 +1,111 @@
+"""Torch tensors whose memory is not what their shape says: shrunk storages, conjugate and negative views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from opdsl.errors import InterchangeError
+from tests.torch.interop import registered, run_alone
+
+
+@pytest.fixture(scope="module")
+def ops():
+    with registered() as found:
+        yield found
+
+
+def shrunk(left: int, *, requires_grad: bool = False) -> torch.Tensor:
+    """Four numbers, of whose storage a few bytes are left; FSDP leaves none."""
+    made = torch.ones(4, requires_grad=requires_grad)
+    made.untyped_storage().resize_(left)
+    return made
+
+
+CALLS: dict[str, Callable[[Any, torch.Tensor], Any]] = {
+    "pointwise": lambda ops, x: ops.smooth_relu(x),
+    "second operand": lambda ops, x: ops.scaled_add(torch.ones(4), x),
+    "keyword": lambda ops, x: ops.scaled_add(x, x, alpha=2),
+    "in place": lambda ops, x: ops.smooth_relu_(x.detach()),
+    "out": lambda ops, x: ops.smooth_relu(torch.ones(4), out=x.detach()),
+    "kernel": lambda ops, x: ops.masked(x),
+    "list": lambda ops, x: ops.joined([x, None]),
+    "written by a kernel": lambda ops, x: ops.exchange(x.detach(), torch.ones(4)),
+}
+
+
+def check_shrunk() -> None:
+    """Neither the first call nor one that has a plan reads or writes what is not there."""
+    with registered() as ops:
+        for call in CALLS.values():
+            for requires_grad in (False, True):
+                for _ in range(3):
+                    for left in (0, 8, 15):
+                        with pytest.raises(InterchangeError, match=f"needs a storage of 16 bytes .got one of {left}"):
+                            call(ops, shrunk(left, requires_grad=requires_grad))
+                    call(ops, torch.ones(4, requires_grad=requires_grad))
+        full = torch.arange(8.0)
+        half, nothing = full[4:], full[8:]
+        for _ in range(2):
+            torch.testing.assert_close(ops.smooth_relu(half), torch.nn.functional.softplus(half))
+        full.untyped_storage().resize_(28)
+        with pytest.raises(InterchangeError, match="needs a storage of 32 bytes"):
+            ops.smooth_relu(half)
+        assert ops.smooth_relu(nothing).shape == (0,)
+
+
+def test_a_storage_that_is_too_small_is_refused() -> None:
+    """In a process of its own, which would crash."""
+    run_alone(__name__, "check_shrunk()")
+
+
+def _imaginary(x: torch.Tensor) -> torch.Tensor:
+    return x.conj().imag
+
+
+VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "conjugate": torch.Tensor.conj,
+    "negative": lambda x: torch._neg_view(x),
+    "both": lambda x: torch._neg_view(x.conj()),
+    "negative and real": _imaginary,
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_conjugate_and_negative_views_are_written(ops, view: str) -> None:
+    """The memory beneath gets what the view is to show."""
+    for call in (
+        lambda shown: ops.plus_(shown, torch.full((2,), 2.0)),
+        lambda shown: ops.plus(shown, torch.full((2,), 2.0), out=shown),
+        lambda shown: ops.exchange(shown, (shown + 2).resolve_conj().resolve_neg()),
+    ):
+        memory = torch.tensor([1 + 2j, 3 - 1j])
+        expected = memory.clone()
+        VIEWS[view](expected).add_(2)
+        shown = VIEWS[view](memory)
+        version = memory._version
+        call(shown)
+        torch.testing.assert_close(memory, expected, rtol=0, atol=0)
+        assert memory._version > version
+
+
+def test_both_written_arguments_may_be_conjugate_views(ops) -> None:
+    one, other = torch.tensor([1 + 2j]), torch.tensor([3 - 1j])
+    ops.exchange(one.conj(), other.conj())
+    assert (one.tolist(), other.tolist()) == ([3 - 1j], [1 + 2j])
+    ops.exchange(one.conj(), other)
+    assert (one.tolist(), other.tolist()) == ([1 - 2j], [3 + 1j])
+
+
+def test_a_conjugate_view_that_is_written_gives_gradients(ops) -> None:
+    found = []
+    for call in (lambda shown: ops.plus_(shown, shown), lambda shown: shown.add_(shown)):
+        x = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+        memory = x * 1
+        call(memory.conj())
+        memory.abs().sum().backward()
+        found.append(x.grad)
+    torch.testing.assert_close(*found)
