@@ -1,9 +1,12 @@
 """The order of a row, or its first elements: the algorithms of PyTorch's kernels.
 
 Among equal elements it is these algorithms that decide which ones come first, so they are followed step by step:
-``sort`` takes ``std::sort`` unless it has to be stable, ``topk`` takes ``std::partial_sort``, or ``std::nth_element``
-and ``std::sort``, all of libstdc++ (bits/stl_algo.h, bits/stl_heap.h); ``kthvalue`` takes the quick select of
-ATen/native/Sorting.cpp. Elements are given as keys, integers in the order that is wanted.
+``topk`` takes ``std::partial_sort``, or ``std::nth_element`` and ``std::sort``, all of libstdc++ (bits/stl_algo.h,
+bits/stl_heap.h); ``kthvalue`` takes the quick select of ATen/native/Sorting.cpp. ``sort`` takes ``std::sort`` unless it
+has to be stable; rows are sorted by their digits here, which is several times as fast and stable, and by its steps only
+where it makes a difference: where elements of a row that is not long are equal.
+
+Elements are given as keys, integers in the order that is wanted.
 """
 
 from __future__ import annotations
@@ -26,6 +29,12 @@ lib = Library("opdsl")
 
 _FEW = 16
 """``std::sort`` leaves ranges of so many elements to insertion."""
+
+_SHORT = 48
+"""Rows of so many elements are sorted by insertion rather than by digits."""
+
+_LONG = 32768
+"""From so many elements on equal ones stay in order, as those of PyTorch's integers do."""
 
 
 def swap(keys: Array, places: Array, i: int, j: int) -> None:
@@ -69,6 +78,18 @@ def pop(keys: Array, places: Array, first: int, last: int, result: int) -> None:
     key, place = keys[result], places[result]
     move(keys, places, result, first)
     sift(keys, places, first, 0, last - first, key, place)
+
+
+def select_from(keys: Array, ranks: Array, places: Array) -> None:
+    """``std::__heap_select`` of a row, which is left as it is: ``ranks`` and ``places`` get the smallest as a heap."""
+    count = len(ranks)
+    for i in range(count):
+        ranks[i] = keys[i]
+        places[i] = i
+    select_by_heap(ranks, places, 0, count, count)
+    for i in range(count, len(keys)):
+        if keys[i] < ranks[0]:
+            sift(ranks, places, 0, 0, count, keys[i], i)
 
 
 def select_by_heap(keys: Array, places: Array, first: int, middle: int, last: int) -> None:
@@ -176,6 +197,104 @@ def select_nth(keys: Array, places: Array, first: int, nth: int, last: int) -> N
     sort_by_insertion(keys, places, first, last)
 
 
+# --------------------------------------------------------------------------------------------------- sorting by digits
+
+
+def order_by_digits(keys: Array, places: Array) -> None:
+    """Where the keys of a row stand, from the smallest to the largest, equal ones as they stand."""
+    length = len(keys)
+    low, high = keys[0], keys[0]
+    for i in range(1, length):
+        low, high = min(low, keys[i]), max(high, keys[i])
+    width = 0
+    span = high - low  # as of unsigned integers: it wraps
+    while width < 64 and (span < 0 or span >> width > 0):
+        width += 1
+    bits = 8 if length < 16384 else 11
+    # Key and place in one word, where there is room; arithmetic shifts leave the order of digits as it is.
+    if width <= 32 and length < 2147483648:
+        words = numpy.empty(length, numpy.int64)
+        for i in range(length):
+            words[i] = ((keys[i] - low) << 32) | i
+        words = order_words(words, 32, 32 + width, bits)
+        for i in range(length):
+            places[i] = words[i] & 4294967295
+    else:
+        ranks = numpy.empty(length, numpy.int64)
+        for i in range(length):
+            ranks[i] = keys[i] - low
+            places[i] = i
+        order_pairs(ranks, places, width, bits)
+
+
+def order_words(words: Array, begin: int, end: int, bits: int) -> Array:
+    """Words sorted by the bits from ``begin`` on, which are all 0 from ``end`` on."""
+    other = numpy.empty_like(words)
+    mask = (1 << bits) - 1
+    starts = numpy.empty((1 << bits) + 1, numpy.int64)
+    for shift in range(begin, end, bits):
+        count_digits(words, shift, mask, starts)
+        for i in range(len(words)):
+            digit = (words[i] >> shift) & mask
+            other[starts[digit]] = words[i]
+            starts[digit] += 1
+        words, other = other, words
+    return words
+
+
+def order_pairs(ranks: Array, places: Array, end: int, bits: int) -> None:
+    """Ranks and their places sorted by the ranks, which are all 0 from the bit ``end`` on."""
+    length = len(ranks)
+    other_ranks, other_places = numpy.empty_like(ranks), numpy.empty(length, numpy.int64)
+    mine = numpy.empty(length, numpy.int64)
+    mine[:] = places
+    mask = (1 << bits) - 1
+    starts = numpy.empty((1 << bits) + 1, numpy.int64)
+    for shift in range(0, end, bits):
+        if count_digits(ranks, shift, mask, starts) == length:
+            continue
+        for i in range(length):
+            digit = (ranks[i] >> shift) & mask
+            to = starts[digit]
+            other_ranks[to] = ranks[i]
+            other_places[to] = mine[i]
+            starts[digit] = to + 1
+        ranks, other_ranks = other_ranks, ranks
+        mine, other_places = other_places, mine
+    places[:] = mine
+
+
+def count_digits(words: Array, shift: int, mask: int, starts: Array) -> int:
+    """Where the words of each digit begin when sorted by it; returns how often the most frequent one is there."""
+    starts[:] = 0
+    for i in range(len(words)):
+        starts[((words[i] >> shift) & mask) + 1] += 1
+    most = 0
+    for i in range(len(starts) - 1):
+        most = max(most, starts[i + 1])
+        starts[i + 1] += starts[i]
+    return most
+
+
+def order_stably(keys: Array, places: Array) -> None:
+    """Where the keys of a row stand, equal ones as they stand."""
+    if len(keys) <= _SHORT:
+        ranks = keys.copy()
+        for i in range(len(keys)):
+            places[i] = i
+        sort_by_insertion(ranks, places, 0, len(keys))
+    else:
+        order_by_digits(keys, places)
+
+
+def has_equal(keys: Array, places: Array) -> bool:
+    """Whether two neighbours in the order are equal."""
+    i = 1
+    while i < len(keys) and keys[places[i]] != keys[places[i - 1]]:
+        i += 1
+    return i < len(keys)
+
+
 # ---------------------------------------------------------------------------------------------------- rows of a matrix
 
 
@@ -247,11 +366,12 @@ def first_places_meta(ctx, keys, count, ordered):
 def first_places_cpu(keys, count, ordered, out):
     length = keys.shape[1]
     for row in range(keys.shape[0] if count else 0):
-        ranks, places = keys[row].copy(), numpy.arange(length)
         if count * 64 <= length:
-            select_by_heap(ranks, places, 0, count, length)
+            ranks, places = numpy.empty(count, numpy.int64), numpy.empty(count, numpy.int64)
+            select_from(keys[row], ranks, places)
             sort_heap(ranks, places, 0, count)
         else:
+            ranks, places = keys[row].copy(), numpy.arange(length)
             select_nth(ranks, places, 0, count - 1, length)
             if ordered:
                 sort(ranks, places, 0, count - 1)
@@ -261,6 +381,8 @@ def first_places_cpu(keys, count, ordered, out):
 @lib.op(variants="function", out=True)
 def sorted_places(keys: Tensor) -> Tensor:
     """Where the keys of each row stand, from the smallest to the largest, as ``sort`` of PyTorch finds them.
+
+    Equal keys of long rows stay in order.
 
     keys: int64 (rows, length).
     Returns: int64 (rows, length).
@@ -276,9 +398,13 @@ def sorted_places_meta(ctx, keys):
 @sorted_places.out_kernel("CPU")
 def sorted_places_cpu(keys, out):
     for row in range(keys.shape[0]):
-        ranks, places = keys[row].copy(), numpy.arange(keys.shape[1])
-        sort(ranks, places, 0, keys.shape[1])
-        out[row, :] = places
+        places = out[row]
+        order_stably(keys[row], places)
+        if _FEW < keys.shape[1] < _LONG and has_equal(keys[row], places):
+            ranks = keys[row].copy()
+            for i in range(len(ranks)):
+                places[i] = i
+            sort(ranks, places, 0, len(ranks))
 
 
 @lib.op(variants="function", out=True)
@@ -294,9 +420,10 @@ def stable_places(keys: Tensor) -> Tensor:
 stable_places.meta(sorted_places_meta)
 
 
-@stable_places.out_kernel("CPU", compiled=False)
+@stable_places.out_kernel("CPU")
 def stable_places_cpu(keys, out):
-    out.array[...] = keys.array.argsort(1, kind="stable")
+    for row in range(keys.shape[0]):
+        order_stably(keys[row], out[row])
 
 
 @lib.op(variants="function", out=True)

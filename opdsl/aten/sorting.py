@@ -27,9 +27,6 @@ from opdsl.runtime import (
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
-# PyTorch sorts so many integers digit by digit, which leaves equal ones in order.
-_MANY = 32768
-
 
 class Ordered(NamedTuple):
     """Elements in order, and where they stood."""
@@ -78,13 +75,13 @@ def put(values: Tensor, indices: Tensor, found: Ordered) -> None:
 
 @op("aten::sort", variants="function, method", tags="core", device_check="NoCheck")
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Ordered:
-    """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+    """The elements along a dimension in order, and their indices; NaN is the largest."""
     ...
 
 
 @sort.overload("stable", variants="function, method", out=Out("sort.values_stable", args=("values", "indices")))
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Ordered:
-    """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+    """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     ...
 
 
@@ -103,8 +100,7 @@ def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> O
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     place = wrap_dimension(dim, self.ndim)
     keys = order_keys(self, place, descending)
-    by_digits = self.ndim == 1 and self.shape[0] >= _MANY and self.dtype.category is Category.INT and not descending
-    return taken(self, place, stable_places(keys) if stable or by_digits else sorted_places(keys))
+    return taken(self, place, stable_places(keys) if stable else sorted_places(keys))
 
 
 @sort_stable.out_kernel("CPU", compiled=False)
