@@ -42,8 +42,8 @@ def divisors(windows: Windows, padding: Shape, *, count_include_pad: bool) -> in
     for each, pad in zip(windows, padding, strict=True):
         reach = pad if count_include_pad else 0
         counts.append(((each.places >= -reach) & (each.places < each.size + reach)).sum(1))
-    if all((each == each[0]).all() for each in counts):
-        return math.prod(int(each[0]) for each in counts)
+    if all((each == each[:1]).all() for each in counts):
+        return math.prod(int(each[0]) for each in counts if each.size)
     product = counts[0]
     for each in counts[1:]:
         product = product[..., None] * each

@@ -5,7 +5,6 @@ The rules are those of ATen/native/ReduceOps.cpp, Integration.cpp and Correlatio
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from opdsl.aten.checks import holds, real, write_cast
@@ -15,6 +14,7 @@ from opdsl.aten.complex_views import real as real_parts
 from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import mm
 from opdsl.declare import op
+from opdsl.dispatch.warning import warn
 from opdsl.errors import DimensionError, DTypeError
 from opdsl.kernels import check, write_out
 from opdsl.runtime import Category, Tensor, bool_, wrap_dimension
@@ -249,10 +249,7 @@ def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aw
     if aweights is not None and correction != 0:
         divisor = total - correction * (weights * aweights).sum() / total
     if not (holds(divisor > 0) if isinstance(divisor, Tensor) else divisor > 0):
-        warnings.warn(
-            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-            stacklevel=2,
-        )
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         divisor = rows.new_zeros(())
     rows = rows - mean.unsqueeze(1)
     product = mm(rows, (rows if weights is None else rows * weights).t().conj())

@@ -36,13 +36,14 @@ def strides_of(self: Tensor, shape: Sequence[int], dims: Sequence[int]) -> tuple
     return tuple(strides)
 
 
-def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int) -> None:
+def require_dims(name: str, self: Tensor, dims: Sequence[int], least: int, normalization: int) -> None:
     """That a tensor has the dimensions along which it is to be transformed, each of them once.
 
     Raises:
         DimensionError: there is no such dimension.
-        ShapeError: one is there twice, or fewer than ``least``.
+        ShapeError: one is there twice, or fewer than ``least``; or there is no such normalization.
     """
+    check(0 <= normalization <= 2, f"{name}: normalization is 0, 1 or 2, got {normalization}")
     for dim in dims:
         if not 0 <= dim < self.ndim:
             raise DimensionError(f"{name}: a tensor of {self.ndim} dimensions has no dimension {dim}")
@@ -73,7 +74,7 @@ def _fft_c2c(self: Tensor, dim: list[SymInt], normalization: int, forward: bool)
 @_fft_c2c.meta
 def _fft_c2c_meta(ctx, self, dim, normalization, forward):
     check(self.is_complex(), f"_fft_c2c expects a complex tensor, but got {self.dtype.name}")
-    require_dims("_fft_c2c", self, dim, 0)
+    require_dims("_fft_c2c", self, dim, 0, normalization)
     strides = strides_of(self, self.shape, by_stride(self, dim)) if dim else None
     ctx.set_output(0, self.shape, strides, like=self)
 
@@ -112,7 +113,7 @@ def _fft_r2c(self: Tensor, dim: list[int], normalization: int, onesided: bool) -
 @_fft_r2c.meta
 def _fft_r2c_meta(ctx, self, dim, normalization, onesided):
     check(self.dtype in (float32, float64), f"_fft_r2c: Expected a floating point tensor, but got {self.dtype.name}")
-    require_dims("_fft_r2c", self, dim, 1)
+    require_dims("_fft_r2c", self, dim, 1, normalization)
     last = dim[-1]
     shape = resized(self.shape, last, self.shape[last] // 2 + 1) if onesided else self.shape
     strides = strides_of(self, shape, [*by_stride(self, dim[:-1]), last])
@@ -159,7 +160,7 @@ def _fft_c2r(self: Tensor, dim: list[int], normalization: int, last_dim_size: Sy
 @_fft_c2r.meta
 def _fft_c2r_meta(ctx, self, dim, normalization, last_dim_size):
     check(self.is_complex(), f"_fft_c2r expects a complex tensor, but got {self.dtype.name}")
-    require_dims("_fft_c2r", self, dim, 1)
+    require_dims("_fft_c2r", self, dim, 1, normalization)
     last = dim[-1]
     shape = resized(self.shape, last, last_dim_size)
     # PyTorch transforms the other dimensions first, and then what that gives.

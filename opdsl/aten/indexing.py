@@ -5,7 +5,6 @@ The rules are those of ATen/native/TensorAdvancedIndexing.cpp and IndexingUtils.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from opdsl.aten.positions import (
 )
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op, traceable
+from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
@@ -58,12 +58,13 @@ class Indexed(NamedTuple):
     positions: list[Positions]
 
 
-def indexed(self: Tensor, indices: Indices) -> Indexed:
-    """What indices make of a tensor.
+def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Indexed:
+    """What indices make of a tensor, to which values are to be written, if any.
 
     Raises:
         DeviceError: see ``beside``.
         DimensionError: there are too many, one is no index, or they do not broadcast together.
+        ShapeError: the values do not broadcast.
         PositionError: an element leads out of its dimension.
     """
     self, indices = merge_masked(self, beside(self, indices))
@@ -79,6 +80,8 @@ def indexed(self: Tensor, indices: Indices) -> Indexed:
     before = [dim for dim in rest if together and given and dim < given[0]]
     after = [dim for dim in rest if dim not in before]
     result = (*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after))
+    if values is not None:
+        value_of_shape(values, result)
     positions = []
     for dim in given:
         position = expanded[dim]
@@ -160,9 +163,7 @@ def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[
         DimensionError: the dimensions have other sizes.
     """
     if mask.dtype is uint8:
-        warnings.warn(
-            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.", UserWarning, stacklevel=2
-        )
+        warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead.")
     if mask.shape != self.shape[dim : dim + mask.ndim]:
         raise DimensionError(
             f"The shape of the mask {list(mask.shape)} at index {place} does not match the shape of the indexed tensor "
@@ -328,6 +329,7 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
         OverlapError: what is written overlaps itself, or what is read.
     """
     fills = not accumulate and values.numel() == 1 and is_one_mask(indices)
+    found = indexed(self, indices, values)
     if self.dtype is not values.dtype and not fills:
         raise DTypeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.scalar_type} for the "
@@ -343,7 +345,6 @@ def write_indexed(self: Tensor, indices: Indices, values: Tensor, accumulate: bo
         values = values.to(self.device)
     for each in (values, *(each for each in indices if each is not None)):
         require_no_overlap(self, each, "aten::index_put_")
-    found = indexed(self, indices)
     scatter(
         self,
         found.shape,

@@ -237,18 +237,19 @@ def gradient_meta(
 
 
 def wanted_size(
-    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None
+    input: Tensor, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None, dims: int
 ) -> tuple[list[int], list[float | None]]:
     """The sizes that are wanted, or that factors give, and the factors (``compute_output_size``).
 
     Raises:
-        ShapeError: not exactly one of both is given, or not one for each dimension.
+        ShapeError: not exactly one of both is given, or not one for each of ``dims`` dimensions.
+        NumberError: a size is no int64.
     """
     check((output_size is None) != (scale_factors is None), "Must specify exactly one of output_size and scale_factors")
     given: Sequence[float] = output_size or scale_factors or ()
     inner = input.shape[2:]
     check(
-        len(given) == len(inner),
+        len(given) == len(inner) == dims,
         "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
         f"{list(inner)} and output size of {list(given)}. Please provide input tensor in (N, C, d1, d2, ...,dK) format "
         "and output size in (o1, o2, ...,oK) format.",

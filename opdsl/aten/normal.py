@@ -11,7 +11,7 @@ from opdsl.aten.likes import empty_like
 from opdsl.aten.reductions import sum_all
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, resize_output
+from opdsl.kernels import check, copy_, resize_output
 from opdsl.kernels.broadcasting import broadcast
 from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import Generator, Tensor
@@ -40,7 +40,21 @@ def normal(mean: Tensor, std: float = 1, *, generator: Generator | None = None) 
 
 @normal.kernel("CPU", "CUDA", "Meta")
 def normal_mean_kernel(mean, std, generator):
-    return normal_mean_out_kernel(mean, std, generator, empty(mean.shape, dtype=mean.dtype, device=mean.device))
+    return around(mean, std, empty(mean.shape, dtype=mean.dtype, device=mean.device), generator)
+
+
+def around(mean: Tensor, std: float, made: Tensor, generator: Generator | None) -> Tensor:
+    """Normal numbers around the elements of a tensor, in a new one."""
+    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    filled: Tensor = made.normal_(0, std, generator=generator).add_(mean)
+    return filled
+
+
+def spread(mean: Tensor | float, std: Tensor, made: Tensor, generator: Generator | None) -> Tensor:
+    """Normal numbers whose standard deviations are the elements of a tensor, in a new one."""
+    check_deviations(std)
+    filled: Tensor = made.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    return filled
 
 
 normal.derivative("mean")(zero_derivative)
@@ -56,8 +70,7 @@ def normal_mean_out(
 
 @normal_mean_out.kernel("CPU", "CUDA", "Meta")
 def normal_mean_out_kernel(mean, std, generator, out):
-    check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-    return out.normal_(0, std, generator=generator).add_(mean)
+    return copy_(out, around(mean, std, empty_like(out), generator))
 
 
 @normal.overload("float_Tensor", **NORMAL)
@@ -68,8 +81,7 @@ def normal_std(mean: float, std: Tensor, *, generator: Generator | None = None) 
 
 @normal_std.kernel("CPU", "CUDA", "Meta")
 def normal_std_kernel(mean, std, generator):
-    check_deviations(std)
-    return normal_std_out_kernel(mean, std, generator, empty(std.shape, dtype=std.dtype, device=std.device))
+    return spread(mean, std, empty(std.shape, dtype=std.dtype, device=std.device), generator)
 
 
 normal_std.derivative("std")(zero_derivative)
@@ -85,9 +97,9 @@ def normal_std_out(
 
 @normal_std_out.kernel("CPU", "CUDA", "Meta")
 def normal_std_out_kernel(mean, std, generator, out):
-    check_deviations(std)
-    resize_output(out, std.shape)
-    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    found = spread(mean, std, empty(std.shape, dtype=out.dtype, device=out.device), generator)
+    resize_output(out, found.shape)
+    return copy_(out, found)
 
 
 @normal.overload("Tensor_Tensor", **NORMAL)
@@ -98,9 +110,8 @@ def normal_mean_std(mean: Tensor, std: Tensor, *, generator: Generator | None = 
 
 @normal_mean_std.kernel("CPU", "CUDA", "Meta")
 def normal_mean_std_kernel(mean, std, generator):
-    check_deviations(std)
     made = empty(broadcast(mean.shape, std.shape), dtype=mean.dtype, device=mean.device)
-    return normal_mean_std_out_kernel(mean, std, generator, made)
+    return spread(mean, std, made, generator)
 
 
 normal_mean_std.derivative("std")(zero_derivative)
@@ -119,9 +130,10 @@ def normal_mean_std_out(
 
 @normal_mean_std_out.kernel("CPU", "CUDA", "Meta")
 def normal_mean_std_out_kernel(mean, std, generator, out):
-    check_deviations(std)
-    resize_output(out, broadcast(mean.shape, std.shape))
-    return out.normal_(0, 1, generator=generator).mul_(std).add_(mean)
+    made = empty(broadcast(mean.shape, std.shape), dtype=out.dtype, device=out.device)
+    found = spread(mean, std, made, generator)
+    resize_output(out, found.shape)
+    return copy_(out, found)
 
 
 @normal.overload("float_float", **NORMAL)

@@ -86,8 +86,9 @@ def check_identity(self: Tensor, ord: Any, dim: Any) -> None:
     """Norms that have no value for no elements.
 
     Raises:
-        ShapeError: there are none to fold.
+        ShapeError: there are none to fold, or ``ord`` is complex.
     """
+    check(not isinstance(ord, complex), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if self.numel() or not (ord < 0 or ord == math.inf):
         return
     dims = (dim,) if isinstance(dim, int) else dim

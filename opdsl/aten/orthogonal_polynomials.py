@@ -194,6 +194,7 @@ RECURRENCES = {
 
 def climb(recurrence: Recurrence, x: Tensor, degree: Tensor) -> Tensor:
     """The polynomials of all degrees up to the largest; of each element, that of its own."""
+    degree = where(degree.abs() < 2.0**63, degree, -1.0)  # what is no int64 has no polynomial
     before, now = ones_like(x), recurrence.first(x)
     found = where(degree < 0, 0.0, where(degree == 0, before, now))
     if recurrence.most is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from opdsl.aten.arithmetic import add, mul, sub
@@ -12,6 +11,7 @@ from opdsl.aten.division import div
 from opdsl.aten.factories import empty, give_size, scalar_tensor
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
+from opdsl.dispatch.warning import warn
 from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, fill_by_index
 from opdsl.kernels.numbers import convert
@@ -128,12 +128,10 @@ def arange_start_out_kernel(start, end, step, out):
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")
     if out.numel() != count:
         if out.numel():
-            warnings.warn(
+            warn(
                 f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
                 f"match the computed number of elements {count}. Note that this may occur as a result of rounding "
-                f"error. The out tensor will be resized to a tensor of shape ({count},).",
-                UserWarning,
-                stacklevel=2,
+                f"error. The out tensor will be resized to a tensor of shape ({count},)."
             )
         give_size(out, (count,))
     return fill_by_index(out, arange_element, (first, stride))

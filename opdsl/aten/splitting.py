@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from opdsl.aten.joining import cat
 from opdsl.aten.slicing import narrow, select, slice_tensor
 from opdsl.declare import op, traceable
-from opdsl.errors import DimensionError
+from opdsl.errors import DimensionError, OutOfMemoryError
 from opdsl.kernels import check
 from opdsl.runtime import Tensor, int64, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
+
+# Each part is a tensor of some hundred bytes, which the caller holds all at once.
+_MOST_PARTS = 2**26
+
+
+def check_count(count: int) -> None:
+    """That a list of so many parts can be had.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    if count > _MOST_PARTS:
+        raise OutOfMemoryError(f"not enough memory for a list of {count} tensors; there are at most {_MOST_PARTS}")
+
 
 # -------------------------------------------------------------------------------------------------------------- unbind
 
@@ -29,6 +43,7 @@ def unbind_kernel(self, dim):
     if self.ndim == 0:
         raise DimensionError(f"aten::unbind.int: Dimension specified as {dim} but tensor has no dimensions")
     size = self.shape[wrap_dimension(dim, self.ndim)]
+    check_count(size)
     return [select(self, dim, index) for index in range(size)]
 
 
@@ -47,12 +62,13 @@ def equal_sizes(size: int, split_size: int) -> list[int]:
         f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}",
     )
     count = max(-(-size // split_size), 1) if split_size else 1
+    check_count(count)
     return [split_size] * (count - 1) + [size - split_size * (count - 1)]
 
 
 def parts(tensor: Tensor, sizes: Sequence[int], dim: int) -> list[Tensor]:
     """Views of neighbouring parts of a dimension."""
-    starts = [sum(sizes[:place]) for place in range(len(sizes))]
+    starts = list(accumulate(sizes, initial=0))[:-1]
     return [narrow(tensor, dim, start, size) for start, size in zip(starts, sizes, strict=True)]
 
 
@@ -224,9 +240,10 @@ def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
     """Where the second and later of so many parts begin; the first parts have one position more than the last.
 
     Raises:
-        ShapeError: fewer than one part.
+        ShapeError: fewer than one part. OutOfMemoryError: see ``check_count``.
     """
     check(sections > 0, f"number of sections must be larger than 0, got {sections}")
+    check_count(sections)
     least, longer = divmod(size, sections)
     return (place * least + min(place, longer) for place in range(1, sections))
 

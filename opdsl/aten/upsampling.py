@@ -81,7 +81,7 @@ def declare_nearest1d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 1)
         return resized(input, sizes, scales=scales[0])
 
     return resized
@@ -145,7 +145,7 @@ def declare_nearest2d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 2)
         return resized(input, sizes, scales_h=scales[0], scales_w=scales[1])
 
     return resized
@@ -211,7 +211,7 @@ def declare_nearest3d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 3)
         return resized(input, sizes, scales_d=scales[0], scales_h=scales[1], scales_w=scales[2])
 
     return resized
@@ -275,7 +275,7 @@ def declare_linear1d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 1)
         return resized(input, sizes, align_corners, scales=scales[0])
 
     return resized
@@ -341,7 +341,7 @@ def declare_linear2d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 2)
         return resized(input, sizes, align_corners, scales_h=scales[0], scales_w=scales[1])
 
     return resized
@@ -411,7 +411,7 @@ def declare_linear3d(how: Interpolation, *, is_core: bool = False) -> Any:
         input: Tensor, output_size: list[SymInt] | None, align_corners: bool, scale_factors: list[float] | None
     ) -> Tensor:
         """The same by sizes, or by what sizes are multiplied with."""
-        sizes, scales = wanted_size(input, output_size, scale_factors)
+        sizes, scales = wanted_size(input, output_size, scale_factors, 3)
         return resized(input, sizes, align_corners, scales_d=scales[0], scales_h=scales[1], scales_w=scales[2])
 
     return resized

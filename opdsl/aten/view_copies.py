@@ -9,6 +9,7 @@ import attrs
 
 from opdsl.aten import complex_views, slicing, splitting, transpositions, views
 from opdsl.declare import Library
+from opdsl.declare.generated import declare_generated_of
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, resize_output
@@ -95,7 +96,13 @@ def declare_copies() -> None:
             lib.define(out, store(copies), key="CompositeExplicitAutograd")
 
 
+def declare_outputs() -> None:
+    """Declare the ``out=`` variants at once, since Python's functions of copies take them, unlike of others."""
+    declare_generated_of(registry, [each for each in registry if "view_copy" in each.tags])
+
+
 declare_copies()
+declare_outputs()
 
 # -------------------------------------------------------------------------------------------------------- narrow_copy
 

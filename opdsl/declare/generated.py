@@ -1,4 +1,4 @@
-"""The operators that ``autogen`` stands for, declared when a namespace is looked at.
+"""The operators that ``autogen`` stands for, declared when a namespace is looked at, or by the topic that needs them.
 
 An entry names in ``autogen`` what torchgen makes of it: an ``out=`` variant of what computes, a functional one of what
 writes its arguments. ``opdsl.native.generated`` says which those are; here they get composite kernels.
@@ -7,7 +7,7 @@ Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, cast
 
@@ -30,9 +30,14 @@ _KEY = "CompositeExplicitAutograd"
 
 def declare_generated(registry: Registry, namespace: str) -> None:
     """Declare what is named in ``autogen`` by operators of a namespace and is not there yet."""
+    declare_generated_of(registry, [each for each in registry if each.name.startswith(f"{namespace}::")])
+
+
+def declare_generated_of(registry: Registry, operators: Iterable[Operator]) -> None:
+    """Declare what is named in ``autogen`` by operators and is not there yet."""
     by_signature: dict[str, dict[SchemaKind, Operator]] = {}
-    for operator in registry:
-        if operator.name.startswith(f"{namespace}::") and isinstance(operator.declaration, Declaration):
+    for operator in operators:
+        if isinstance(operator.declaration, Declaration):
             kinds = by_signature.setdefault(str(operator.schema.signature()), {})
             kinds.setdefault(operator.schema.kind, operator)
     for kinds in by_signature.values():

@@ -20,6 +20,7 @@ from opdsl.dispatch.inplace_or_view import TrackedViews
 from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
+from opdsl.dispatch.warning import unheard
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.generator import rehearsed
@@ -235,9 +236,10 @@ def _traced(
     if operator.schema.is_mutable or not is_traceable(getattr(body, "function", None)):
         return None, None
     own = Trace(kernel, arguments, [kind_of(each) is Kind.VALUE for each in operator.schema.arguments])
-    if isinstance(kernel, TrackedViews):
-        return own, kernel.marking(own.run(kernel.kernel, arguments), arguments)
-    return own, own.run(kernel, arguments)
+    with unheard():
+        if isinstance(kernel, TrackedViews):
+            return own, kernel.marking(own.run(kernel.kernel, arguments), arguments)
+        return own, own.run(kernel, arguments)
 
 
 def traced(function: Plan, arguments: Sequence[object], are_values: Sequence[bool]) -> Plan | None:

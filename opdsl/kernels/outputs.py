@@ -5,15 +5,13 @@ Everything is checked before anything is changed, so a call that raises leaves i
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.dispatch.state import current
 from opdsl.dispatch.tracing import note_write
+from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
@@ -24,8 +22,6 @@ from opdsl.runtime.roots import bump_version
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import become, make_view, storage_size
 from opdsl.runtime.views import View, required_storage
-
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 class Promise(NamedTuple):
@@ -158,6 +154,38 @@ def as_resized(output: Tensor, shape: tuple[int, ...], strides: tuple[int, ...] 
     return output if inside is None else make_view(output, *inside)
 
 
+class restored_on_error:
+    """Gives tensors back the shapes and the memory that they had before, if what is run within raises.
+
+    Args:
+        tensors: those that may be resized.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self, tensors: Iterable[Tensor]) -> None:
+        self._before = [(each, {name: getattr(each, name, _UNSET) for name in _RESIZED}) for each in tensors]
+
+    def __enter__(self) -> None:
+        """Nothing more."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
+        """Undo what resizing did, where something was raised."""
+        if kind is None:
+            return
+        for tensor, before in self._before:
+            for name, value in before.items():
+                if value is not _UNSET:
+                    setattr(tensor, name, value)
+                elif hasattr(tensor, name):
+                    delattr(tensor, name)
+
+
+# All of a tensor that resizing changes, and what stands for what it has not.
+_RESIZED = ("geometry", "_base", "array", "_memory")
+_UNSET = object()
+
+
 class Target(NamedTuple):
     """One given output of a call.
 
@@ -222,22 +250,12 @@ def resize_output(tensor: Tensor, shape: tuple[int, ...]) -> bool:
 def _warn_of_resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
     if tensor.geometry.numel == 0:
         return
-    warnings.warn(
+    warn(
         f"An output with one or more elements was resized since it had shape {list(tensor.geometry.shape)}, which does "
         f"not match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
         "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t "
-        "by resizing it, inplace, to zero elements with t.resize_(0).",
-        UserWarning,
-        stacklevel=_outside(),
+        "by resizing it, inplace, to zero elements with t.resize_(0)."
     )
-
-
-def _outside() -> int:
-    """The ``stacklevel`` at which a warning of the caller shows the user's line."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<opdsl ")):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def check_read_only(output: Tensor) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
 from opdsl.kernels.described import Described
+from opdsl.kernels.outputs import restored_on_error
 from opdsl.kernels.planners import Planned, geometry_made, plan_of, planner_of
 from opdsl.runtime import Tensor, bump_version, version_of
 from opdsl.runtime.contents import tensors_in
@@ -90,7 +91,9 @@ class PlainKernel(Described):
                 named[argument.python_name] = value
             else:
                 positional.append(value)
-        result = self.function(*self.key_set, *positional, **named)
+        written = tensors_in(written_values(self.schema, arguments)) if self.schema.written_arguments else ()
+        with restored_on_error(written):
+            result = self.function(*self.key_set, *positional, **named)
         return checked_result(self.schema, arguments, result, self._describe)
 
     def _describe(self) -> str:

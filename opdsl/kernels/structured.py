@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
+from opdsl.dispatch.warning import unheard
 from opdsl.errors import OpdslError, ShapeError
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.described import Described
@@ -22,6 +23,7 @@ from opdsl.kernels.outputs import (
     check_written,
     named,
     new_tensor,
+    restored_on_error,
     tensor_over,
 )
 from opdsl.kernels.plans import Plan
@@ -249,9 +251,10 @@ class StructuredKernel(Described):
             return [each.finish(each.working(), _leave) for each in targets]
         inputs = tuple(_before_resize(each, targets) for each in inputs)
         bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=False)
-        outputs = [each.working() for each in targets]
-        bound.compute(*bound.values, *map(bound.handed, outputs))
-        return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
+        with restored_on_error(given):
+            outputs = [each.working() for each in targets]
+            bound.compute(*bound.values, *map(bound.handed, outputs))
+            return [target.finish(working, _copy) for target, working in zip(targets, outputs, strict=True)]
 
     def targets(self, prepared: Prepared, inputs: Arguments, given: Arguments) -> list[Target]:
         """What becomes of each given output; nothing is changed yet."""
@@ -289,8 +292,9 @@ class StructuredKernel(Described):
             return slow
         given = tuple(arguments[place] for place in self.written)
         inputs = arguments[: len(definition.parameters)]
-        prepared = definition.prepare(inputs, given)
-        targets = self.targets(prepared, inputs, given) if given else []
+        with unheard():
+            prepared = definition.prepare(inputs, given)
+            targets = self.targets(prepared, inputs, given) if given else []
         if any(each.resizes or each.uses_proxy for each in targets) or any(each.names for each in prepared.promises):
             return None
         written = tuple(self.names[place] for place in self.written)

@@ -83,6 +83,19 @@ WRONG = {
     "lib.ops.aten.cross_entropy_loss(z, z)": "has no dimensions",
     "m23[0, 5]": "index 5 is out of bounds for dimension 1 with size 3",
     "b223[:, 0, 7]": "index 7 is out of bounds for dimension 2 with size 3",
+    # what is written keeps its shape and its elements
+    "lib.ops.aten.rand.out([4], out=ints)": "",
+    "lib.ops.aten.bernoulli.out(m23, out=lib.empty(0, dtype=lib.complex64))": "",
+    "lib.ops.aten.randint.out(0, [4], out=v5)": "",
+    "lib.ops.aten.detach_copy.out(m23, out=ints)": "dtype",
+    "lib.ops.aten.mse_loss_backward.grad_input(flags, flags, flags, 1, grad_input=v5)": "",
+    "lib.normal(m23 + 0j, 1.0, out=d23)": "can't be cast",
+    "lib.normal(m23, ints, out=ints)": "",
+    # values
+    "lib.norm(m23, 1j)": "non-complex",
+    "lib.arange(5).tensor_split(2**62)": "",
+    "ints.index_put_((lib.tensor([5]),), lib.ones(2, 2))": "shape mismatch: value tensor of shape [2, 2]",
+    "ints.index_put_((lib.tensor([True]),), lib.ones(2))": "The shape of the mask [1] at index 0",
     # dimensions
     "lib.transpose(m23, 0, 2)": "Dimension out of range",
     "lib.select(m23, 5, 0)": "Dimension out of range",
@@ -204,3 +217,16 @@ def test_message_names_the_operator(call: str) -> None:
     message = str(failure(call, {"lib": opdsl, **Twins().of(operands())}))
     # An operator that is made of others may leave it to them to refuse.
     assert re.search(rf"\b{packet}\b|^aten::", message), message
+
+
+# What PyTorch computes with, reads beyond, or ends the process with.
+OURS_ALONE = {
+    "lib.ops.aten._fft_c2c(m23 + 0j, [0], 4, True)": "normalization",
+    "lib.ops.aten.native_group_norm_backward(m23, m23, m23, m23, None, 2, 3, 1, 0, [True, True, True])": "num groups",
+}
+
+
+@pytest.mark.parametrize("call", OURS_ALONE)
+def test_what_only_ours_refuses(call: str) -> None:
+    error = failure(call, {"lib": opdsl, **Twins().of(operands())})
+    assert isinstance(error, OpdslError) and OURS_ALONE[call] in str(error)

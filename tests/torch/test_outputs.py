@@ -316,3 +316,52 @@ def test_unplanned_and_planned_outputs_are_equal() -> None:
     expected = torch.add(x, y)
     for _ in range(3):
         assert differences(opdsl.add(of(x), of(y), out=opdsl.empty((3, 4))), expected) == []
+
+
+COPIES: dict[str, tuple[Any, ...]] = {
+    "alias_copy": (),
+    "as_strided_copy": ((2, 2), (1, 4), 1),
+    "detach_copy": (),
+    "diagonal_copy": (),
+    "expand_copy": ((2, 3, 4),),
+    "permute_copy": ((1, 0),),
+    "select_copy": (0, 1),
+    "slice_copy": (0, 1),
+    "squeeze_copy": (),
+    "t_copy": (),
+    "transpose_copy": (0, 1),
+    "unfold_copy": (0, 2, 1),
+    "unsqueeze_copy": (0,),
+    "view_copy": ((12,),),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_of_views_into_outputs(name: str) -> None:
+    found = []
+    for lib in (torch, opdsl):
+        out = lib.empty(0)
+        assert getattr(lib, name)(lib.arange(12.0).reshape(3, 4), *COPIES[name], out=out) is out
+        found.append((tuple(out.shape), tuple(out.stride()), out.tolist()))
+    assert found[0] == found[1]
+
+
+def test_one_warning_a_call() -> None:
+    """Preparing a plan, which looks at the call again, does not warn again."""
+    mask, values = torch.tensor([1, 0, 1], dtype=torch.uint8), torch.ones(3)
+    calls: tuple[Callable[..., Any], ...] = (
+        lambda x, m: x[m],
+        lambda x, m: x.index_put((m,), x[:2]),
+        lambda x, m: x.index_put_((m,), x[:2].clone()),
+        lambda x, m: x.view(3, 1).expand(3, 3)[m, m],
+        lambda x, m: x.clone().requires_grad_()[m].sum().backward(),
+    )
+    for call in calls:
+        counts = []
+        for x, m in ((values, mask), (Twins().of(values), Twins().of(mask))):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call(x, m)
+            counts.append(len(caught))
+        assert [each.filename for each in caught] == [__file__] * len(caught)
+        assert counts[0] == counts[1] > 0
