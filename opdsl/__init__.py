@@ -1,12 +1,11 @@
 """opdsl: declare a tensor operator once, in typed Python.
 
-The language (``op``, ``Library``, ``Tensor``, annotations, ``check``) is here at once. The operator library and
-everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
+Tensors are here at once. The language (``op``, ``Library``, annotations), the operator library and everything else is
+loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
 """
 
 from __future__ import annotations
 
-import builtins as _builtins
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -14,33 +13,6 @@ from typing import TYPE_CHECKING, Any
 # CPython's frame stack, and each of them allocates and frees one, which makes its import twice as long.
 import numpy as numpy
 
-from opdsl.declare import Inplace, Library, Operator, Out, op
-from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel
-from opdsl.dispatch import (
-    DispatchKey,
-    DispatchMode,
-    DispatchTable,
-    Operators,
-    checked,
-    enable_grad,
-    exclude_keys,
-    get_default_dtype,
-    include_keys,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    record_calls,
-    set_default_dtype,
-    set_grad_enabled,
-    traceable,
-)
-from opdsl.dispatch import KeySet as DispatchKeySet
-from opdsl.dispatch import Registry as _Registry
-from opdsl.dispatch import registry as _registry
-from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
-from opdsl.dispatch.packet import Packet
-from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import (
     Array,
     CPUTensor,
@@ -80,25 +52,6 @@ from opdsl.runtime import (
     uint8,
 )
 from opdsl.runtime import bool_ as bool
-from opdsl.schema import Alias, parse_schema
-from opdsl.schema.vocabulary import (
-    Bools,
-    DeviceIndex,
-    GraphModule,
-    IntList,
-    Ints,
-    Name,
-    QScheme,
-    Reduction,
-    Scalar,
-    Size,
-    Storage,
-    Stream,
-    SymBool,
-    SymInt,
-    SymInts,
-    TensorOptions,
-)
 
 if TYPE_CHECKING:
     from opdsl import autograd as autograd
@@ -114,7 +67,32 @@ if TYPE_CHECKING:
     from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
     from opdsl.backends.cpu.pool import get_num_threads as get_num_threads
     from opdsl.backends.cpu.pool import set_num_threads as set_num_threads
+    from opdsl.declare import Inplace as Inplace
+    from opdsl.declare import Library as Library
+    from opdsl.declare import Operator as Operator
+    from opdsl.declare import Out as Out
+    from opdsl.declare import op as op
+    from opdsl.dispatch import FALLTHROUGH as fallthrough_kernel
+    from opdsl.dispatch import DispatchKey as DispatchKey
+    from opdsl.dispatch import DispatchMode as DispatchMode
+    from opdsl.dispatch import DispatchTable as DispatchTable
+    from opdsl.dispatch import KeySet as DispatchKeySet
+    from opdsl.dispatch import Operators
+    from opdsl.dispatch import checked as checked
+    from opdsl.dispatch import enable_grad as enable_grad
+    from opdsl.dispatch import exclude_keys as exclude_keys
+    from opdsl.dispatch import get_default_dtype as get_default_dtype
+    from opdsl.dispatch import include_keys as include_keys
+    from opdsl.dispatch import inference_mode as inference_mode
+    from opdsl.dispatch import is_grad_enabled as is_grad_enabled
+    from opdsl.dispatch import is_inference_mode_enabled as is_inference_mode_enabled
+    from opdsl.dispatch import no_grad as no_grad
+    from opdsl.dispatch import record_calls as record_calls
     from opdsl.dispatch import registry as registry
+    from opdsl.dispatch import set_default_dtype as set_default_dtype
+    from opdsl.dispatch import set_grad_enabled as set_grad_enabled
+    from opdsl.dispatch import traceable as traceable
+    from opdsl.dispatch.bindings import PythonModule
     from opdsl.dispatch.native_dsl import known_dsls as known_dsls
     from opdsl.dispatch.native_dsl import register_dsl as register_dsl
     from opdsl.dispatch.native_dsl import unavailable_reason as unavailable_reason
@@ -127,7 +105,26 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
     from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
+    from opdsl.schema import Alias as Alias
+    from opdsl.schema import parse_schema as parse_schema
+    from opdsl.schema.vocabulary import Bools as Bools
+    from opdsl.schema.vocabulary import DeviceIndex as DeviceIndex
+    from opdsl.schema.vocabulary import GraphModule as GraphModule
+    from opdsl.schema.vocabulary import IntList as IntList
+    from opdsl.schema.vocabulary import Ints as Ints
+    from opdsl.schema.vocabulary import Name as Name
+    from opdsl.schema.vocabulary import QScheme as QScheme
+    from opdsl.schema.vocabulary import Reduction as Reduction
+    from opdsl.schema.vocabulary import Scalar as Scalar
+    from opdsl.schema.vocabulary import Size as Size
+    from opdsl.schema.vocabulary import Storage as Storage
+    from opdsl.schema.vocabulary import Stream as Stream
+    from opdsl.schema.vocabulary import SymBool as SymBool
+    from opdsl.schema.vocabulary import SymInt as SymInt
+    from opdsl.schema.vocabulary import SymInts as SymInts
+    from opdsl.schema.vocabulary import TensorOptions as TensorOptions
 
+    ops: Operators
     fft: PythonModule
     linalg: PythonModule
     nested: PythonModule
@@ -137,76 +134,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-
-def _load_aten() -> None:
-    importlib.import_module("opdsl.aten").load()
-
-
-def _declare_generated(registry: _Registry, namespace: str) -> None:
-    importlib.import_module("opdsl.declare.generated").declare_generated(registry, namespace)
-
-
-ops = Operators(_registry, {"aten": _load_aten}, _declare_generated)
-
-
-def _prepare_tensor() -> None:
-    importlib.import_module("opdsl.aten").prepare_tensor()
-
-
 autograd_comes_from(lambda: importlib.import_module("opdsl.autograd.tensors"))
 
 # The operators are a tensor's methods.
-before_first_tensor(_prepare_tensor)
-
-_SUBMODULES = frozenset(("autograd", "cuda", "native", "testing"))
-
-# Names of modules that few programs need, by module.
-_LAZY = {
-    "deregister_op_overrides": "opdsl.dispatch.overrides",
-    "get_dsl_operations": "opdsl.dispatch.overrides",
-    "get_kernel": "opdsl.dispatch.safe_kernel",
-    "known_dsls": "opdsl.dispatch.native_dsl",
-    "list_op_overrides": "opdsl.dispatch.overrides",
-    "override_fallback": "opdsl.dispatch.overrides",
-    "reenable_op_overrides": "opdsl.dispatch.overrides",
-    "register_dsl": "opdsl.dispatch.native_dsl",
-    "register_op_override": "opdsl.dispatch.overrides",
-    "reorder_graphs_from_user_function": "opdsl.dispatch.overrides",
-    "set_kernel_cache": "opdsl.backends.cache",
-    "unavailable_reason": "opdsl.dispatch.native_dsl",
-}
-
-
-# Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
-_BY_HAND = {
-    "block_diag": "opdsl.aten.stacking",
-    "broadcast_tensors": "opdsl.aten.views",
-    "get_num_threads": "opdsl.backends.cpu.pool",
-    "nonzero": "opdsl.aten.masking",
-    "set_num_threads": "opdsl.backends.cpu.pool",
-    "as_tensor": "opdsl.aten.construction",
-    "tensor": "opdsl.aten.construction",
-}
-
-
-def _attribute(name: str) -> Any:
-    """Operators of the aten namespace by their name, and submodules, on first use."""
-    if name in _SUBMODULES:
-        return importlib.import_module(f"opdsl.{name}")
-    if name == "check":
-        return importlib.import_module("opdsl.kernels").check
-    if name.startswith("__"):
-        raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
-    if name == "registry" or name in _LAZY:
-        ops.aten  # noqa: B018  whoever looks at operators, or overrides them, wants all of them
-        return getattr(importlib.import_module(_LAZY.get(name, "opdsl.dispatch")), name)
-    value: Any
-    if name in PYTHON_MODULES:
-        value = _python_module(name)
-    else:
-        value = getattr(importlib.import_module(_BY_HAND[name]), name) if name in _BY_HAND else _function(name)
-    globals()[name] = value
-    return value
+before_first_tensor(lambda: importlib.import_module("opdsl.aten").prepare_tensor())
 
 
 if TYPE_CHECKING:
@@ -214,50 +145,16 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Operator[..., Tensor]:
         """Every other name is taken for an operator, and most return one tensor."""
 else:
-    __getattr__ = _attribute
 
-
-def _function(name: str) -> Any:
-    """The function of a packet of aten, if PyTorch has it in the package itself."""
-    importlib.import_module("opdsl.aten").load_packet(name)
-    packet = _registry.packets.get(f"aten::{name}")
-    if packet is None:
-        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
-    module = module_of(packet)
-    if module is not None:
-        short = name.removeprefix(f"{module}_")
-        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}: as in PyTorch it is {module}.{short}.")
-    return packet.main.build()
-
-
-def _find_packet(name: str) -> Packet | None:
-    """The packet of a name of aten, loaded if the library has it."""
-    aten = importlib.import_module("opdsl.aten")
-    if name in aten.PACKETS:
-        aten.load_packet(name)
-    return _registry.packets.get(f"aten::{name}")
-
-
-def _aten_names() -> list[str]:
-    _load_aten()
-    return [name.removeprefix("aten::") for name in tuple(_registry.packets) if name.startswith("aten::")]
-
-
-def _python_module(name: str) -> PythonModule:
-    return PythonModule(name, _find_packet, _aten_names)
-
-
-def _is_function(name: str) -> _builtins.bool:
-    try:
-        return module_of(_registry.packets[f"aten::{name}"]) is None
-    except UnknownOperatorError:
-        return False
+    def __getattr__(name: str) -> Any:
+        """What is loaded when it is first asked for: the language, the operators of aten, submodules."""
+        if name.startswith("__"):
+            raise AttributeError(f"module 'opdsl' has no attribute {name!r}")
+        return importlib.import_module("opdsl._attributes").attribute(name)
 
 
 def __dir__() -> list[str]:
-    functions = {name for name in _aten_names() if _is_function(name)}
-    others = {*_SUBMODULES, *_LAZY, *_BY_HAND, *PYTHON_MODULES, "registry", "check"}
-    return sorted(globals().keys() | others | functions)
+    return sorted({*globals(), *importlib.import_module("opdsl._attributes").names()})
 
 
 __all__ = [

@@ -54,6 +54,8 @@ class Operators:
         self._complete = complete
         self._pending: set[str] = set()
         registry.watchers.append(self._note)
+        for operator in tuple(registry):
+            self._note(operator)
 
     def _note(self, operator: Operator) -> None:
         """What a new operator has generated is declared when its namespace is next asked for."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 from typing import ClassVar
 
-import attrs
 import numpy
 
 from opdsl.errors import DTypeError
+
+NumpyDType = numpy.dtype[numpy.generic]
 
 
 class Category(enum.IntEnum):
@@ -20,7 +21,6 @@ class Category(enum.IntEnum):
     COMPLEX = 3
 
 
-@attrs.frozen(eq=False, repr=False)
 class DType:
     """One element type; there is exactly one object of each, so compare with ``is``.
 
@@ -37,6 +37,7 @@ class DType:
     """
 
     __schema_type__: ClassVar[str] = "ScalarType"
+    __slots__ = ("__weakref__", "category", "code", "itemsize", "name", "numpy", "scalar_type", "schema_name")
 
     name: str
     schema_name: str
@@ -44,7 +45,27 @@ class DType:
     code: int
     itemsize: int
     category: Category
-    numpy: numpy.dtype[numpy.generic]
+    numpy: NumpyDType
+
+    def __init__(
+        self,
+        name: str,
+        schema_name: str,
+        scalar_type: str,
+        code: int,
+        itemsize: int,
+        category: Category,
+        numpy: NumpyDType,
+    ) -> None:
+        given = locals()
+        for each in self.__slots__[1:]:
+            object.__setattr__(self, each, given[each])
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{self!r} cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self!r} cannot be changed")
 
     @property
     def is_floating_point(self) -> bool:

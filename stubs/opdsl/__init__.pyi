@@ -3,11 +3,10 @@
 # pyright: reportSelfClsParameterName=false
 """opdsl: declare a tensor operator once, in typed Python.
 
-The language (``op``, ``Library``, ``Tensor``, annotations, ``check``) is here at once. The operator library and
-everything else is loaded when it is first asked for: ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
+Tensors are here at once. The language (``op``, ``Library``, annotations), the operator library and everything else is
+loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, ``opdsl.native``.
 """
 
-import builtins as _builtins
 import numpy as numpy
 import opdsl.autograd as _autograd
 import opdsl.cuda as _cuda
@@ -555,30 +554,28 @@ from opdsl.aten.stacking import block_diag as block_diag
 from opdsl.aten.views import broadcast_tensors as broadcast_tensors
 from opdsl.backends.cache import set_kernel_cache as set_kernel_cache
 from opdsl.backends.cpu.pool import get_num_threads as get_num_threads, set_num_threads as set_num_threads
-from opdsl.declare import Inplace, Library, Operator, Out, op
+from opdsl.declare import Inplace as Inplace, Library as Library, Operator as Operator, Out as Out, op as op
 from opdsl.dispatch import (
-    DispatchKey,
-    DispatchMode,
-    DispatchTable,
+    DispatchKey as DispatchKey,
+    DispatchMode as DispatchMode,
+    DispatchTable as DispatchTable,
     FALLTHROUGH as fallthrough_kernel,
     KeySet as DispatchKeySet,
-    Registry as _Registry,
-    checked,
-    enable_grad,
-    exclude_keys,
-    get_default_dtype,
-    include_keys,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    record_calls,
+    checked as checked,
+    enable_grad as enable_grad,
+    exclude_keys as exclude_keys,
+    get_default_dtype as get_default_dtype,
+    include_keys as include_keys,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    record_calls as record_calls,
     registry as registry,
-    set_default_dtype,
-    set_grad_enabled,
-    traceable,
+    set_default_dtype as set_default_dtype,
+    set_grad_enabled as set_grad_enabled,
+    traceable as traceable,
 )
-from opdsl.dispatch.bindings import PythonModule
 from opdsl.dispatch.native_dsl import (
     known_dsls as known_dsls,
     register_dsl as register_dsl,
@@ -593,7 +590,6 @@ from opdsl.dispatch.overrides import (
     register_op_override as register_op_override,
     reorder_graphs_from_user_function as reorder_graphs_from_user_function,
 )
-from opdsl.dispatch.packet import Packet
 from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
 from opdsl.kernels import check as check
 from opdsl.runtime import (
@@ -633,26 +629,25 @@ from opdsl.runtime import (
     strided,
     uint8,
 )
-from opdsl.schema import Alias, parse_schema
+from opdsl.schema import Alias as Alias, parse_schema as parse_schema
 from opdsl.schema.vocabulary import (
-    Bools,
-    DeviceIndex,
-    GraphModule,
-    IntList,
-    Ints,
-    Name,
-    QScheme,
-    Reduction,
-    Scalar,
-    Size,
-    Storage,
-    Stream,
-    SymBool,
-    SymInt,
-    SymInts,
-    TensorOptions,
+    Bools as Bools,
+    DeviceIndex as DeviceIndex,
+    GraphModule as GraphModule,
+    IntList as IntList,
+    Ints as Ints,
+    Name as Name,
+    QScheme as QScheme,
+    Reduction as Reduction,
+    Scalar as Scalar,
+    Size as Size,
+    Storage as Storage,
+    Stream as Stream,
+    SymBool as SymBool,
+    SymInt as SymInt,
+    SymInts as SymInts,
+    TensorOptions as TensorOptions,
 )
-from typing import Any
 
 autograd = _autograd
 cuda = _cuda
@@ -661,26 +656,6 @@ native = _native
 testing = _testing
 __version__: str
 
-def _load_aten() -> None: ...
-def _declare_generated(registry: _Registry, namespace: str) -> None: ...
-def _prepare_tensor() -> None: ...
-
-_SUBMODULES: frozenset[Any]
-_LAZY: dict[Any, Any]
-_BY_HAND: dict[Any, Any]
-
-def _attribute(name: str) -> Any:
-    """Operators of the aten namespace by their name, and submodules, on first use."""
-
-def _function(name: str) -> Any:
-    """The function of a packet of aten, if PyTorch has it in the package itself."""
-
-def _find_packet(name: str) -> Packet | None:
-    """The packet of a name of aten, loaded if the library has it."""
-
-def _aten_names() -> list[str]: ...
-def _python_module(name: str) -> PythonModule: ...
-def _is_function(name: str) -> _builtins.bool: ...
 def __dir__() -> list[str]: ...
 
 __all__ = [

@@ -8,8 +8,23 @@ from functools import cache
 
 import pytest
 
-HEAVY = ["numba", "llvmlite", "cuda", "torch", "yaml", "typeguard", "click", "rich", "ml_dtypes", "importlib.metadata"]
+HEAVY = [
+    "attrs",
+    "numba",
+    "llvmlite",
+    "cuda",
+    "torch",
+    "yaml",
+    "typeguard",
+    "click",
+    "rich",
+    "ml_dtypes",
+    "importlib.metadata",
+]
 LATER = [
+    "opdsl.schema",
+    "opdsl.dispatch",
+    "opdsl.declare",
     "opdsl.aten",
     "opdsl.kernels",
     "opdsl.backends.cpu",
@@ -47,4 +62,16 @@ def test_importing_opdsl_leaves_for_first_use(name: str) -> None:
 
 def test_importing_opdsl_loads_its_own_modules() -> None:
     """The look above is worth nothing if it sees nothing."""
-    assert {"opdsl.errors", "numpy", "attrs"} <= loaded_by("import opdsl")
+    assert {"opdsl.errors", "opdsl.runtime.tensor", "numpy"} <= loaded_by("import opdsl")
+
+
+def test_the_language_is_loaded_when_it_is_asked_for() -> None:
+    assert {"opdsl.declare", "opdsl.dispatch", "opdsl.schema"} <= loaded_by("from opdsl import op")
+    assert "opdsl.aten" not in loaded_by("from opdsl import Library, op")
+
+
+def test_every_public_name_is_there_however_it_is_asked_for_first() -> None:
+    """In a process of its own for all names at once, as ``from opdsl import *`` has them."""
+    same = "all(globals()[each] is getattr(opdsl, each) for each in opdsl.__all__)"
+    code = f"from opdsl import *; import opdsl; assert {same}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -27,6 +27,7 @@ LAYERS = (
     "backends",
     "cuda",
     "aten",
+    "_attributes",
     "interop",
     "typing",
     "testing",

@@ -1,0 +1,142 @@
+"""What ``opdsl.<name>`` gives that is loaded on first use: the language, operators of aten, submodules."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from opdsl.dispatch import Operators, Registry, registry
+from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
+from opdsl.dispatch.packet import Packet
+from opdsl.errors import UnknownOperatorError
+
+_SUBMODULES = frozenset(("autograd", "cuda", "native", "testing"))
+
+# Not part of the interface, but attributes without an import of their own.
+_LAYERS = frozenset(("declare", "dispatch", "schema"))
+
+# The language, by module.
+_LANGUAGE = {
+    "opdsl.declare": "Inplace Library Operator Out op",
+    "opdsl.dispatch": (
+        "DispatchKey DispatchMode DispatchTable checked enable_grad exclude_keys get_default_dtype include_keys "
+        "inference_mode is_grad_enabled is_inference_mode_enabled no_grad record_calls set_default_dtype "
+        "set_grad_enabled traceable"
+    ),
+    "opdsl.kernels": "check",
+    "opdsl.schema": "Alias parse_schema",
+    "opdsl.schema.vocabulary": (
+        "Bools DeviceIndex GraphModule IntList Ints Name QScheme Reduction Scalar Size Storage Stream SymBool SymInt "
+        "SymInts TensorOptions"
+    ),
+}
+
+# Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
+_BY_HAND = {
+    "opdsl.aten.construction": "as_tensor tensor",
+    "opdsl.aten.masking": "nonzero",
+    "opdsl.aten.stacking": "block_diag",
+    "opdsl.aten.views": "broadcast_tensors",
+    "opdsl.backends.cache": "set_kernel_cache",
+    "opdsl.backends.cpu.pool": "get_num_threads set_num_threads",
+}
+
+# Names of modules that look at operators: whoever asks for one wants all operators of aten.
+_OF_OPERATORS = {
+    "opdsl.dispatch": "registry",
+    "opdsl.dispatch.native_dsl": "known_dsls register_dsl unavailable_reason",
+    "opdsl.dispatch.overrides": (
+        "deregister_op_overrides get_dsl_operations list_op_overrides override_fallback reenable_op_overrides "
+        "register_op_override reorder_graphs_from_user_function"
+    ),
+    "opdsl.dispatch.safe_kernel": "get_kernel",
+}
+
+_RENAMED = {"DispatchKeySet": ("opdsl.dispatch", "KeySet"), "fallthrough_kernel": ("opdsl.dispatch", "FALLTHROUGH")}
+
+
+def _homes(table: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """For each name its module, and what it is called there."""
+    return {name: (module, name) for module, names in table.items() for name in names.split()}
+
+
+_HOMES = _homes(_LANGUAGE) | _homes(_BY_HAND) | _RENAMED
+_HOMES_OF_OPERATORS = _homes(_OF_OPERATORS)
+
+
+def attribute(name: str) -> Any:
+    """What a name of the package stands for.
+
+    Raises:
+        UnknownOperatorError: nothing; it is an AttributeError.
+    """
+    if name in _SUBMODULES or name in _LAYERS:
+        return importlib.import_module(f"opdsl.{name}")
+    if name in _HOMES_OF_OPERATORS:
+        ops.aten  # noqa: B018  loads them
+        return _given(*_HOMES_OF_OPERATORS[name])
+    value: Any
+    if name == "ops":
+        value = ops
+    elif name in PYTHON_MODULES:
+        value = PythonModule(name, _find_packet, _aten_names)
+    else:
+        value = _given(*_HOMES[name]) if name in _HOMES else _function(name)
+    return vars(sys.modules["opdsl"]).setdefault(name, value)
+
+
+def names() -> set[str]:
+    """The names that ``attribute`` knows, the functions of aten that PyTorch has in the package itself among them."""
+    functions = {name for name in _aten_names() if _is_function(name)}
+    return functions | {"ops", *_SUBMODULES, *PYTHON_MODULES, *_HOMES, *_HOMES_OF_OPERATORS}
+
+
+def _given(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
+
+
+# ----------------------------------------------------------------------------------------------------------- operators
+
+
+def _load_aten() -> None:
+    importlib.import_module("opdsl.aten").load()
+
+
+def _declare_generated(registry: Registry, namespace: str) -> None:
+    importlib.import_module("opdsl.declare.generated").declare_generated(registry, namespace)
+
+
+ops = Operators(registry, {"aten": _load_aten}, _declare_generated)
+
+
+def _function(name: str) -> Any:
+    """The function of a packet of aten, if PyTorch has it in the package itself."""
+    packet = _find_packet(name)
+    if packet is None:
+        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}. `opdsl list` shows every operator.")
+    module = module_of(packet)
+    if module is not None:
+        short = name.removeprefix(f"{module}_")
+        raise UnknownOperatorError(f"module 'opdsl' has no attribute {name!r}: as in PyTorch it is {module}.{short}.")
+    return packet.main.build()
+
+
+def _find_packet(name: str) -> Packet | None:
+    """The packet of a name of aten, loaded if the library has it."""
+    aten = importlib.import_module("opdsl.aten")
+    if name in aten.PACKETS:
+        aten.load_packet(name)
+    return registry.packets.get(f"aten::{name}")
+
+
+def _aten_names() -> list[str]:
+    _load_aten()
+    return [name.removeprefix("aten::") for name in tuple(registry.packets) if name.startswith("aten::")]
+
+
+def _is_function(name: str) -> bool:
+    try:
+        return module_of(registry.packets[f"aten::{name}"]) is None
+    except UnknownOperatorError:
+        return False
