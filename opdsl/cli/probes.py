@@ -14,7 +14,7 @@ from pathlib import Path
 
 import attrs
 
-from opdsl.dispatch.native_dsl import dsl_module, is_switched_on, known_dsls, unavailable_reason
+from opdsl.dispatch.native_dsl import dsl_version, is_switched_on, known_dsls, unavailable_reason
 from opdsl.dispatch.overrides import list_op_overrides
 from opdsl.runtime.device import backends
 
@@ -247,8 +247,7 @@ def _native_dsl(name: str) -> Finding:
     if reason is not None:
         detail, _, remedy = reason.removesuffix(".").partition(". ")
         return Finding(name, Mark.MISSING, f"optional, for overrides: {detail}", remedy)
-    version = dsl_module(name).runtime_version() or ()
-    return Finding(name, Mark.OK, ".".join(map(str, version)) or "of unknown version")
+    return Finding(name, Mark.OK, dsl_version(name) or "of unknown version")
 
 
 def _overrides() -> Finding:

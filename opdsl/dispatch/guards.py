@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar, overload
 from opdsl.dispatch.keys import AUTOGRAD_KEYS, DispatchKey, KeySet
 from opdsl.dispatch.state import Guard, State, change_for_good, current
 from opdsl.errors import DTypeError
+from opdsl.runtime import values
 from opdsl.runtime.dtype import DType
 
 P = ParamSpec("P")
@@ -121,6 +122,15 @@ def is_grad_enabled() -> bool:
     return current.get().grad_mode
 
 
+def is_followed() -> bool:
+    """Whether autograd would record what is called here: grad mode is on, and this is no kernel beneath it."""
+    state = current.get()
+    return state.grad_mode and not state.exclude & AUTOGRAD_KEYS
+
+
+values.ask_autograd(is_followed)
+
+
 def is_inference_mode_enabled() -> bool:
     """Whether ``inference_mode`` is on."""
     return current.get().inference_mode
@@ -152,6 +162,7 @@ __all__ = [
     "get_default_dtype",
     "include_keys",
     "inference_mode",
+    "is_followed",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",

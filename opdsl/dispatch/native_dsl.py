@@ -13,7 +13,7 @@ import os
 from types import ModuleType
 from typing import Protocol, cast
 
-from opdsl.errors import DeclarationError, MissingDependencyError, OptionError
+from opdsl.errors import DeclarationError, MissingDependencyError, OpdslError, OptionError
 
 Version = tuple[int, ...]
 
@@ -97,8 +97,10 @@ def dsl_module(name: str) -> NativeDsl:
     if isinstance(module, str):
         try:
             loaded = importlib.import_module(module)
-        except ImportError as error:
-            raise MissingDependencyError(f"the native DSL {name} cannot be imported from {module}: {error}.") from error
+        except Exception as error:
+            raise MissingDependencyError(
+                f"the native DSL {name} cannot be imported from {module}: {_said(error)}."
+            ) from error
         _require_parts(name, loaded)
         module = _modules[name] = loaded
     return cast(NativeDsl, module)
@@ -107,7 +109,8 @@ def dsl_module(name: str) -> NativeDsl:
 def unavailable_reason(name: str) -> str | None:
     """Why a DSL's overrides are not used here, and how to mend that, in one sentence; None if they are.
 
-    A name that no module stands for is a label that users give to overrides of their own: it is always available.
+    A name that no module stands for is a label that users give to overrides of their own: it is always available. A DSL
+    whose module fails to say whether it is available is not: calls go past it.
     """
     if name not in _modules:
         return None
@@ -115,11 +118,26 @@ def unavailable_reason(name: str) -> str | None:
         module = dsl_module(name)
         if module.runtime_available():
             return None
-    except MissingDependencyError as error:
+        explain = getattr(module, "unavailable_reason", None)
+        reason = explain() if callable(explain) else None
+    except OpdslError as error:
         return str(error)
-    explain = getattr(module, "unavailable_reason", None)
-    reason = explain() if callable(explain) else None
+    except Exception as error:
+        return f"the native DSL {name} fails to say whether it is available: {_said(error)}. Mend its module."
     return reason or f"the native DSL {name} says that it is not available here."
+
+
+def dsl_version(name: str) -> str | None:
+    """The version of a DSL's package, ``"0.61.2"``; None where its module does not know it, or fails to say it."""
+    try:
+        version: object = dsl_module(name).runtime_version()
+    except Exception:
+        return None
+    return ".".join(map(str, version)) if isinstance(version, tuple) else None if version is None else str(version)
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 # ------------------------------------------------------------------------------------------------ probes for DSL files
@@ -177,6 +195,7 @@ __all__ = [
     "NativeDsl",
     "Version",
     "dsl_module",
+    "dsl_version",
     "installed_version",
     "is_installed",
     "is_switched_on",

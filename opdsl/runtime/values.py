@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -116,9 +117,17 @@ def real_item(tensor: Tensor, target: str) -> bool | int | float:
     return value
 
 
+_answers: list[Callable[[], bool]] = []
+
+
+def ask_autograd(is_followed: Callable[[], bool]) -> None:
+    """Have dispatch say whether autograd follows what is done now: not under ``no_grad``, nor in kernels beneath it."""
+    _answers.append(is_followed)
+
+
 def refuse_gradient(tensor: Tensor, call: str, error: type[OpdslError] = RequiresGradError) -> None:
     """Raises ``error`` where ``call`` would lose the gradient."""
-    if tensor.geometry.requires_grad:
+    if tensor.geometry.requires_grad and all(is_followed() for is_followed in _answers):
         raise error(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
 
 

@@ -6,12 +6,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 
 import opdsl
 from opdsl import Library, Tensor
+from opdsl.backends.dsl import numba_dsl
+from opdsl.cli import probes
+from opdsl.dispatch import native_dsl
 from opdsl.dispatch.overrides import Override, overrides
 from opdsl.errors import (
     DeclarationError,
@@ -20,7 +26,9 @@ from opdsl.errors import (
     KernelError,
     KernelSignatureError,
     OptionError,
+    RequiresGradError,
 )
+from opdsl.interop.torch import dsl as torch_dsl
 
 DSL = "testdsl"
 
@@ -249,8 +257,6 @@ def test_an_unavailable_dsl_falls_back_and_says_why(one: Tensor) -> None:
 
 
 def test_a_numba_kernel_overrides_an_operator(one: Tensor) -> None:
-    from opdsl.backends.dsl import numba_dsl
-
     def product_plus_one(self: Any, other: Any) -> Any:
         return self * other + 1.0
 
@@ -298,8 +304,6 @@ def test_the_environment_names_an_order_function(tmp_path: Any) -> None:
 
 
 def test_an_old_version_is_refused_unless_the_check_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from opdsl.dispatch import native_dsl
-
     sentence = native_dsl.missing_reason("numba", "numba", "numba", (999,))
     assert sentence is not None
     assert sentence.startswith("the native DSL numba needs numba 999 or newer, and 0.")
@@ -319,3 +323,111 @@ def test_probes_and_plans_work_in_a_forked_process(one: Tensor) -> None:
 def test_a_dsl_that_lacks_a_part_is_refused() -> None:
     with pytest.raises(DeclarationError, match="lacks runtime_available, runtime_version"):
         opdsl.register_dsl("incomplete", os)
+
+
+def broken_dsls(tmp_path: Path) -> dict[str, Any]:
+    """Modules of DSLs, each failing in another place; what is a path fails when it is imported."""
+
+    def fail() -> bool:
+        raise ZeroDivisionError("this DSL is broken")
+
+    def module(**parts: Any) -> ModuleType:
+        made = ModuleType("broken_dsl")
+        usual = {"runtime_available": lambda: False, "runtime_version": fail}
+        registering = dict.fromkeys(("register_op_override", "deregister_op_overrides"), fail)
+        vars(made).update({**usual, **registering, **parts})
+        return made
+
+    (tmp_path / "dsl_that_raises.py").write_text("raise ValueError('not today')\n")
+    (tmp_path / "dsl_without_parts.py").write_text("")
+    return {
+        "asked": module(runtime_available=fail),
+        "explaining": module(unavailable_reason=fail),
+        "imported": "dsl_that_raises",
+        "missing": "dsl_that_is_not_there",
+        "incomplete": "dsl_without_parts",
+    }
+
+
+SAID = {
+    "asked": "ZeroDivisionError: this DSL is broken",
+    "explaining": "ZeroDivisionError: this DSL is broken",
+    "imported": "ValueError: not today",
+    "missing": "No module named 'dsl_that_is_not_there'",
+    "incomplete": "lacks runtime_available",
+}
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_a_broken_dsl_is_unavailable_and_says_why(
+    kind: str, one: Tensor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(native_dsl, "_modules", {**native_dsl._modules})
+    opdsl.register_dsl("broken", broken_dsls(tmp_path)[kind])
+    override(dsl="broken")
+    assert product(one) == 9.0
+    reason = opdsl.unavailable_reason("broken")
+    assert reason is not None
+    assert SAID[kind] in reason
+    findings = {each.subject: each for each in probes.findings()["native DSLs"]}
+    assert SAID[kind] in str(findings["broken"])
+
+
+def test_a_version_that_a_dsl_cannot_say_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = broken_dsls(tmp_path)["asked"]
+    module.runtime_available = lambda: True
+    monkeypatch.setattr(native_dsl, "_modules", {**native_dsl._modules})
+    opdsl.register_dsl("broken", module)
+    assert "of unknown version" in str({each.subject: each for each in probes.findings()["native DSLs"]}["broken"])
+
+
+@pytest.mark.parametrize("dsl", ["numba", "torch"])
+def test_an_override_serves_tensors_that_require_grad(dsl: str) -> None:
+    made = numba_dsl.compiled(times) if dsl == "numba" else torch_dsl.computed(times)
+    override(lambda self, other: True, made, dsl)
+    x, y = (opdsl.tensor(each, requires_grad=True) for each in ([1.0, 2.0], [3.0, 5.0]))
+    for count in (1, 2):
+        product = x * y
+        assert product.tolist() == [3.0, 10.0]
+        product.sum().backward()
+        assert (x.grad / count).tolist() == [3.0, 5.0]
+        assert (y.grad / count).tolist() == [1.0, 2.0]
+        with opdsl.no_grad():
+            assert (x * y).tolist() == [3.0, 10.0]
+        with opdsl.inference_mode():
+            assert (x * y).tolist() == [3.0, 10.0]
+
+
+def times(one: Any, other: Any) -> Any:
+    return one * other
+
+
+def test_a_kernel_beneath_autograd_reads_tensors_that_require_grad() -> None:
+    with Library("overrides_sorting") as lib:
+
+        @lib.op
+        def sorted_numbers(self: Tensor) -> Tensor: ...
+
+        @sorted_numbers.kernel("CPU")
+        def sorted_numbers_cpu(self):
+            return opdsl.from_numpy(numpy.sort(self.numpy())) + opdsl.from_dlpack(self) * 0
+
+        @sorted_numbers.derivative("self")
+        def sorted_numbers_derivative(grad, self):
+            return opdsl.empty_like(grad).scatter(0, self.detach().argsort(), grad)
+
+        @lib.op
+        def doubled(self: Tensor) -> Tensor:
+            return opdsl.from_numpy(self.numpy() * 2)
+
+        x = opdsl.tensor([3.0, 1.0], requires_grad=True)
+        for count in (1, 2):
+            y = sorted_numbers(x)
+            assert y.tolist() == [1.0, 3.0]
+            (y * opdsl.tensor([1.0, 2.0])).sum().backward()
+            assert (x.grad / count).tolist() == [2.0, 1.0]
+        with pytest.raises(RequiresGradError, match=r"Can't call numpy\(\)"):
+            doubled(x)
+        with opdsl.no_grad():
+            assert doubled(x).tolist() == [6.0, 2.0]

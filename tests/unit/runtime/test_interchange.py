@@ -12,6 +12,7 @@ import numpy
 import pytest
 import torch
 
+import opdsl
 from opdsl.errors import ConversionError, DeviceError, DTypeError, InterchangeError
 from opdsl.runtime import (
     ALL_DTYPES,
@@ -471,3 +472,16 @@ def test_runtime_imports_nothing_heavy():
         "{'ml_dtypes', 'torch', 'numba', 'llvmlite', 'typing_extensions', 'inspect', 'importlib.metadata'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_numpy_refuses_what_requires_grad_where_autograd_follows_as_in_pytorch():
+    values = opdsl.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 2.0], requires_grad=True)
+    for value, package in zip(values, (opdsl, torch), strict=True):
+        with pytest.raises(RuntimeError, match="requires grad"):
+            value.numpy()
+        with pytest.raises(RuntimeError, match="requires grad"):
+            numpy.asarray(value)
+        with package.no_grad():
+            assert value.numpy().tolist() == numpy.asarray(value).tolist() == [1.0, 2.0]
+            with package.enable_grad(), pytest.raises(RuntimeError, match="requires grad"):
+                value.numpy()
