@@ -59,6 +59,8 @@ CONSTANTS = MappingProxyType(
         "WORKING": 3,
         "HELPER_SPINS": 1_000,
         "CALLER_SPINS": 4_000,
+        "TILE_ROWS": 64,
+        "TILE_COLUMNS": 32,
     }
 )
 
@@ -69,6 +71,7 @@ _SYMBOLS = (
     "tensor_call",
     "view_call",
     "walk",
+    "walk_tiles",
     "reduce",
     "reduce_complete",
     "pool_run",

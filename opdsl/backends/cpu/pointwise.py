@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opdsl.backends.cpu import builtin, engine, memory, native
 from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
+from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 # Rows in which an operand is a single element get a kernel of their own only from so many elements on; the strided
 # kernel, which serves all such rows, does for less.
 _OWN_LAYOUT_FROM = 1024
+
+# Elements that are too many for the first cache, and the bytes of a line of it.
+_TILES_FROM = 4096
+_LINE = 64
 
 # Additions that pay for waking another thread, and for one more.
 PARALLEL_FROM = 32_768
@@ -70,21 +75,55 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     signature = _signature(graph, call)
     layout = _layout(call)
     code = row_code(graph, signature, layout)
+    operands = [*call.inputs, *call.outputs]
     sizes = call.sizes or (1,)
-    elements = math.prod(sizes)
+    across = _across(sizes, operands)
+    loop, elements, unit = "walk", math.prod(sizes), _PIECE_UNIT
     cost = elements * graph_cost(graph)
+    if across is not None:
+        # Bands of tiles are what is counted.
+        sizes, operands = _moved_inside(across, sizes, operands)
+        loop, unit = "walk_tiles", 1
+        elements = math.prod(sizes[:-2]) * math.ceil(sizes[-2] / CONSTANTS["TILE_ROWS"])
     work = Work(
-        loop=native.code().address("walk"),
+        loop=native.code().address(loop),
         elements=elements,
-        grain=max(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
-        unit=_PIECE_UNIT,
-        details=walk_details(code.address(symbol(layout)), sizes, [*call.inputs, *call.outputs]),
+        grain=max(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
+        unit=unit,
+        details=walk_details(code.address(symbol(layout)), sizes, operands),
     )
     inputs = [
         builtin.ARRAY if spec.strides is not None else number_input(parameter.value)
         for spec, parameter in zip(call.inputs, signature.inputs, strict=True)
     ]
     return builtin.builtin(graph_name(graph), work, inputs, planned_outputs(call), [code])
+
+
+def _across(sizes: Sequence[int], operands: Sequence[OperandSpec]) -> int | None:
+    """The dimension along which an operand lies that steps over lines of memory along the last one, if it is long."""
+    if math.prod(sizes) < _TILES_FROM or sizes[-1] < CONSTANTS["TILE_COLUMNS"]:
+        return None
+    for each in operands:
+        steps = each.strides or ()
+        if len(steps) == len(sizes) and steps[-1] >= _LINE:
+            nearest = min(range(len(sizes) - 1), key=lambda dim: (steps[dim] or math.inf, dim))
+            if 0 < steps[nearest] < _LINE and sizes[nearest] * steps[nearest] >= _LINE:
+                return nearest
+    return None
+
+
+def _moved_inside(
+    dim: int, sizes: Sequence[int], operands: Sequence[OperandSpec]
+) -> tuple[tuple[int, ...], list[OperandSpec]]:
+    """A dimension as the last but one, which it makes no difference to."""
+    order = [*(each for each in range(len(sizes) - 1) if each != dim), dim, len(sizes) - 1]
+    moved = [
+        each._replace(strides=tuple(each.strides[k] for k in order))
+        if each.strides is not None and len(each.strides) == len(sizes)
+        else each
+        for each in operands
+    ]
+    return tuple(sizes[k] for k in order), moved
 
 
 def number_input(kind: str) -> Input:

@@ -118,6 +118,100 @@ done:
 }
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
+; The walk over bands [begin, end) of tiles, for operands of which some lie along the last dimension and some along the
+; one before: a band is TILE_ROWS rows of the innermost matrix, and goes through the row kernel TILE_COLUMNS columns at a
+; time, so that the lines of memory that its rows begin are still in the first cache when the next row needs them.
+define void @walk_tiles(ptr %frame, i64 %begin, i64 %end) {
+entry:
+  %plan = load ptr, ptr %frame
+  %row_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 1
+  %row = load ptr, ptr %row_field
+  %count_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 2
+  %count = load i64, ptr %count_field
+  %dimensions_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 3
+  %dimensions = load i64, ptr %dimensions_field
+  %sizes_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 4
+  %sizes = load ptr, ptr %sizes_field
+  %strides_field = getelementptr %walk_plan, ptr %plan, i32 0, i32 5
+  %strides = load ptr, ptr %strides_field
+  %slots = getelementptr i8, ptr %frame, i64 16
+  %last = sub i64 %dimensions, 1
+  %last_offset = mul i64 %last, %count
+  %column_strides = getelementptr i64, ptr %strides, i64 %last_offset
+  %columns_place = getelementptr i64, ptr %sizes, i64 %last
+  %columns = load i64, ptr %columns_place
+  %before = sub i64 %dimensions, 2
+  %before_offset = mul i64 %before, %count
+  %row_strides = getelementptr i64, ptr %strides, i64 %before_offset
+  %rows_place = getelementptr i64, ptr %sizes, i64 %before
+  %rows = load i64, ptr %rows_place
+  %rows_less = sub i64 %rows, 1
+  %rows_up = add i64 %rows_less, TILE_ROWS
+  %bands = udiv i64 %rows_up, TILE_ROWS
+  %words = mul i64 %count, 2
+  %bytes = mul i64 %words, 8
+  %band_at = alloca i64, i64 %words, align 16       ; the operands at the start of the band
+  %tile_at = alloca i64, i64 %words, align 16       ; and in the tile
+  call void @llvm.memcpy.p0.p0.i64(ptr %band_at, ptr %slots, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %tile_at, ptr %slots, i64 %bytes, i1 false)
+  br label %next_band
+
+next_band:
+  %number = phi i64 [ %begin, %entry ], [ %number_1, %band_done ]
+  %any = icmp slt i64 %number, %end
+  br i1 %any, label %band, label %done
+band:
+  %matrix = udiv i64 %number, %bands
+  %band_number = urem i64 %number, %bands
+  %first_row = mul i64 %band_number, TILE_ROWS
+  call void @move(ptr %band_at, ptr %slots, ptr %row_strides, i64 %first_row, i64 %count)
+  br label %locate
+locate:                                             ; the matrix among the outer dimensions, from the inside out
+  %d = phi i64 [ %before, %band ], [ %d_1, %located ]
+  %rest = phi i64 [ %matrix, %band ], [ %rest_1, %located ]
+  %outermost = icmp eq i64 %d, 0
+  br i1 %outermost, label %tiles, label %located
+located:
+  %d_1 = sub i64 %d, 1
+  %size_place = getelementptr i64, ptr %sizes, i64 %d_1
+  %size = load i64, ptr %size_place
+  %index = urem i64 %rest, %size
+  %rest_1 = udiv i64 %rest, %size
+  %d_offset = mul i64 %d_1, %count
+  %d_strides = getelementptr i64, ptr %strides, i64 %d_offset
+  call void @move(ptr %band_at, ptr %band_at, ptr %d_strides, i64 %index, i64 %count)
+  br label %locate
+
+tiles:
+  %rows_left = sub i64 %rows, %first_row
+  %height = call i64 @llvm.smin.i64(i64 %rows_left, i64 TILE_ROWS)
+  br label %next_tile
+next_tile:
+  %column = phi i64 [ 0, %tiles ], [ %column_1, %tile_done ]
+  %any_columns = icmp slt i64 %column, %columns
+  br i1 %any_columns, label %tile, label %band_done
+tile:
+  %columns_left = sub i64 %columns, %column
+  %width = call i64 @llvm.smin.i64(i64 %columns_left, i64 TILE_COLUMNS)
+  call void @move(ptr %tile_at, ptr %band_at, ptr %column_strides, i64 %column, i64 %count)
+  br label %tile_row
+tile_row:
+  %r = phi i64 [ 0, %tile ], [ %r_1, %tile_row ]
+  call void %row(ptr %tile_at, i64 %width, ptr %column_strides)
+  call void @move(ptr %tile_at, ptr %tile_at, ptr %row_strides, i64 1, i64 %count)
+  %r_1 = add i64 %r, 1
+  %more_rows = icmp slt i64 %r_1, %height
+  br i1 %more_rows, label %tile_row, label %tile_done
+tile_done:
+  %column_1 = add i64 %column, TILE_COLUMNS
+  br label %next_tile
+band_done:
+  %number_1 = add i64 %number, 1
+  br label %next_band
+done:
+  ret void
+}
+
 ; target[k] = source[k] + strides[k] * steps
 define internal void @move(ptr %target, ptr %source, ptr %strides, i64 %steps, i64 %count) alwaysinline {
 entry:

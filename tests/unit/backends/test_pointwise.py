@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import opdsl
 from opdsl.backends.cpu import pool
 from opdsl.runtime.dtype import bfloat16, bool_, float16, float32, float64, int32, to_dtype
 
@@ -157,3 +158,25 @@ def test_number_of_threads_changes_nothing() -> None:
     finally:
         pool.set_num_threads(before)
     assert all((result == x + x[:, :1]).all() for result in results)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("order", [(1, 0), (2, 1, 0), (1, 2, 0), (0, 2, 1), (3, 1, 2, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int16"])
+def test_operands_that_lie_along_other_dimensions(order: tuple[int, ...], dtype: str, threads: int) -> None:
+    """They are walked over in tiles, whose last ones are narrower."""
+    shape = {2: (200, 333), 3: (35, 70, 65), 4: (5, 33, 67, 66)}[len(order)]
+    x = (numpy.random.default_rng(0).normal(size=shape) * 100).astype(dtype)
+    turned = x.transpose(order)
+    before = pool.get_num_threads()
+    try:
+        pool.set_num_threads(threads)
+        ours = opdsl.from_numpy(x).permute(*order)
+        assert numpy.array_equal(ours.contiguous().numpy(), turned)
+        like = numpy.ascontiguousarray(turned)[..., ::-1].copy()
+        assert numpy.array_equal((ours + opdsl.from_numpy(like)).numpy(), turned + like)
+        assert numpy.array_equal(
+            (ours * 2 + opdsl.from_numpy(like[..., :1].copy())).numpy(), turned * 2 + like[..., :1]
+        )
+    finally:
+        pool.set_num_threads(before)
