@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
@@ -16,6 +16,7 @@ from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.indirect import gather_loop
 from opdsl.kernels.outputs import maker_for
 from opdsl.kernels.planners import Planned, planned
@@ -59,6 +60,8 @@ def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
 @flip.kernel("CPU", "CUDA", "Meta")
 @planned(flips)
 def flip_kernel(self, dims):
+    if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
+        return cast("Tensor", through_host(flip_kernel, (self, dims)))
     flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
     made = new_tensor(geometry(self.dtype, self.device, self.shape, dense_strides(self.geometry)))
     if made.numel() and not made.is_meta:

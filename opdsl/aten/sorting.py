@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy
 
@@ -10,6 +10,7 @@ from opdsl.aten.selection import first_places, nth_place, order_keys, sorted_pla
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.ordering import order_elements
 from opdsl.kernels.planners import composes, planned
 from opdsl.kernels.strides import dense_strides
@@ -117,6 +118,8 @@ def sort_cuda(self, stable, dim, descending, values, indices):
 
 def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
     """The indices of the elements that come first along a dimension, in order; equal ones stand in any."""
+    if is_beyond(self):
+        return cast("Tensor", through_host(first_places_along, (self, count, dim)))
     if self.device is cpu:
         places = self.array.argsort(dim)[(*(slice(None),) * dim, slice(count))]
         return from_numpy(numpy.ascontiguousarray(places))

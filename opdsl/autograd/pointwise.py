@@ -127,7 +127,7 @@ class PointwiseDerivative:
         definition = PointwiseDefinition(schema, self.name)
         for each in differentiated:
             self._add(definition, each, gradients, names)
-        for key in ("CPU", "CUDA", "Meta"):
+        for key in ("CPU", "CUDA", "Meta", "CompositeExplicitAutograd"):  # wherever the operator itself runs
             operator.registrations[DispatchKey(key)] = [definition.kernel("functional", operator, key)]
         packet = _registry.define(operator, __name__)
         return packet.operator_function(operator), names

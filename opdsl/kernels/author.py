@@ -77,6 +77,8 @@ class StructuredDefinition(Definition):
 
     __slots__ = ("alias_safe", "base", "kernels", "meta", "precomputed")
 
+    is_compiled = False
+
     def __init__(
         self,
         schema: FunctionSchema,

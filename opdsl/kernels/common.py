@@ -16,7 +16,7 @@ from opdsl.dispatch.devices import OnDevice
 from opdsl.dispatch.keys import DispatchKey, KeySet
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.state import current
-from opdsl.dispatch.table import Reason
+from opdsl.dispatch.table import Fallthrough, Kernel, Reason
 from opdsl.errors import MissingKernelError
 from opdsl.kernels.author import OutKernel, StructuredDefinition
 from opdsl.kernels.described import Described
@@ -121,9 +121,19 @@ class CommonKernel(Described):
         if composite is not None:
             structured = StructuredKernel(self.definition.definition, self.variant, self.operator, composite)
             return OnDevice(self.operator, structured)
+        fallback = self._fallback(backend)
+        if fallback is not None:
+            return self.operator.for_call(fallback, keys)
         if self.variant == "out" and not self._serves(backend):
             return self.operator.find_in(keys & KeySet.below(COMMON))
         return OnDevice(self.operator, StructuredKernel(self.definition, self.variant, self.operator, backend))
+
+    def _fallback(self, backend: str) -> Kernel | None:
+        """What serves the operator on a backend that has a fallback, and no kernel of its own to compute with."""
+        key = DispatchKey(backend)
+        found = self.operator.fallbacks.get(key)
+        has_own = self.definition.out.entry(key).reason is Reason.KERNEL
+        return None if has_own or isinstance(found, Fallthrough) else found
 
     def _composite(self, backend: str) -> str | None:
         """The key of an out-kernel that serves every backend, where the backend has none of its own."""

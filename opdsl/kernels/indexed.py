@@ -13,6 +13,7 @@ import numpy
 
 from opdsl.kernels.compiler import Compiled, compiler_for, counts
 from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import allocating, array_of, check_written, maker_for, new_tensor, tensor_over
 from opdsl.kernels.primitives import copy_elements
 from opdsl.kernels.tensor_iterator import pointwise_call
@@ -81,6 +82,8 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
     check_written(target, [each for each in given if isinstance(each, Tensor)], [])
     if target.device is meta:
         note(Filled(target, function, tuple(given), first))
+    elif target.geometry.numel and is_beyond(target):
+        through_host(fill_by_index, (target, function, given, first), [target])
     elif target.geometry.numel:
         _fill(target, function, given, first)
     return target

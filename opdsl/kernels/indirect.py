@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec
 from opdsl.kernels.coalescing import coalesce
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.reduction_iterator import reduction_call
 from opdsl.kernels.strides import Shape, Strides, loop_order, steps
@@ -61,6 +62,8 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     """The smallest and the largest element of an int64 tensor; None where there is none."""
     if positions.geometry.numel == 0:
         return None
+    if is_beyond(positions):
+        return cast("tuple[int, int]", through_host(range_of, [positions]))
     found = range_loop(positions.geometry)(array_of(positions))
     if positions.device is not cpu:
         memory = backends.memory(positions.device)
@@ -79,6 +82,9 @@ def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Po
         positions: inside of their dimensions.
     """
     if out.geometry.numel == 0 or out.geometry.device is meta:
+        return
+    if is_beyond(out):
+        through_host(gather, (out, source, strides, positions), [out])
         return
     arrays = [array_of(each.tensor) for each in positions]
     gather_loop(out.geometry, source.dtype, strides, positions)(array_of(source), *arrays, array_of(out))
@@ -125,6 +131,9 @@ def scatter(
         numbers: further arguments of ``combine``.
     """
     if 0 in shape or target.geometry.device is meta:
+        return
+    if is_beyond(target):
+        through_host(scatter, (target, shape, strides, positions, values, combine, numbers), [target])
         return
     given = values if isinstance(values, Tensor) else None
     kind = None if given is None else given.geometry

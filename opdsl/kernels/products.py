@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from opdsl.kernels.calls import MatrixLayout, ProductCall
 from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.kernels.primitives import cast, copy_
 from opdsl.runtime.device import meta
@@ -27,6 +28,9 @@ def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, bet
             memory.
         alpha, beta: numbers that the dtype holds.
     """
+    if is_beyond(out):
+        through_host(multiply, (first, second, out, alpha, beta), [out])
+        return
     if out.dtype in _COMPUTED_IN_FLOAT32 and not _multiplies_16_bits(out.device.type):
         wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
         if beta != 0:

@@ -84,6 +84,9 @@ class Definition:
 
     __slots__ = ("__weakref__", "name", "parameters", "results", "schema")
 
+    # Whether a backend has to compile for it.
+    is_compiled = True
+
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         self.schema = schema
         self.name = name
@@ -222,9 +225,21 @@ class StructuredKernel(Described):
             OpdslError: what was given does not fit; nothing has been changed then.
         """
         try:
+            if self._is_beyond(arguments):
+                from opdsl.kernels.host import through_host
+
+                return through_host(self, arguments, [arguments[place] for place in self.written])
             return self._run(arguments)
         except OpdslError as error:
             raise _named(error, self.name) from error.__cause__
+
+    def _is_beyond(self, arguments: Arguments) -> bool:
+        """Whether it is called on a backend for which nothing can be compiled: it is the CPU's, or every backend's."""
+        if not (self.definition.is_compiled or self.key == "CPU"):
+            return False
+        from opdsl.kernels.host import is_beyond
+
+        return any(map(is_beyond, tensors_in(arguments)))
 
     def _run(self, arguments: Arguments) -> object:
         given = tuple(arguments[place] for place in self.written)
@@ -288,7 +303,7 @@ class StructuredKernel(Described):
         definition = self.definition
         dynamic = dynamic_names(self.schema)
         slow = self._slow(dynamic, arguments)
-        if not definition.may_plan(self.key):
+        if not definition.may_plan(self.key) or self._is_beyond(arguments):
             return slow
         given = tuple(arguments[place] for place in self.written)
         inputs = arguments[: len(definition.parameters)]

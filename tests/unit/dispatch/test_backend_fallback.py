@@ -1,0 +1,129 @@
+"""A backend that has a memory and a fallback: every operator reaches it, and gives what the CPU gives."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from itertools import islice
+
+import pytest
+
+import opdsl
+from opdsl import DispatchKeySet, Library, Tensor
+from opdsl.declare.declaration import Declaration
+from opdsl.errors import MissingKernelError
+from opdsl.testing.laws.devices import disagreements
+from opdsl.testing.samples import samples_of
+from opdsl.testing.subject import Subject
+from tests.unit.dispatch import host_backend
+from tests.unit.dispatch.host_backend import KEY
+
+DEVICE = host_backend.install()
+
+opdsl.add  # noqa: B018  loads the operators
+
+OPERATORS = [
+    each for each in opdsl.registry if isinstance(each.declaration, Declaration) and each.declaration.main is each
+]
+CHOSEN = OPERATORS if "OPDSL_TEST_FULL" in os.environ else OPERATORS[::16]
+
+# Its sample is no probability, and is refused by a kernel that has resized the output.
+REFUSED = "aten::bernoulli.out"
+
+
+@pytest.fixture
+def redispatching():
+    """The fallback of the README."""
+    with Library("testfallback") as lib:
+
+        @lib.fallback(KEY)
+        def on_the_cpu(keys: DispatchKeySet, operator, args, kwargs):
+            return operator.redispatch(DispatchKeySet("CPU"), *args, **kwargs)
+
+        yield lib
+
+
+@pytest.fixture
+def called():
+    """The names of the operators that a fallback was called for, which computes with copies on the CPU."""
+    names: list[str] = []
+
+    def host(value):
+        return value.cpu() if isinstance(value, Tensor) else [*map(host, value)] if isinstance(value, tuple) else value
+
+    with Library("testfallback") as lib:
+
+        @lib.fallback(KEY)
+        def on_copies(operator, args, kwargs):
+            names.append(operator.operator.name)
+            result = operator(*map(host, args), **{name: host(each) for name, each in kwargs.items()})
+            if "out" in kwargs:
+                return kwargs["out"].resize_(result.shape).copy_(result)
+            if operator.operator.schema.is_mutable:
+                return args[0].copy_(result)
+            return tuple(each.to(DEVICE) for each in result) if isinstance(result, tuple) else result.to(DEVICE)
+
+        yield names
+
+
+def there(*values) -> Tensor:
+    return opdsl.tensor(list(values)).to(DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "expected"),
+    [
+        ("aten::add.Tensor", lambda x: x + 1, [4.0, 2.0, 3.0]),
+        ("aten::add_.Tensor", lambda x: x.add_(1), [4.0, 2.0, 3.0]),
+        ("aten::add.out", lambda x: opdsl.add(x, x, out=opdsl.empty(0, device=DEVICE)), [6.0, 2.0, 4.0]),
+        ("aten::mm", lambda x: (x[None] @ x[:, None])[0], [14.0]),
+        ("aten::sum.dim_IntList", lambda x: x.sum(0, keepdim=True), [6.0]),
+        ("aten::_softmax", lambda x: (x - x).softmax(0) * 3, [1.0, 1.0, 1.0]),
+        ("aten::cat", lambda x: opdsl.cat([x, x[:1]]), [3.0, 1.0, 2.0, 3.0]),
+        ("aten::sort.stable", lambda x: x.sort(stable=True)[0], [1.0, 2.0, 3.0]),
+        ("aten::index_select", lambda x: x.index_select(0, there(2, 0)), [2.0, 3.0]),
+        ("aten::native_layer_norm", lambda x: opdsl.native_layer_norm(x, [3], None, None, 0.0)[1], [2.0]),
+    ],
+)
+def test_a_structured_operator_reaches_the_fallback_as_it_is_called(called, name, call, expected):
+    x = there(3.0, 1.0, 2.0)
+    for _ in range(2):
+        result = call(x.clone())
+        assert (str(result.device), result.tolist()) == (host_backend.DEVICE, pytest.approx(expected))
+    assert called.count(name) >= 2
+
+
+def test_an_out_kernel_of_the_backend_goes_before_the_fallback(called):
+    with Library("testfallbackown") as own:
+
+        @own.impl("aten::add.out", KEY)
+        def add_out(self, other, alpha, out):
+            return out.fill_(7)
+
+        assert (there(1.0) + there(2.0)).tolist() == [7.0]
+    assert "aten::add.Tensor" not in called
+
+
+def test_gradients_are_computed_where_the_operators_are(called):
+    x = there(0.5, 1.0).requires_grad_()
+    (x.exp() * x).sum().backward()
+    assert x.grad.tolist() == pytest.approx((x.detach().cpu().exp() * (x.detach().cpu() + 1)).tolist())
+    assert not any(each.startswith("derived::") for each in called)
+
+
+def test_without_a_fallback_kernels_for_every_backend_run_on_the_host():
+    assert opdsl.arange(3, device=DEVICE).tolist() == [0, 1, 2]
+    assert [each.tolist() for each in there(1.0, 3.0, 2.0).cummax(0)] == [[1.0, 3.0, 3.0], [0, 1, 1]]
+    with pytest.raises(MissingKernelError, match=f"no {KEY} kernel"):
+        there(1.0) + 1
+
+
+def test_every_operator_gives_what_the_cpu_gives(redispatching):
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for operator in CHOSEN:
+            faults = list(disagreements(Subject(operator, list(islice(samples_of(operator), 2))), DEVICE))
+            if faults and operator.name != REFUSED:
+                found[operator.name] = faults
+    assert found == {}
