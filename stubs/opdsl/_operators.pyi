@@ -14442,7 +14442,7 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         descending: bool = False,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_sort:
-        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+        """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @overload
     def __call__(
         cls,
@@ -14452,21 +14452,21 @@ class _packet_sort(Operator[..., _results_sort], Protocol):
         *,
         out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
     ) -> _results_sort:
-        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+        """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
     def default(self: Tensor, dim: int = -1, descending: bool = False) -> _results_sort:
-        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+        """The elements along a dimension in order, and their indices; NaN is the largest."""
     @_operator
     @staticmethod
     def stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> _results_sort:
-        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+        """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @_operator
     @staticmethod
     def values_stable(
         self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False, values: Tensor, indices: Tensor
     ) -> _results_sort:
-        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+        """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @_operator
     @staticmethod
     def values(

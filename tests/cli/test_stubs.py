@@ -151,6 +151,19 @@ def test_a_library_is_known_to_mypy(run: Run, library: Path, folder: Path) -> No
     assert [int(line.split(":")[1]) for line in report.splitlines() if ": error:" in line] == wrong, report
 
 
+def test_a_library_and_its_users_are_checked_in_one_run(run: Run, library: Path, folder: Path) -> None:
+    """mypy takes the library's sources then in place of its stubs."""
+    assert run("stubs", "mine.py").exit_code == 0
+    (folder / "user.py").write_text("import opdsl\nfrom mine import smooth_relu\n\nx = smooth_relu(opdsl.ones(2))\n")
+    (folder / "mypy.ini").write_text(
+        f"[mypy]\nplugins = opdsl.typing.mypy_plugin\nfollow_imports = silent\nmypy_path = typings:{ROOT}\n"
+    )
+    cache = ROOT / ".mypy_cache" / "tests-library"
+    options = ["--config-file", "mypy.ini", "--cache-dir", str(cache), "--no-error-summary"]
+    report, errors, _ = api.run([*options, "mine.py", "user.py"])
+    assert (report, errors) == ("", "")
+
+
 OTHER_MODULE = """
 from __future__ import annotations
 
@@ -246,8 +259,9 @@ def test_stubs_run_nothing(run: Run, library: Path, folder: Path) -> None:
 
 def test_docstrings_are_those_of_the_declarations(run: Run, library: Path, folder: Path) -> None:
     run("stubs", "mine.py", "-o", "made")
-    tree = ast.parse((folder / "made" / "mine.pyi").read_text(encoding="utf-8"))
-    (packet,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name[8:] == "smooth_relu")
+    tree = ast.parse((folder / "made" / "opdsl" / "_operators.pyi").read_text(encoding="utf-8"))
+    name = "_packet_mine_smooth_relu"
+    (packet,) = (each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == name)
     docs = {ast.get_docstring(each) for each in packet.body if isinstance(each, ast.FunctionDef)}
     assert docs == {"``log(1 + exp(beta * self)) / beta``, without overflow.", "With a tensor."}
 
@@ -258,7 +272,7 @@ def test_check_tells_what_is_stale(run: Run, library: Path, folder: Path) -> Non
     result = run("stubs", "mine.py", "--check")
     assert (result.exit_code, result.stdout.splitlines()) == (
         1,
-        [f"typings/{each} is not up to date" for each in ("opdsl/runtime/tensor.pyi", "mine.pyi")],
+        [f"typings/{each} is not up to date" for each in ("opdsl/_operators.pyi", "opdsl/runtime/tensor.pyi")],
     )
 
 
@@ -280,7 +294,7 @@ def test_a_package_has_stubs_of_what_is_around_its_modules(run: Run, folder: Pat
     run("stubs", "package_of_mine", "-o", "made")
     made = folder / "made" / "package_of_mine"
     assert "smooth_relu as smooth_relu" in (made / "__init__.pyi").read_text()
-    assert "smooth_relu: _packet_smooth_relu" in (made / "mine.pyi").read_text()
+    assert "smooth_relu: _packet_mine_smooth_relu" in (made / "mine.pyi").read_text()
 
 
 def test_the_text_is_that_of_ruff(run: Run, library: Path) -> None:

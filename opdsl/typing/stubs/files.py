@@ -1,8 +1,9 @@
 """The stub files of opdsl, and of libraries: their text by path.
 
-``opdsl/_operators.pyi``, which is no module at run time, has the packets of aten as classes, and ``opdsl.ops``;
+``opdsl/_operators.pyi``, which is no module at run time, has all packets as classes, and ``opdsl.ops``;
 ``opdsl/__init__.pyi`` takes the functions from there; ``opdsl/runtime/tensor.pyi`` has Tensor with its methods. The
-modules of a library have their packets in place of the declarations.
+modules of a library have their packets in place of the declarations. No class stands in a library's stub: a type
+checker that is given the library's sources does not see it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from pathlib import PurePosixPath
 from opdsl.aten import load
 from opdsl.aten.index import METHODS
 from opdsl.declare.generated import declare_generated
-from opdsl.dispatch import Operator, Registry, registry
+from opdsl.dispatch import Operator, Packet, Registry, registry
 from opdsl.dispatch.bindings import PYTHON_MODULES, module_of
 from opdsl.errors import UnknownOperatorError
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, variable
 from opdsl.typing.stubs.libraries import Library
 from opdsl.typing.stubs.names import OPERATORS, Names
-from opdsl.typing.stubs.packets import Results, class_name, packet_class
+from opdsl.typing.stubs.packets import Results, class_name, library_class_name, packet_class
 from opdsl.typing.stubs.sources import Source, file_of, source_of
 from opdsl.typing.stubs.tensor import TensorMethods
 
@@ -33,23 +34,25 @@ def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
     Returns:
         The text of each file, by its path in the folder of stubs.
     """
-    library = None if declared is None else Library(declared)
-    made = Stubs(library).files()
-    return made if library is None else {**made, **dict(library.files())}
+    results = Results()
+    library = None if declared is None else Library(declared, results)
+    modules = {} if library is None else dict(library.files())
+    return {**Stubs(results, library).files(), **modules}
 
 
 class Stubs:
     """The stubs of opdsl itself.
 
     Args:
+        results: the classes of named results.
         library: whose operators are found in ``opdsl.ops`` and among the methods of Tensor.
     """
 
-    def __init__(self, library: Library | None = None) -> None:
+    def __init__(self, results: Results, library: Library | None = None) -> None:
         load()
         declare_generated(registry, "aten")
         self.library = library
-        self.results = Results()
+        self.results = results
         prefix = "aten::"
         self.own = {
             name.removeprefix(prefix): each for name, each in registry.packets.items() if name.startswith(prefix)
@@ -64,7 +67,7 @@ class Stubs:
     def _take(self, library: Library) -> None:
         for packet in library.packets:
             namespace, _, base = packet.name.partition("::")
-            self.classes[namespace, base] = library.reference(packet)
+            self.classes[namespace, base] = library_class_name(packet)
             if namespace == "aten":
                 self.packets[base] = packet
 
@@ -109,7 +112,8 @@ class Stubs:
 
     def _operators(self) -> str:
         names = Names(dict.fromkeys(self.own, ""), OPERATORS)
-        packets = [packet_class(each, names, self.results.of) for _, each in sorted(self.own.items())]
+        packets = [packet_class(class_name(each), each, names, self._result) for _, each in sorted(self.own.items())]
+        packets += [packet_class(library_class_name(each), each, names, self._result) for each in self._others()]
         body = [_operator_decorator(names), *self.results.classes(names), *packets]
         body += [variable(name, reference) for name, reference in self.functions[""].items()]
         for place in PYTHON_MODULES:
@@ -128,7 +132,7 @@ class Stubs:
 
     def _tensor(self, source: Source) -> str:
         names = Names(source.names(), "opdsl.runtime.tensor")
-        others = [] if self.library is None else self.library.packets
+        others = self._others()
         methods = TensorMethods(source, [*self.own.values(), *others], self._result, names)
         for name in METHODS:
             methods.add_installed(name)
@@ -140,8 +144,12 @@ class Stubs:
 
     def _result(self, operator: Operator) -> str:
         if self.library is not None and operator in self.library:
-            return self.library.result_elsewhere(operator)
+            return self.library.result(operator, is_elsewhere=True)
         return self.results.of(operator)
+
+    def _others(self) -> list[Packet]:
+        """The library's packets."""
+        return [] if self.library is None else self.library.packets
 
     def _library_imports(self) -> list[Statement]:
         modules = [] if self.library is None else sorted(self.library.modules)

@@ -10,11 +10,11 @@ from types import FunctionType
 import attrs
 
 from opdsl.declare.generated import declare_generated
-from opdsl.dispatch import Operator, Packet, Registry
+from opdsl.dispatch import Operator, Registry
 from opdsl.typing.stubs.forms import ResultOf, schema_form
 from opdsl.typing.stubs.layout import Statement, function, variable
 from opdsl.typing.stubs.names import Names
-from opdsl.typing.stubs.packets import Results, class_name, packet_class
+from opdsl.typing.stubs.packets import Results, library_class_name
 from opdsl.typing.stubs.sources import Source, file_of
 
 
@@ -25,63 +25,54 @@ class Module:
     name: its full name.
     file: where its source is.
     source: what stands in it.
-    packets: those that begin in it.
     """
 
     name: str
     file: Path
     source: Source
-    packets: list[Packet]
 
 
 class Library:
     """The operators of a registry, by the modules that declare them.
 
+    Args:
+        registry: the library's own.
+        results: the classes of named results, of which its operators may need more.
+
     modules: by name.
     packets: in the order of their declarations.
     """
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, results: Results) -> None:
         for namespace in {name.partition("::")[0] for name in registry.packets}:
             declare_generated(registry, namespace)
         self.packets = list(registry.packets.values())
         self.modules: dict[str, Module] = {}
-        self._results: dict[str, Results] = {}
+        self._results = results
         self._homes: dict[Operator, str] = {}
         for packet in self.packets:
             module = self._module(declared(next(iter(packet.overloads.values()))))
-            module.packets.append(packet)
             self._homes.update(dict.fromkeys(packet.overloads.values(), module.name))
 
     def _module(self, function: FunctionType) -> Module:
         name = function.__module__
         if name not in self.modules:
             file = Path(function.__code__.co_filename)
-            self.modules[name] = Module(name, file, read(file, function.__globals__), [])
-            self._results[name] = Results()
+            self.modules[name] = Module(name, file, read(file, function.__globals__))
         return self.modules[name]
 
     def __contains__(self, operator: Operator) -> bool:
         return operator in self._homes
 
-    def reference(self, packet: Packet) -> str:
-        """The class of a packet as other modules write it."""
-        return f"{self._homes[next(iter(packet.overloads.values()))]}.{class_name(packet)}"
-
-    def result(self, operator: Operator) -> str:
-        """What an operator returns, as its module writes it."""
+    def result(self, operator: Operator, *, is_elsewhere: bool = False) -> str:
+        """What an operator returns, as its module writes it, or as others do."""
         home = self._homes[operator]
         function = declared(operator)
         annotation = function.__annotations__.get("return")
         name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
         if operator.result_type is not None and name in self.modules[home].source.names():
-            return str(name)
-        return self._results[home].of(operator)
-
-    def result_elsewhere(self, operator: Operator) -> str:
-        """What an operator returns, as other modules write it."""
-        written = self.result(operator)
-        return written if operator.result_type is None else f"{self._homes[operator]}.{written}"
+            return f"{home}.{name}" if is_elsewhere else str(name)
+        return self._results.of(operator)
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
         """The stubs of the modules, and of the packages that they are in."""
@@ -109,14 +100,11 @@ class Library:
         source = module.source
         names = Names(source.names(), module.name)
         functions = self._functions(module)
-        packets = [packet_class(each, names, self.result) for each in module.packets]
         body: list[Statement] = []
         for name, node in source.by_name():
             made = functions.get(name)
             body += source.statement(node) if made is None else [_declaration(name, made, names, self.result)]
-        results = self._results[module.name].classes(names)
-        imports = source.imports()
-        return file_of(source.doc, [*imports, *names.imports()], [*results, *packets, *body, *source.given()])
+        return file_of(source.doc, [*source.imports(), *names.imports()], [*body, *source.given()])
 
     def _functions(self, module: Module) -> dict[str, FunctionType]:
         """The operators that are functions of a module, by their names there."""
@@ -129,7 +117,7 @@ def _declaration(name: str, written: FunctionType, names: Names, result_of: Resu
     operator: Operator = written.__dict__["operator"]
     packet = operator.packet
     if written is packet.function:
-        return variable(name, class_name(packet), declared(operator).__doc__)
+        return variable(name, names.use(library_class_name(packet)), declared(operator).__doc__)
     form = schema_form(operator, result_of)
     parameters = [names.use_parameter(each) for each in form.written()]
     return function(name, parameters, names.use(form.result), form.doc, decorators=[names.use("_operator")])

@@ -14,7 +14,7 @@ _VOCABULARY = "opdsl.schema.vocabulary"
 _DEVICE = "opdsl.runtime.device"
 
 OPERATORS = "opdsl._operators"
-"""The module of the packets of aten, which type checkers know alone."""
+"""The module of all packets and results, which type checkers know alone."""
 
 HOMES: dict[str, str] = {
     "Any": "typing",
@@ -91,7 +91,7 @@ class Names:
     def _name(self, name: str, shadowed: Collection[str]) -> str:
         is_builtin = hasattr(builtins, name)
         home = HOMES.get(name, "builtins" if is_builtin else None)
-        if name.startswith("_results_") and self._module == _TENSOR:
+        if name.startswith(("_results_", "_packet_")):
             home = OPERATORS
         if home is None or home == self._module or name in ("None", "True", "False"):
             if name in shadowed and name in self._own:

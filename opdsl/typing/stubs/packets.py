@@ -16,8 +16,13 @@ _PACKET = "cls"
 
 
 def class_name(packet: Packet) -> str:
-    """The name of a packet's class."""
+    """The name of the class of a packet of ours."""
     return f"_packet_{packet.base}"
+
+
+def library_class_name(packet: Packet) -> str:
+    """The name of the class of a library's packet, also of one in the namespace ``aten``."""
+    return f"_packet_{packet.name.replace('::', '_')}"
 
 
 class Results:
@@ -51,7 +56,7 @@ class Results:
         ]
 
 
-def packet_class(packet: Packet, names: Names, result_of: ResultOf) -> Statement:
+def packet_class(name: str, packet: Packet, names: Names, result_of: ResultOf) -> Statement:
     """The class of a packet: an Operator that is called as its function, with a static method for each overload.
 
     An overload whose name is a keyword of Python's (``random_.from``) is left out: no program can write it.
@@ -65,7 +70,7 @@ def packet_class(packet: Packet, names: Names, result_of: ResultOf) -> Statement
         *(_overload(name, schema_form(each, result_of), names, shown) for name, each in shown.items()),
     ]
     bases = [f"{names.use('Operator')}[..., {names.use(result)}]", names.use("Protocol")]
-    return class_of(class_name(packet), bases, body)
+    return class_of(name, bases, body)
 
 
 def overloaded(

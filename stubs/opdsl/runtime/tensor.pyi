@@ -1812,10 +1812,10 @@ class Tensor(Differentiable):
         """``exp(x) / sum(exp(x))`` along a dimension; ``dtype`` is what ``self`` is cast to before."""
     @overload
     def sort(self, *, stable: _bool | None, dim: _int = -1, descending: _bool = False) -> _results_sort:
-        """``sort``; PyTorch's other algorithm for ``stable=False`` gives equal elements in any order."""
+        """``sort`` that leaves equal elements in their order, unless ``stable=False``."""
     @overload
     def sort(self, dim: _int = -1, descending: _bool = False) -> _results_sort:
-        """The elements along a dimension in order, and their indices; NaN is the largest, equal elements stay in order."""
+        """The elements along a dimension in order, and their indices; NaN is the largest."""
     @overload
     def split(self, split_size: _int, dim: _int = 0) -> list[Tensor]:
         """Parts of ``split_size`` positions of a dimension; the last may be smaller."""
