@@ -7,7 +7,6 @@ road does, without binding and dispatching anew.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder, has_gradients
 from opdsl.dispatch import Operator
+from opdsl.dispatch.code import code_of
 from opdsl.dispatch.guards import below_autograd
 from opdsl.runtime import Geometry, Tensor, version_of
 
@@ -189,10 +189,7 @@ def _backward(operator: str, formula: Formula, saved: Sequence[Saved]) -> Plan:
 
 
 def _function(lines: Sequence[str], name: str, namespace: dict[str, Any]) -> Plan:
-    """A function of generated source, known to ``linecache`` so that tracebacks show it."""
-    text = "\n".join(lines) + "\n"
-    filename = f"<opdsl autograd {name} {id(namespace):x}>"
-    exec(compile(text, filename, "exec"), namespace)
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    """A function of generated source."""
+    exec(code_of("\n".join(lines) + "\n", f"autograd {name}"), namespace)
     made: Plan = namespace[name]
     return made

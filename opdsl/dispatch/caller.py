@@ -15,6 +15,7 @@ from typing import Any, cast
 from opdsl.dispatch.arguments import MISSING, mixed_key, out_key, spread_key, value_key
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.checked import with_marks
+from opdsl.dispatch.code import code_of
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.recording import recorded
@@ -323,7 +324,7 @@ def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, o
     passed = [f"§default_{name} if {name} is §missing else {name}" if name in defaults else name for name in wanted]
     namespace = {free_name(name, handed): value for name, value in names.items()}
     text = f"def adapted({', '.join(handed)}):\n    return §plan({', '.join(passed)})\n"
-    exec(with_free_names(text, handed), namespace)
+    exec(code_of(with_free_names(text, handed), "plan adapter"), namespace)
     adapted = namespace["adapted"]
     assert callable(adapted)
     return adapted

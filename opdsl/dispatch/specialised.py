@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from opdsl.dispatch.code import code_of
+
 Plan = Callable[..., object]
 
 # Numbers that never come again must not be planned without end.
@@ -43,7 +45,7 @@ def by_numbers(
         f"    return learn(({key}), {handed}) if found is None else found({handed})",
     ]
     namespace: dict[str, object] = {"known": known, "learn": learn}
-    exec("\n".join(lines), namespace)
+    exec(code_of("\n".join(lines) + "\n", "plan by numbers"), namespace)
     made, path = namespace["plan"], namespace["path"]
     assert callable(made) and callable(path)
     known[path(**{name: numbers.get(name) for name in parameters})] = first

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opdsl.dispatch.arguments import Kind, kind_of
+from opdsl.dispatch.code import code_of
 from opdsl.dispatch.differentiation import OperatorAutograd
 from opdsl.dispatch.inplace_or_view import TrackedViews
 from opdsl.dispatch.plan_holders import holders
@@ -180,13 +181,14 @@ class Trace:
             made = self.namespace[only[1]]
         else:
             lines = [f"def traced({parameters}):", *self.lines, f"return {returned}"]
-            exec("\n    ".join(lines) + "\n", self.namespace)
+            exec(code_of("\n    ".join(lines) + "\n", "trace"), self.namespace)
             made = self.namespace["traced"]
         return made if callable(made) else None
 
     def complete(self) -> Plan:
         """The kernel as a function of what a plan is handed."""
-        exec(f"def complete({', '.join(self.parameters)}):\n    {self.slow}\n", self.namespace)
+        text = f"def complete({', '.join(self.parameters)}):\n    {self.slow}\n"
+        exec(code_of(text, "trace"), self.namespace)
         made = self.namespace["complete"]
         assert callable(made)
         return made

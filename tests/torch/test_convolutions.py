@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import opdsl
-from tests.torch.test_op_db import compare
+from tests.torch.twins import compare
 
 ATEN = opdsl.ops.aten
 LAST = {2: torch.channels_last, 3: torch.channels_last_3d}

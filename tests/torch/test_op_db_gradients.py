@@ -16,7 +16,7 @@ from torch.autograd import forward_ad
 import opdsl
 from opdsl.autograd.functional import pushed
 from opdsl.errors import MissingDerivativeError
-from tests.torch.test_op_db import _ours, name_of, operators, thinned
+from tests.torch.op_db import function_of, name_of, operators, thinned
 from tests.torch.twins import Twins
 from tests.torch.twins import theirs as real
 
@@ -116,7 +116,7 @@ class Calls:
     """
 
     def __init__(self, info: Any, sample: Any) -> None:
-        ours = _ours(info)
+        ours = function_of(info)
         assert ours is not None
         self.given = ((sample.input, *sample.args), sample.kwargs)
         within = WITHIN.get(name_of(info))

@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import opdsl
-from tests.torch.test_op_db import compare, outcome
-from tests.torch.twins import differences, of
+from tests.torch.twins import compare, differences, of, outcome
 
 CASES = [(mode, dims) for mode in ("reflection", "replication") for dims in (1, 2, 3)]
 NN = torch._C._nn

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import opdsl
-from tests.torch.test_op_db import compare
+from tests.torch.twins import compare
 
 ATEN = opdsl.ops.aten
 VALUES = [0.0, 1.0, -2.5, math.nan, math.inf, -math.inf]

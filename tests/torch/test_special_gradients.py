@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import opdsl
-from tests.torch.test_op_db import _ours, common, name_of, operators
+from tests.torch.op_db import common, function_of, name_of, operators
 from tests.torch.twins import theirs
 
 POINTS = (
@@ -64,7 +64,7 @@ def test_functions_of_one_argument(info: Any) -> None:
     own = opdsl.tensor(points, dtype=opdsl.float64, requires_grad=True)
     more = next(iter(info.sample_inputs("cpu", x.dtype))).args if name.startswith(SAMPLED) else ARGUMENTS.get(name, ())
     expected = info.op(x, *more)
-    ours = _ours(info)
+    ours = function_of(info)
     assert ours is not None
     found = ours(own, *more)
     assert found.requires_grad == expected.requires_grad

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 import torch
 
 import opdsl
 from opdsl.errors import OpdslError
-from opdsl.runtime import View, become, make_view, to_dtype, wrap
+from opdsl.runtime import View, become, make_view, share_storage, to_dtype, wrap
 
 DTYPES = (
     torch.bool,
@@ -37,6 +38,12 @@ TOLERANCE = {
     torch.complex64: 1e-6,
     torch.complex128: 2e-15,
 }
+
+# A relative error, for each dtype of results or for all; None for that of TOLERANCE.
+Tolerance: TypeAlias = float | Callable[[torch.dtype], float | None] | None
+
+# Errors of PyTorch that it does not mean: the variance of all bfloat16 numbers into a wider output is one.
+BUGS = ("std_var_all: Unsupported dtype",)
 
 
 class Twins:
@@ -115,12 +122,12 @@ def theirs(tensor: opdsl.Tensor) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def differences(ours: Any, expected: Any, *, tolerance: float | None = None, strides: bool = True) -> list[str]:
+def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, strides: bool = True) -> list[str]:
     """How our result departs from PyTorch's, in words; empty when they agree.
 
     Args:
         ours, expected: tensors, numbers, or lists and tuples of them.
-        tolerance: a relative error; by default that of the dtype. 0 compares bits of finite values, infinity none.
+        tolerance: relative errors; by default those of ``TOLERANCE``. 0 compares bits of finite values, infinity none.
         strides: whether they have to agree, too.
     """
     if isinstance(expected, (list, tuple)) and not isinstance(expected, torch.Size):
@@ -153,8 +160,10 @@ def _form_differences(ours: opdsl.Tensor, expected: torch.Tensor, strides: bool)
     return [f"{what} {mine} for {wanted}" for what, (mine, wanted) in pairs.items() if mine != wanted]
 
 
-def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: float | None) -> list[str]:
+def _value_differences(ours: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> list[str]:
     expected = expected.detach().resolve_conj().resolve_neg()
+    if callable(tolerance):
+        tolerance = tolerance(expected.dtype)
     relative = TOLERANCE.get(expected.dtype, 0.0) if tolerance is None else tolerance
     smallest = torch.finfo(expected.dtype).smallest_normal * relative if expected.dtype in TOLERANCE else 0.0
     if tolerance:  # sums cancel: their error is that of their summands, whose size the other results show
@@ -225,3 +234,62 @@ def assert_fails(call: Callable[[], Any], expected: Exception) -> None:
             raise AssertionError(f"{type(error).__name__} for {type(expected).__name__}: {error}") from error
         return
     raise AssertionError(f"{result!r} for {type(expected).__name__}: {expected}")
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """A result or an exception, and what was said of resizing."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except Exception as error:
+            result = error
+    return result, [str(each.message)[:60] for each in caught if "was resized" in str(each.message)]
+
+
+def compare(
+    ours: Callable[..., Any],
+    torchs: Callable[..., Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+    tolerance: Tolerance,
+) -> list[str]:
+    """How a call differs: its result or error, its warnings, what it did to the arguments, what it shares."""
+    own, own_named = Twins().of((given, named))
+    expected, expected_warnings = outcome(lambda: torchs(*given, **named))
+    if isinstance(expected, torch.Tensor) and expected.dtype is torch.complex32:
+        return []  # of float16 and a complex number
+    found, found_warnings = outcome(lambda: ours(*own, **own_named))
+    if isinstance(expected, Exception) and any(each in str(expected) for each in BUGS):
+        return []
+    if isinstance(expected, Exception):
+        try:
+            assert_fails(lambda: _again(found), expected)
+        except AssertionError as error:
+            return [str(error)]
+        return []
+    if isinstance(found, Exception):
+        return [f"{found!r} for a result"]
+    wrong = differences(found, expected, tolerance=tolerance)
+    if found_warnings != expected_warnings:
+        wrong.append(f"warnings {found_warnings} for {expected_warnings}")
+    for one, other in zip(own, given, strict=True):
+        if isinstance(other, torch.Tensor):
+            wrong += [f"argument: {each}" for each in differences(one, other, tolerance=tolerance)]
+            wrong += _sharing(found, one, expected, other)
+    return wrong
+
+
+def _again(found: Any) -> Any:
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _sharing(found: Any, argument: opdsl.Tensor, expected: Any, other: torch.Tensor) -> list[str]:
+    if not isinstance(expected, torch.Tensor) or expected.numel() == 0:
+        return []
+    same = expected.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    wanted = same and expected.is_conj() == other.is_conj()  # there is no conjugate bit: ours has computed
+    shared = share_storage(found, argument)
+    return [] if wanted == shared else [f"shares memory: {shared} for {wanted}"]

@@ -1,0 +1,108 @@
+"""What PyTorch's ``op_db`` has of the operators that we have, and its samples of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.aten.index import METHODS
+from tests.torch.adapters import ADAPTED
+
+common = pytest.importorskip("torch.testing._internal.common_methods_invocations")
+torch.set_num_threads(1)  # of samples so small its threads would mostly wait for each other
+
+FULL = "OPDSL_TEST_FULL" in os.environ
+# How many samples an operator is called with: of the dtypes in VARIED, and of the others.
+MOST, FEW = 40, 12
+
+# Operators that are not held against op_db, with the reason.
+LEFT_OUT: dict[str, str] = {
+    "to": "only one overload is declared",
+    "nn.functional.unfold": "it is im2col; our unfold is a view",
+    "norm.fro": "torch.norm itself, a Python function, knows the names of matrix norms",
+    "norm.nuc": "as norm.fro",
+}
+
+# Those that bring rows of the shape that is their second argument to mean 0.
+NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
+
+# Dtypes that we do not have.
+UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
+
+# The dtypes that the variants of an operator are tried with; its function is with all.
+VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
+
+# Where we depart on purpose or by necessity.
+DEPARTURES = {
+    ("special.ndtr", torch.float32): "1 + erf(x) cancels where the curve begins: both have few digits there",
+    **{
+        (f"nn.functional.{name}", torch.uint8): "PyTorch rounds weights to 16 bits there; ours refuses these integers"
+        for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
+    },
+    ("logsumexp", torch.complex64): "PyTorch writes the logarithm of a sum's real part where the output is real",
+}
+
+
+def operators() -> list[Any]:
+    """What op_db has of the operators that we declare."""
+    # Variants for the sake of Triton hold large samples of the same kernel.
+    return [each for each in common.op_db if "triton" not in each.variant_test_name and function_of(each) is not None]
+
+
+def our_name(info: Any) -> str:
+    """The name in PyTorch's schema: ``nn.functional.relu`` is ``relu`` there, ``linalg.det`` is ``linalg_det``."""
+    return str(info.name).removeprefix("nn.functional.").replace(".", "_")
+
+
+def function_of(info: Any) -> Callable[..., Any] | None:
+    name = our_name(info)
+    if {name, info.name, name_of(info)} & LEFT_OUT.keys():
+        return None
+    if info.variant_test_name == "in_place":  # of `normal`, which is another operator than the functional one
+        return getattr(opdsl.Tensor, info.inplace_variant.__name__, None) if f"{name}_" in METHODS else None
+    if name in ADAPTED:
+        return ADAPTED[name]
+    if name.startswith("__"):
+        return getattr(opdsl.Tensor, name) if name in METHODS else None
+    return getattr(opdsl.ops.aten, name) if f"aten::{name}" in opdsl.registry.packets else None
+
+
+def name_of(info: Any) -> str:
+    return ".".join(filter(None, (info.name, info.variant_test_name)))
+
+
+def cases(wanted: Callable[[Any], object] | None = None) -> Iterator[Any]:
+    """All operators and dtypes; with a condition, those of the operators that meet it, and fewer dtypes."""
+    for info in operators():
+        if wanted is not None and not wanted(info):
+            continue
+        dtypes = info.dtypes - UNKNOWN
+        for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
+            if not str(dtype).startswith("torch.float8"):
+                reason = DEPARTURES.get((name_of(info), dtype))
+                marks = pytest.mark.skip(reason) if reason else ()
+                yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}", marks=marks)
+
+
+def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    given = info.reference_inputs if FULL else info.sample_inputs
+    torch.manual_seed(0)
+    for sample in thinned(given("cpu", dtype), MOST if dtype in VARIED else FEW):
+        # What PyTorch makes of a row of one element is 0 but for rounding, and here 0.
+        if sample.kwargs.get("max_norm") is not None:
+            continue  # another operator brings the table to that norm
+        if info.name in NORMALISING and math.prod(sample.args[0]) == 1:
+            continue
+        yield (sample.input, *sample.args), sample.kwargs
+
+
+def thinned(given: Iterable[Any], most: int = MOST) -> list[Any]:
+    """Some samples, from all over: those of pools are every combination of their parameters."""
+    found = list(given)
+    return found if FULL else found[:: 1 + len(found) // most]

@@ -1,0 +1,125 @@
+"""How far results of PyTorch's operators and ours may be apart, beyond a few units in the last place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from tests.torch.op_db import our_name
+from tests.torch.twins import TOLERANCE, Tolerance
+
+
+class Units(NamedTuple):
+    """Units in the last place, of the larger of an element and the mean of all: of 16 bits, of float32, of float64."""
+
+    half: float
+    single: float
+    double: float
+
+    def of(self, dtype: torch.dtype) -> float:
+        """The relative error in a dtype."""
+        info = torch.finfo(dtype)
+        return info.eps * {16: self.half, 32: self.single, 64: self.double}[info.bits]
+
+
+# Operators whose values nobody fixes, because no element is set or because they are random: shape, strides, dtype,
+# warnings, errors and what arguments share are compared all the same. Statistics are held by tests/unit/test_random.py.
+ARBITRARY = {
+    "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_",
+    "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "bernoulli", "multinomial", "uniform",
+    # Vectors that are fixed but for their direction: tests/torch/test_spectral_factors.py holds what they span.
+    "linalg_eigh", "linalg_svd",
+    "cauchy", "exponential", "geometric", "log_normal", "dropout", "alpha_dropout", "feature_alpha_dropout",
+    "rrelu",
+}  # fmt: skip
+
+# Sums and products, whose terms are added in another order.
+SUMS = {
+    "trace",
+    "nn.functional.rms_norm",
+    "nn.functional.linear",
+    "inner",
+    "vdot",
+    "dot",
+    "mv",
+    "addmv",
+    "addbmm",
+    "baddbmm",
+    "addmm",
+    "_softmax_backward_data",
+    "native_layer_norm",
+    "nn.functional.layer_norm",
+    "log_softmax",
+    "logcumsumexp",
+    "linspace",
+    *("sum", "nansum", "mean", "nanmean", "prod", "var", "std", "var_mean", "std_mean", "norm", "linalg.vector_norm"),
+    *(f"nn.functional.{kind}avg_pool{dims}d" for kind in ("", "adaptive_") for dims in (1, 2, 3)),
+    *("native_group_norm", "native_batch_norm", "_native_batch_norm_legit", "nn.functional.batch_norm"),
+    *("nn.functional.group_norm", "nn.functional.instance_norm"),
+    *(f"nn.functional.conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)),
+    *(f"nn.functional.{name}" for name in ("cosine_similarity", "nll_loss")),
+    *(f"nn.functional.{name}" for name in ("cross_entropy", "mse_loss")),
+    *(f"nn.functional.{name}" for name in ("binary_cross_entropy", "poisson_nll_loss", "triplet_margin_loss")),
+    *(f"nn.functional.{name}" for name in ("smooth_l1_loss", "huber_loss", "soft_margin_loss", "multi_margin_loss")),
+    "nn.functional.multilabel_margin_loss",
+    *("stft", "istft"),
+    *("cholesky", "cholesky_inverse", "cholesky_solve", "linalg.cholesky", "linalg.cholesky_ex"),
+    *(f"linalg.{name}" for name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve_triangular")),
+    *(f"linalg.{name}" for name in ("solve", "solve_ex", "inv", "inv_ex", "tensorinv", "tensorsolve")),
+    *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
+    *("linalg.det", "linalg.slogdet", "logdet", "lu_solve", "triangular_solve"),
+    *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
+    *("logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),
+    *("linalg.vecdot", "cdist", "cov", "corrcoef", "trapezoid", "trapz", "cumulative_trapezoid", "dist", "renorm"),
+    *(
+        "nn.functional.interpolate",
+        "nn.functional.upsample_bilinear",
+        "sum_to_size",
+        "linalg.vander",
+        "nn.functional.pdist",
+    ),
+}
+
+# Where PyTorch rounds 16-bit numbers more often, or is off by more than a few units in the last place, as ours is not:
+# tests/unit/test_special_functions.py holds these against mpmath.
+IMPRECISE = {
+    *("add", "sub", "logit", "nn.functional.gelu", "logaddexp", "special.zeta", "special.erfcx"),
+    *("digamma", "lgamma", "mvlgamma", "i0", "special.i0e", "special.i1", "special.i1e"),
+    *("special.modified_bessel_i1", "special.log_ndtr", "special.ndtri"),
+    *(f"special.{shift}chebyshev_polynomial_{kind}" for shift in ("", "shifted_") for kind in "tuvw"),
+    *(f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he")),
+    *(f"special.{name}" for name in ("laguerre_polynomial_l", "legendre_polynomial_p")),
+}
+
+UNITS = {
+    **dict.fromkeys(SUMS | IMPRECISE, Units(3, 16, 16)),
+    # PyTorch's powers of complex numbers, its approximations of these functions, and its series that end early.
+    **dict.fromkeys(("pow", "__rpow__", "float_power", "igamma", "igammac"), Units(3, 64, 64)),
+    **{f"special.bessel_{kind}": Units(3, 32, 2e10) for kind in ("j0", "j1", "y0", "y1")},
+    "special.airy_ai": Units(3, 64, 1e8),
+    **dict.fromkeys(("polygamma", "special.polygamma"), Units(3, 16, 1e5)),
+    # Terms that cancel: differences of norms, sums over matrices that are nearly singular.
+    "nn.functional.triplet_margin_loss": Units(3, 64, 2048),
+    **dict.fromkeys(("_softmax_backward_data", "linalg.tensorsolve", "linalg.slogdet", "logdet"), Units(3, 64, 64)),
+    # PyTorch keeps sums, or running statistics, in 16 bits.
+    **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "logspace"), Units(8, 16, 16)),
+    **{f"nn.functional.conv_transpose{dims}d": Units(8, 16, 16) for dims in (1, 2, 3)},
+}
+
+
+def tolerance_of(info: Any, computed: torch.dtype | None = None) -> Tolerance:
+    """What results of an operator may be apart; with a dtype, where they are computed in that, whatever they are."""
+    if our_name(info) in ARBITRARY:
+        return math.inf
+    units = UNITS.get(info.name)
+
+    def relative(dtype: torch.dtype) -> float | None:
+        if dtype not in TOLERANCE:
+            return 0.0  # integers
+        allowed = {each: TOLERANCE[each] if units is None else units.of(each) for each in {dtype, computed or dtype}}
+        coarsest = max(allowed, key=allowed.__getitem__)
+        return None if units is None and coarsest is dtype else allowed[coarsest]
+
+    return relative
