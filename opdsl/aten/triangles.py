@@ -13,6 +13,7 @@ from opdsl.aten.ranges import arange
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, new_tensor, write_out
+from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.planners import Planned, Planner, planned
 from opdsl.kernels.plans import Plan
@@ -51,7 +52,9 @@ def upper_scalar_function(element: Any, row: Any, column: Any, diagonal: Any) ->
 
 def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor) -> None:
     """Write the elements on one side of a diagonal, and zeros elsewhere."""
-    if out.numel() and not out.is_meta:
+    if is_beyond(out):
+        through_host(keep, (self, function, diagonal, out), [out])
+    elif out.numel() and not out.is_meta:
         rows, columns = (arange(size, device=self.device) for size in self.shape[-2:])
         given = (self, rows.unsqueeze(-1), columns)
         loop = scalar_loop(function, (*(each.geometry for each in given), int64), out.geometry)
