@@ -152,6 +152,10 @@ class MissingKernelError(OpdslError, NotImplementedError):
     """The dispatch table has no kernel for the key set of a call."""
 
 
+class MissingMetaError(OpdslError, RuntimeError):
+    """PyTorch traces an operator that does not tell the shapes of its results."""
+
+
 class MissingDependencyError(OpdslError, ImportError):
     """An optional package is needed and not installed; the message holds the command that installs it."""
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.errors import MissingKernelError
+from opdsl import Library, Tensor
+from opdsl.errors import MissingKernelError, MissingMetaError
+from opdsl.interop.torch import register
 from tests.torch.interop import registered
 
 
@@ -63,14 +65,21 @@ def test_compiled(ops, name):
         torch.testing.assert_close(compiled.grad, eager.grad)
 
 
+class Program(torch.nn.Module):
+    """A function of operators and a tensor."""
+
+    def __init__(self, ops, call):
+        super().__init__()
+        self.ops, self.call = ops, call
+
+    def forward(self, x):
+        return self.call(self.ops, x)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exported(ops, name):
-    class Program(torch.nn.Module):
-        def forward(self, x):
-            return PROGRAMS[name](ops, x)
-
     shapes = {"x": {0: torch.export.Dim("n")}}
-    exported = torch.export.export(Program(), (example(),), dynamic_shapes=shapes)
+    exported = torch.export.export(Program(ops, PROGRAMS[name]), (example(),), dynamic_shapes=shapes)
     x = torch.tensor([1.0, 2.0, 3.0, -4.0, 5.0, 6.0], dtype=torch.float64)
     torch.testing.assert_close(exported.module()(x), PROGRAMS[name](ops, x))
 
@@ -88,3 +97,68 @@ def test_what_a_shape_function_checks_is_checked_when_the_program_runs(ops):
 def test_without_a_tracer_there_is_no_such_size(ops):
     with pytest.raises(MissingKernelError, match="depends on elements"):
         opdsl.dynamic_size()
+
+
+@pytest.fixture
+def untold():
+    """Operators that do not tell the shapes of their results, one of which could if it were tagged."""
+    with Library("interop_untold") as lib:
+
+        @lib.op
+        def positives(self: Tensor) -> Tensor: ...
+
+        @positives.kernel("CPU")
+        def positives_cpu(self):
+            return self.masked_select(self > 0)
+
+        @positives.kernel("Meta")
+        def positives_meta(self):
+            return opdsl.empty((opdsl.dynamic_size(),), device="meta")
+
+        @lib.op
+        def doubled(self: Tensor) -> Tensor: ...
+
+        @doubled.kernel("CPU")
+        def doubled_cpu(self):
+            return self * 2
+
+        @lib.op
+        def zeros_of(size: int) -> Tensor: ...
+
+        @zeros_of.kernel("CPU")
+        def zeros_of_cpu(size):
+            return opdsl.zeros(size)
+
+        register(lib)
+        yield torch.ops.interop_untold
+
+
+UNTOLD = {
+    "untagged": (lambda ops, x: ops.positives(x), r'tags=\["dynamic_output_shape"\]'),
+    "no Meta kernel": (lambda ops, x: ops.doubled(x), r'Register one with @doubled.kernel\("Meta"\)'),
+    "no Meta kernel, no tensor": (lambda ops, x: x + ops.zeros_of(2), r'Register one with @zeros_of.kernel\("Meta"\)'),
+}
+
+
+@pytest.mark.parametrize("kind", UNTOLD)
+def test_an_operator_that_does_not_tell_shapes_says_how_to(untold, kind):
+    call, remedy = UNTOLD[kind]
+    x = torch.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=remedy):
+        torch.compile(lambda x: call(untold, x), fullgraph=True, backend="eager")(x)
+    with pytest.raises(RuntimeError, match=remedy):
+        torch.export.export(Program(untold, call), (x,))
+    if kind != "untagged":
+        # Where the program may be several graphs, torch runs the operator between them.
+        compiled = torch.compile(lambda x: call(untold, x) + 1, backend="eager")
+        torch.testing.assert_close(compiled(x), call(untold, x) + 1)
+
+
+def test_without_a_tracer_tensors_on_meta_are_refused_as_kernels_are(untold):
+    x = torch.empty(2, device="meta")
+    with pytest.raises(MissingKernelError, match="depends on elements"):
+        untold.positives(x)
+    with pytest.raises(MissingKernelError, match="no Meta kernel"):
+        untold.doubled(x)
+    with torch._subclasses.FakeTensorMode() as mode, pytest.raises(MissingMetaError, match="no Meta kernel"):
+        untold.doubled(mode.from_tensor(torch.ones(2)))

@@ -20,13 +20,14 @@ import numpy
 import pytest
 import torch
 from cuda.bindings import driver
+from torch._subclasses import FakeTensorMode
 from torch.library import infer_schema
 
 import opdsl
 from opdsl import errors, native
 from opdsl.backends.cuda.driver import Driver
 from opdsl.errors import OpdslError
-from opdsl.interop.torch import wrap
+from opdsl.interop.torch import register, wrap
 
 PACKAGE = Path(errors.__file__).parent
 
@@ -107,6 +108,21 @@ def call_without_kernel_in_torch() -> None:
     library.define("f(Tensor self) -> Tensor")
     library.impl("f", lambda tensor: tensor, "CUDA")
     torch.ops.errors_test.f(torch.zeros(2))
+
+
+def trace_without_tag() -> None:
+    with opdsl.Library("errors_test") as library, FakeTensorMode() as mode:
+        function = library.op(plain)
+        function.kernel("Meta")(lambda self: opdsl.empty((opdsl.dynamic_size(),), device="meta"))
+        register(library)
+        torch.ops.errors_test.plain(mode.from_tensor(torch.zeros(2)))
+
+
+def trace_without_fake_in_torch() -> None:
+    library = torch.library.Library("errors_test", "DEF")
+    library.define("f(Tensor self) -> Tensor")
+    with FakeTensorMode() as mode:
+        torch.ops.errors_test.f(mode.from_tensor(torch.zeros(2)))
 
 
 def two_parameters(self, other):
@@ -346,6 +362,7 @@ MISTAKES = {
     # PyTorch takes the array, warns, and writes into it.
     "read only": Mistake(errors.ReadOnlyError, write_read_only, write_read_only_in_numpy),
     "no kernel": Mistake(errors.MissingKernelError, call_without_kernel, call_without_kernel_in_torch),
+    "shapes untold": Mistake(errors.MissingMetaError, trace_without_tag, trace_without_fake_in_torch),
     "missing package": Mistake(errors.MissingDependencyError, need_what_is_missing, ImportError),
     # PyTorch's compilers (Inductor, Triton) raise classes of their own, which derive from RuntimeError.
     "does not compile": Mistake(errors.KernelCompileError, call_what_does_not_compile, RuntimeError),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, UnsupportedFakeTensorException
 
 from opdsl.dispatch import KeySet, Operator
-from opdsl.interop.torch.kernels import with_default_dtype
+from opdsl.errors import MissingKernelError, MissingMetaError
+from opdsl.interop.torch.kernels import spread, with_default_dtype
 from opdsl.interop.torch.tensors import META, TORCH_DTYPES, geometry_of, over, to_opdsl, to_torch
 from opdsl.runtime import Tensor, making_sizes
 from opdsl.runtime.geometry import geometry
@@ -16,6 +20,10 @@ from opdsl.runtime.geometry import geometry
 __all__ = ["fake"]
 
 _META = KeySet("Meta")
+
+
+class Untraceable(MissingMetaError, UnsupportedFakeTensorException):
+    """As torch knows it: ``torch.compile`` breaks the graph and runs the operator, unless it has to be one graph."""
 
 
 def fake(operator: Operator, values: Sequence[Any]) -> Any:
@@ -27,11 +35,21 @@ def fake(operator: Operator, values: Sequence[Any]) -> Any:
 
     Raises:
         MissingKernelError: the operator has no meta function.
+        MissingMetaError: the same where torch traces, which takes that error for one of its own.
         OpdslError: the values do not fit.
     """
     given = [_number(to_opdsl(each, _stand_in)) for each in values]
-    with with_default_dtype(), making_sizes(_new_size):
-        result = operator.find_in(_META)(*given)
+    is_traced = _is_traced(values)
+    may_ask = is_traced or "dynamic_output_shape" in operator.tags
+    try:
+        with with_default_dtype(), making_sizes(partial(_new_size, operator)) if may_ask else nullcontext():
+            result = operator.find_in(_META)(*given)
+    except MissingKernelError as error:
+        if not is_traced:
+            raise
+        raise Untraceable(
+            f"torch.compile, torch.export and fake tensors want the shapes of results: {error}"
+        ) from error
     device = next(_devices(values), None)
     return _made(result, device)
 
@@ -54,24 +72,40 @@ def _number(value: Any) -> Any:
     return Sizes(map(symbol, value)) if isinstance(value, tuple) else symbol(value)
 
 
-def _new_size(least: int, most: int | None) -> Any:
-    """A size that torch knows nothing of but these limits; those that are symbols the compiled program checks."""
+def _is_traced(values: Sequence[Any]) -> bool:
+    """Whether a tracer asks, rather than somebody who calls an operator on meta tensors."""
+    return all(isinstance(each, FakeTensor) for each in _tensors(values))
+
+
+def _new_size(operator: Operator, least: int, most: int | None) -> Any:
+    """A size that torch knows nothing of but these limits; those that are symbols the compiled program checks.
+
+    Raises:
+        MissingMetaError: torch has not been told that the operator has such sizes.
+    """
     low, high = (_plain(each) for each in (least, most))
-    size = torch.library.get_ctx().new_dynamic_size(
-        min=low if isinstance(low, int) else 0, max=high if isinstance(high, int) else None
-    )
+    context = torch.library.get_ctx()
+    if context is None:
+        raise MissingMetaError(
+            f"{operator.name}: its Meta kernel asks for a size that elements tell (opdsl.dynamic_size), and its "
+            'declaration does not say so. Add the tag: @op(..., tags=["dynamic_output_shape"]).'
+        )
+    size = context.new_dynamic_size(min=low if isinstance(low, int) else 0, max=high if isinstance(high, int) else None)
     for holds in (size >= low, True if high is None else size <= high):
         torch._check(holds)  # type: ignore[no-untyped-call]
     return _number(size)
 
 
-def _devices(values: Sequence[Any]) -> Any:
-    for value in values:
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, torch.Tensor):
-                yield each.device
-            elif isinstance(each, torch.device):
-                yield each
+def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
+    return (each for each in spread(values) if isinstance(each, torch.Tensor))
+
+
+def _devices(values: Sequence[Any]) -> Iterator[torch.device]:
+    for each in spread(values):
+        if isinstance(each, torch.Tensor):
+            yield each.device
+        elif isinstance(each, torch.device):
+            yield each
 
 
 def _made(result: Any, device: torch.device | None) -> Any:

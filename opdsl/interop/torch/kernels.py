@@ -18,7 +18,7 @@ from opdsl.runtime.roots import storage_root
 if TYPE_CHECKING:
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["CPU", "has_cuda", "run", "run_on_cpu", "run_writing", "with_default_dtype"]
+__all__ = ["CPU", "has_cuda", "run", "run_on_cpu", "run_writing", "spread", "with_default_dtype"]
 
 CPU, _CUDA = KeySet("CPU"), KeySet("CUDA")
 
@@ -41,7 +41,7 @@ def has_cuda() -> bool:
 
 def _where(values: Sequence[Any]) -> tuple[KeySet, AbstractContextManager[object]]:
     """The keys of a call, and what it has to be within: on CUDA, torch's current stream is opdsl's."""
-    device = next((each.device for each in _spread(values) if isinstance(each, torch.Tensor)), None)
+    device = next((each.device for each in spread(values) if isinstance(each, torch.Tensor)), None)
     if device is None or device.type != "cuda":
         return CPU, nullcontext()
     from opdsl.cuda import Stream
@@ -101,7 +101,7 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
         before = [each.geometry for each in _tensors(given)]
         kernel = operator.find_in(keys)
         _call(kernel, given)
-        theirs = [each for each in _spread(values) if isinstance(each, torch.Tensor)]
+        theirs = [each for each in spread(values) if isinstance(each, torch.Tensor)]
         for source, ours, form in zip(theirs, _tensors(given), before, strict=True):
             if ours.geometry is not form:
                 source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
@@ -116,14 +116,14 @@ def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:
         return kernel(*given)
 
 
-def _spread(values: Sequence[Any]) -> Iterator[Any]:
+def spread(values: Sequence[Any]) -> Iterator[Any]:
     """Values, and those in lists among them."""
     for value in values:
         yield from value if isinstance(value, list | tuple) else (value,)
 
 
 def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
-    return (each for each in _spread(values) if isinstance(each, Tensor))
+    return (each for each in spread(values) if isinstance(each, Tensor))
 
 
 def _results(result: Any, given: Sequence[Tensor]) -> Any:
