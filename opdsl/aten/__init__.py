@@ -14,7 +14,7 @@ from opdsl.aten.index import METHODS, PACKETS
 from opdsl.collecting import without_collecting
 from opdsl.dispatch.loading import library_loads
 from opdsl.runtime import install_late_methods
-from opdsl.runtime.forking import LOADING, held_across_fork
+from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.preparing import prepare
 
 TOPICS = (
@@ -131,7 +131,7 @@ TOPICS = (
 
 
 # One thread loads at a time: another that needs the same method waits until it is there.
-_loading = held_across_fork(threading.RLock(), LOADING)
+_loading = held_across_fork(threading.RLock())
 _is_loaded = False
 
 

@@ -12,14 +12,14 @@ UnpackedDual(primal=tensor([1., 4.]), tangent=tensor([2., 0.]))
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opdsl.autograd.functional import pushed
 from opdsl.errors import GradientError
 from opdsl.runtime import Tensor
+from opdsl.runtime.scopes import Scope
 
 __all__ = ["UnpackedDual", "dual_level", "make_dual", "unpack_dual"]
 
@@ -42,22 +42,20 @@ class _Level:
 _level: ContextVar[_Level | None] = ContextVar("opdsl_dual_level", default=None)
 
 
-@contextmanager
-def dual_level() -> Iterator[None]:
+class dual_level(ContextDecorator, Scope):
     """Within it, tensors can be made dual. Levels do not nest.
 
     Raises:
         GradientError: one is entered already.
     """
-    if _level.get() is not None:
-        raise GradientError(
-            "a dual level is entered already; levels do not nest. Use jvp for derivatives of derivatives."
-        )
-    token = _level.set(_Level())
-    try:
-        yield
-    finally:
-        _level.reset(token)
+
+    def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
+        """See ``Scope``."""
+        if _level.get() is not None:
+            raise GradientError(
+                "a dual level is entered already; levels do not nest. Use jvp for derivatives of derivatives."
+            )
+        return ((_level, _Level()),)
 
 
 def _current() -> _Level:

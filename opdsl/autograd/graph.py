@@ -18,6 +18,7 @@ from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
 from opdsl.runtime import Creation, Geometry, Tensor, contiguous_strides, version_of
+from opdsl.runtime.forking import held_across_fork
 
 __all__ = [
     "Edge",
@@ -148,7 +149,7 @@ class Leaf(Node):
         self.grad = None
 
 
-_accumulating = threading.Lock()
+_accumulating = held_across_fork(threading.Lock())
 
 # References to a gradient that nobody but the engine has: what hands it on, and the names in ``own``.
 _UNSHARED = 3

@@ -16,6 +16,7 @@ from opdsl.dispatch import DispatchKey, Operator, Registry
 from opdsl.errors import ScalarFunctionError
 from opdsl.kernels.pointwise import PointwiseDefinition
 from opdsl.runtime.dtype import Category
+from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction
 from opdsl.scalar.derivative import differentiate
 from opdsl.schema import FunctionSchema, parse_schema
@@ -24,7 +25,7 @@ __all__ = ["PointwiseDerivative", "derivative_of_definition"]
 
 # Derived operators are nobody's to call by name, so they stand in a registry of their own.
 _registry = Registry()
-_lock = threading.RLock()
+_lock = held_across_fork(threading.RLock())
 _known: WeakKeyDictionary[PointwiseDefinition, PointwiseDerivative] = WeakKeyDictionary()
 
 

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
+from opdsl.runtime.scopes import Setting
+
 _MAGIC = b"opdsl object code 1\n"
 _DIGEST_SIZE = 32
 _HEADER_SIZE = len(_MAGIC) + 2 * _DIGEST_SIZE
@@ -45,15 +47,9 @@ def set_kernel_cache(place: str | os.PathLike[str] | bool | None) -> None:
     _chosen = place if isinstance(place, bool) or place is None else Path(place).absolute()
 
 
-@contextlib.contextmanager
-def names_used() -> Iterator[set[str]]:
+def names_used() -> Setting[set[str]]:
     """Collects the names of the files that are loaded or stored inside."""
-    names: set[str] = set()
-    token = _used.set(names)
-    try:
-        yield names
-    finally:
-        _used.reset(token)
+    return Setting(_used, set())
 
 
 def _note(name: str) -> None:

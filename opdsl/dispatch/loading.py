@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from opdsl.runtime.forking import LOADING, held_across_fork
+from opdsl.runtime.forking import held_across_fork
 
-library_loads = held_across_fork(threading.RLock(), LOADING)
+library_loads = held_across_fork(threading.RLock())
 """Held while a library loads: what it has declared may not have its kernels yet."""
 
 

@@ -133,11 +133,12 @@ class _ModeCall:
         plan, without = made, self.outside.state_within(current.get())
 
         def run(*dynamic: object) -> object:
-            token = current.set(without)
-            try:
+            before = current.get()
+            try:  # signals are looked for after a call of a built-in function, so the state is set within
+                current.set(without)
                 return plan(*dynamic)
             finally:
-                current.reset(token)
+                current.set(before)
 
         return run
 

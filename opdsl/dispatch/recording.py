@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.state import Guard, Scope, State
@@ -52,19 +51,9 @@ class record_calls(Scope):
         """See ``Scope``."""
         return _RECORDING.state_within(before)
 
-    def __enter__(self) -> record_calls:
-        super().__enter__()
-        _hooks.set((*_hooks.get(), self.hook))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        hooks = _hooks.get()
-        places = [place for place, hook in enumerate(hooks) if hook is self.hook]
-        if places:
-            _hooks.set(hooks[: places[-1]] + hooks[places[-1] + 1 :])
-        super().__exit__(kind, error, traceback)
+    def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
+        """See ``runtime.scopes``."""
+        return (*super().changes(), (_hooks, (*_hooks.get(), self.hook)))
 
 
 _RECORDING = Guard(lambda state: state.change(recording=True), keep=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 from opdsl.dispatch.differentiation import autograd_fallbacks
@@ -14,6 +13,7 @@ from opdsl.dispatch.packet import Packet
 from opdsl.dispatch.table import default_fallbacks, require_row
 from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
 from opdsl.runtime.forking import registering
+from opdsl.runtime.scopes import Setting
 
 
 class Implementation:
@@ -215,17 +215,12 @@ registry = Registry()
 _declared_into: ContextVar[Registry] = ContextVar("_declared_into", default=registry)
 
 
-@contextmanager
-def declaring_into(target: Registry) -> Iterator[Registry]:
+def declaring_into(target: Registry) -> Setting[Registry]:
     """Libraries that are made inside declare their operators in another registry than the process's own.
 
     A module of declarations can be looked at so, without its operators getting in the way of those that are there.
     """
-    token = _declared_into.set(target)
-    try:
-        yield target
-    finally:
-        _declared_into.reset(token)
+    return Setting(_declared_into, target)
 
 
 def declared_into() -> Registry:

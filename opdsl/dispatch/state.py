@@ -12,14 +12,14 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar
 from functools import partial, wraps
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from opdsl.dispatch.keys import AUTOCAST_KEYS, KeySet
+from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType, float32
-from opdsl.runtime.forking import STATES, held_across_fork
+from opdsl.runtime.forking import held_across_fork
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,7 +114,7 @@ class State:
 
 # A state lives as long as it is current somewhere or a caller has plans for it, so the table needs no bound of its own.
 _states: WeakValueDictionary[tuple[object, ...], State] = WeakValueDictionary()
-_states_lock = held_across_fork(threading.RLock(), STATES)  # a finaliser that runs within it may use guards itself
+_states_lock = held_across_fork(threading.RLock())  # a finaliser that runs within it may use guards itself
 
 
 def state_of(
@@ -168,16 +168,11 @@ DEFAULT_STATE = state_of(
 current: ContextVar[State] = ContextVar("opdsl_state", default=DEFAULT_STATE)
 """The state of this thread and task; ``current.get`` is what callers use."""
 
-# The scopes entered in this context with the states before them. Kept here and not in the scope, because threads and
-# tasks may enter the same object at once.
-_entered: ContextVar[tuple[tuple[Scope, State], ...]] = ContextVar("opdsl_entered", default=())
 
-
-class Scope:
+class Scope(scopes.Scope):
     """A context manager that changes the state while it is entered; as a decorator, during each call.
 
-    It may be entered again while it is entered, and from several threads and tasks at once. A decorated generator
-    function or coroutine function has the change while its body runs.
+    A decorated generator function or coroutine function has the change while its body runs.
     """
 
     __slots__ = ()
@@ -186,23 +181,9 @@ class Scope:
         """What it makes of the state that it is entered in."""
         raise NotImplementedError
 
-    def __enter__(self) -> Self:
-        before = current.get()
-        after = self.state_within(before)
-        _entered.set((*_entered.get(), (self, before)))
-        current.set(after)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        stack = _entered.get()
-        place = len(stack) - 1
-        while place >= 0 and stack[place][0] is not self:
-            place -= 1  # guards that generators hold may be left in another order than they were entered
-        if place >= 0:
-            _entered.set(stack[:place] + stack[place + 1 :])
-            current.set(stack[place][1])
+    def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
+        """See ``runtime.scopes``."""
+        return ((current, self.state_within(current.get())),)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, each call of which runs within this guard."""
@@ -312,7 +293,7 @@ _WRAPPERS = {
 
 def change_for_good(**changes: Any) -> None:
     """Change the state until it is changed again: what the scopes that are entered now restore has it too."""
-    _entered.set(tuple((scope, state.change(**changes)) for scope, state in _entered.get()))
+    scopes.change_what_scopes_restore(current, lambda state: state.change(**changes))
     current.set(current.get().change(**changes))
 
 

@@ -25,6 +25,7 @@ from opdsl.dispatch.warning import unheard
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.generator import rehearsed
+from opdsl.runtime.scopes import Setting
 
 if TYPE_CHECKING:
     from opdsl.dispatch.operator import Kernel, Operator
@@ -90,12 +91,8 @@ class Trace:
 
     def run(self, kernel: Kernel, arguments: Sequence[object]) -> Plan | None:
         """Note what a function calls; the plan of that, for these numbers."""
-        token = _trace.set(self)
-        try:
-            with _TRACING, rehearsed():
-                result = kernel(*arguments)
-        finally:
-            _trace.reset(token)
+        with Setting(_trace, self), _TRACING, rehearsed():
+            result = kernel(*arguments)
         return self._plan(result)
 
     def _taken_in(self, value: object) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from types import FunctionType
@@ -20,6 +19,7 @@ from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
@@ -45,15 +45,9 @@ class Filled(NamedTuple):
 _noted: ContextVar[list[Filled] | None] = ContextVar("opdsl_noted", default=None)
 
 
-@contextmanager
-def noting() -> Iterator[list[Filled]]:
+def noting() -> Setting[list[Filled]]:
     """The list to which calls on meta add how they would fill tensors, while this is entered."""
-    made: list[Filled] = []
-    token = _noted.set(made)
-    try:
-        yield made
-    finally:
-        _noted.reset(token)
+    return Setting(_noted, [])
 
 
 def note(filled: Filled) -> None:

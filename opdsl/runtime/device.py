@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from opdsl.errors import DeviceError
+from opdsl.runtime.forking import held_across_fork
 
 if TYPE_CHECKING:
     from opdsl.runtime.memory import Memory
@@ -112,7 +113,7 @@ class Device:
 
 
 _INTERNED: dict[tuple[str, int | None], Device] = {}
-_LOCK = threading.Lock()
+_LOCK = held_across_fork(threading.Lock())
 
 
 def _split(text: str) -> tuple[str, int | None]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, ClassVar
 
 from opdsl.errors import ConversionError, DeviceError, OptionError
 from opdsl.runtime.device import Device, cpu
+from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.scopes import Setting
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
@@ -19,17 +19,13 @@ DEFAULT_SEED = 67280421310721
 """The seed of default generators until ``manual_seed`` is called (``c10::detail::getNonDeterministicRandom`` aside)."""
 
 _WORD = 1 << 64
+_lock = held_across_fork(threading.RLock())
 _rehearsed: ContextVar[bool] = ContextVar("opdsl_rehearsed", default=False)
 
 
-@contextmanager
-def rehearsed() -> Iterator[None]:
+def rehearsed() -> Setting[bool]:
     """No numbers are used up while this is entered in a thread or task: what is called is not for its results."""
-    token = _rehearsed.set(True)
-    try:
-        yield
-    finally:
-        _rehearsed.reset(token)
+    return Setting(_rehearsed, True)
 
 
 class Generator:
@@ -49,13 +45,12 @@ class Generator:
     """
 
     __schema_type__: ClassVar[str] = "Generator"
-    __slots__ = ("_lock", "_place", "_seed", "device")
+    __slots__ = ("_place", "_seed", "device")
 
     def __init__(self, device: Device | str = "cpu") -> None:
         self.device = Device(device) if isinstance(device, str) else device
         self._seed = DEFAULT_SEED
         self._place = 0
-        self._lock = threading.Lock()
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin the sequence of a seed.
@@ -74,7 +69,7 @@ class Generator:
             raise ConversionError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -_WORD // 2 <= seed < _WORD:
             raise OptionError(f"Overflow when unpacking long long: a seed has at most 64 bits (got {seed})")
-        with self._lock:
+        with _lock:
             self._seed, self._place = seed % _WORD, 0
         return self
 
@@ -90,7 +85,7 @@ class Generator:
 
     def advance(self, count: int) -> tuple[int, int]:
         """Take ``count`` blocks of the sequence: the seed, and the place of the first block; both below 2**64."""
-        with self._lock:
+        with _lock:
             place = self._place
             if not _rehearsed.get():
                 self._place = (place + count) % _WORD
@@ -102,7 +97,7 @@ class Generator:
 
         from opdsl.runtime.interchange import from_numpy
 
-        with self._lock:
+        with _lock:
             words = numpy.array([self._seed, self._place], dtype="<u8")
         return from_numpy(words.view(numpy.uint8))
 
@@ -115,14 +110,14 @@ class Generator:
         content = bytes(getattr(state, "tolist", list)()) if _is_state(state) else b""
         if len(content) != 16:
             raise ConversionError("set_state expected what get_state gives, a contiguous uint8 tensor of 16 bytes")
-        with self._lock:
+        with _lock:
             self._seed, self._place = int.from_bytes(content[:8], "little"), int.from_bytes(content[8:], "little")
         return self
 
     def clone_state(self) -> Generator:
         """A generator of its own that goes on from the same place."""
         made = Generator(self.device)
-        with self._lock:
+        with _lock:
             made._seed, made._place = self._seed, self._place
         return made
 
@@ -139,12 +134,11 @@ def _is_state(state: object) -> bool:
 
 _defaults: dict[str, Generator] = {}
 _seed_of_new = DEFAULT_SEED
-_defaults_lock = threading.Lock()
 
 
 def default_generator(device: Device = cpu) -> Generator:
     """The generator that is used where none is given; there is one for each type of device."""
-    with _defaults_lock:
+    with _lock:
         found = _defaults.get(device.type)
         if found is None:
             found = _defaults[device.type] = Generator(device).manual_seed(_seed_of_new)
@@ -178,7 +172,7 @@ def manual_seed(seed: int) -> Generator:
     """
     global _seed_of_new
     made = default_generator().manual_seed(seed)
-    with _defaults_lock:
+    with _lock:
         _seed_of_new = seed
         others = [each for each in _defaults.values() if each is not made]
     for each in others:

@@ -15,7 +15,7 @@ import numpy
 from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.forking import GEOMETRIES, held_across_fork
+from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.symbols import is_symbolic
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
@@ -181,7 +181,7 @@ _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 
 _Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, Creation, bool, bool]
 
-_LOCK = held_across_fork(threading.Lock(), GEOMETRIES)
+_LOCK = held_across_fork(threading.Lock())
 _INTERNED: weakref.WeakValueDictionary[_Key, Geometry] = weakref.WeakValueDictionary()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from opdsl.runtime.forking import held_across_fork
+
 _before_first: list[Callable[[], None]] = []
 _begun: list[Callable[[], None]] = []
 
@@ -14,7 +16,7 @@ def before_first_tensor(action: Callable[[], None]) -> None:
     _before_first.append(action)
 
 
-_preparing = threading.RLock()
+_preparing = held_across_fork(threading.RLock())
 
 
 def prepare() -> None:

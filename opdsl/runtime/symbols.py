@@ -6,11 +6,11 @@ how a size is made that only elements tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 
 from opdsl.errors import MissingKernelError
+from opdsl.runtime.scopes import Setting
 
 __all__ = ["dynamic_size", "expected", "is_symbolic", "making_sizes", "symbolic_kind"]
 
@@ -69,11 +69,6 @@ def dynamic_size(least: int = 0, most: int | None = None) -> int:
     return make(least, most)
 
 
-@contextmanager
-def making_sizes(make: SizeMaker) -> Iterator[None]:
+def making_sizes(make: SizeMaker) -> Setting[SizeMaker | None]:
     """Have ``dynamic_size`` answered by a tracer within this block."""
-    token = _maker.set(make)
-    try:
-        yield
-    finally:
-        _maker.reset(token)
+    return Setting(_maker, make)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -50,10 +50,14 @@ class TypedGraph:
         """Type of each result."""
         return tuple(self.nodes[position].type for position in self.results)
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """A stable hash of what is computed: equal graphs have it in common whatever their names are."""
-        return _fingerprint(self)
+        # functools.cached_property of Python 3.11 has a lock, which a forked process may find held.
+        known: str | None = self.__dict__.get("_fingerprint")
+        if known is None:
+            known = self.__dict__["_fingerprint"] = _fingerprint(self)
+        return known
 
     def __str__(self) -> str:
         return show(self)

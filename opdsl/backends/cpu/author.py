@@ -9,7 +9,6 @@ outputs back afterwards, rounding to the nearest. Division by zero gives what IE
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import importlib
@@ -30,6 +29,7 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint
 from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
+from opdsl.runtime.scopes import Setting
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import AuthorCall
@@ -50,17 +50,12 @@ _HALVES = ("float16", "bfloat16")
 _checks_bounds = ContextVar("_checks_bounds", default=os.environ.get("OPDSL_BOUNDS_CHECK", "0") not in ("", "0"))
 
 
-@contextlib.contextmanager
-def checked_bounds() -> Iterator[None]:
+def checked_bounds() -> Setting[bool]:
     """Kernels that are looked up inside check every index, and raise ``BoundsError`` instead of leaving an array.
 
     ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process. What a plan has looked up before stays.
     """
-    token = _checks_bounds.set(True)
-    try:
-        yield
-    finally:
-        _checks_bounds.reset(token)
+    return Setting(_checks_bounds, True)
 
 
 class Loaded(NamedTuple):

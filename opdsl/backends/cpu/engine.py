@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from opdsl.backends import cache
+from opdsl.runtime.forking import held_across_fork
 
 _NO_IMPORTS: Mapping[str, int] = {}
 
@@ -194,14 +194,8 @@ def _tuning(has_long_loops: bool) -> Any:
     return options
 
 
-_lock = threading.RLock()
+_lock = held_across_fork(threading.RLock())
 _numbers = itertools.count()
 
-
-def _after_fork_in_child() -> None:
-    # A thread that held the lock does not exist in the child.
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)
+# llvmlite's own, which numba takes without ours.
+held_across_fork(llvm.ffi.lib._lock._lock)

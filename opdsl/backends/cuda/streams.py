@@ -9,13 +9,14 @@ from __future__ import annotations
 import atexit
 from collections.abc import Mapping
 from contextvars import ContextVar
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, ClassVar, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
 
 from opdsl.backends.cuda.driver import driver, installed
 from opdsl.dispatch.state import Scope, State, change_for_good, current
 from opdsl.errors import DeviceError, InterchangeError, OptionError
+from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _with_device(state: State, index: int) -> tuple[Device, ...]:
 # ------------------------------------------------------------------------------------------------------------- streams
 
 
-class Stream:
+class Stream(scopes.Scope):
     """A queue of work on one device. ``with stream:`` makes it the current one, and its device too.
 
     Args:
@@ -222,20 +223,9 @@ class Stream:
         api.activate(self.index)
         api.wait_event(self.handle, other._marker)
 
-    def __enter__(self) -> Self:
-        scope, before = device(self.index), _streams.get()
-        _entered.set((*_entered.get(), (scope, before)))
-        _streams.set({**before, self.index: self})
-        scope.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        *outer, (scope, before) = _entered.get()
-        _entered.set(tuple(outer))
-        _streams.set(before)
-        scope.__exit__(kind, error, traceback)
+    def changes(self) -> tuple[tuple[ContextVar[Any], Any], ...]:
+        """See ``runtime.scopes``."""
+        return (*device(self.index).changes(), (_streams, {**_streams.get(), self.index: self}))
 
     def __repr__(self) -> str:
         return f"<opdsl.cuda.Stream device=cuda:{self.index} handle={self.handle:#x}>"
@@ -264,8 +254,6 @@ def _made(index: int, handle: int, *, keep: object = None) -> Stream:
 # The current streams by device; default streams have no entry.
 _NONE: Mapping[int, Stream] = MappingProxyType({})
 _streams: ContextVar[Mapping[int, Stream]] = ContextVar("opdsl_cuda_streams", default=_NONE)
-# What was current before each of the streams that are entered. Kept here, because threads may enter the same one.
-_entered: ContextVar[tuple[tuple[device, Mapping[int, Stream]], ...]] = ContextVar("opdsl_cuda_entered", default=())
 
 current_streams = _streams.get
 """The streams that are current in this thread or task, by device; default streams may have no entry."""

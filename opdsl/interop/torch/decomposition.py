@@ -20,6 +20,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
 from opdsl.kernels.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
+from opdsl.runtime.scopes import Setting
 
 __all__ = ["OnTorch", "decompose", "on_torch"]
 
@@ -81,7 +82,7 @@ class OnTorch(DispatchMode):
 
 _ON_TORCH = OnTorch()
 _WITHIN = Guard(_ON_TORCH.state_within, keep=True)
-_define: ContextVar[Define] = ContextVar("opdsl_define")
+_define: ContextVar[Define | None] = ContextVar("opdsl_define", default=None)
 _completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
 
 
@@ -94,7 +95,9 @@ def _completion(operator: Operator) -> Completion:
 
 def _target(operator: Operator) -> Callable[..., Any]:
     """The torch operator of one that is called, made if torch does not have it yet."""
-    return find(operator.schema) or _define.get()(operator)
+    define = _define.get()
+    assert define is not None, "what is called on torch's tensors is called by on_torch"
+    return find(operator.schema) or define(operator)
 
 
 def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> Any:
@@ -125,12 +128,8 @@ def on_torch(function: Callable[..., Any], values: Sequence[Any], define: Define
         The result as torch's: a tensor, a list, or a tuple of them.
     """
     given = [to_opdsl(each, proxy) for each in values]
-    token = _define.set(define)
-    try:
-        with _WITHIN:
-            result = function(*given)
-    finally:
-        _define.reset(token)
+    with Setting(_define, define), _WITHIN:
+        result = function(*given)
     return tuple(map(to_torch, result)) if isinstance(result, tuple) else to_torch(result)
 
 

@@ -23,6 +23,7 @@ from opdsl.interop.torch.crossing import Crossing, flattened
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Creation, Tensor, storage_root, version_of
 from opdsl.runtime.geometry import is_non_overlapping_and_dense
+from opdsl.runtime.scopes import Setting
 
 __all__ = ["record", "recording_of"]
 
@@ -178,12 +179,8 @@ def record(operator: Operator, beneath: Callable[..., object], arguments: tuple[
     """
     check_written(operator, arguments)
     recording = Recording(operator, arguments)
-    token = _current.set(recording)
-    try:
-        with below_autograd():
-            results = beneath(*arguments)
-    finally:
-        _current.reset(token)
+    with Setting(_current, recording), below_autograd():
+        results = beneath(*arguments)
     recording.attach()
     return results
 

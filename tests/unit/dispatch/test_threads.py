@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -16,6 +17,7 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.dispatch.facade import BUILDS_KEPT
+from opdsl.runtime import forking
 from opdsl.runtime.forking import registering
 
 SOAK = Path(__file__).parents[3] / "benchmarks" / "soak.py"
@@ -162,3 +164,62 @@ def test_a_call_that_was_interrupted_goes_on_with_what_it_began_with() -> None:
 
             shift(x)
         assert len(names) < 20 * BUILDS_KEPT
+
+
+_FORKS_WHILE_LOADING = """
+import os, signal, sys, threading, time
+
+import opdsl
+
+def work():
+    x = opdsl.ones(2, 2)
+    (x + 1).softmax(0).sum()
+    opdsl.linalg.eigh(x)
+    opdsl.rand(2)
+
+thread = threading.Thread(target=work)
+thread.start()
+time.sleep(float(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    work()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("seconds", [0.005, 0.03, 0.06, 0.12, 0.25])
+def test_a_fork_waits_for_a_thread_that_imports(seconds: float) -> None:
+    """The operators, the backend and LLVM are imported by the first calls; a child would wait for their locks."""
+    command = [sys.executable, "-c", _FORKS_WHILE_LOADING, str(seconds)]
+    assert subprocess.run(command, capture_output=True, text=True).returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_lock_that_is_added_while_a_process_forks_is_left_alone() -> None:
+    added = threading.Lock()
+    forking._acquire()
+    try:
+        forking.held_across_fork(added)
+    finally:
+        forking._release()
+        forking._locks.remove(added)
+    assert not added.locked()
+    assert registering.acquire(blocking=False)
+    registering.release()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_goes_on_where_a_lock_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forking, "_LONGEST_WAIT_SECONDS", 0.1)
+    held = forking.held_across_fork(threading.Lock())
+    held.acquire()
+    try:
+        assert in_child(lambda: opdsl.ones(2) + 1) == 0
+    finally:
+        forking._locks.remove(held)
+    assert held.locked()
