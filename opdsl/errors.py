@@ -83,10 +83,11 @@ class OptionError(OpdslError, ValueError):
     """An argument has a value that the operator does not take."""
 
 
-class NumberError(OpdslError, RuntimeError, OverflowError):
+class NumberError(OpdslError, RuntimeError, OverflowError, ValueError, TypeError):
     """A Python number does not fit the dtype that it has to become.
 
-    PyTorch raises RuntimeError for it, or OverflowError where the number fits no 64 bits.
+    PyTorch raises RuntimeError for it, or where the number fits no 64 bits OverflowError, ValueError, or TypeError in
+    lists.
     """
 
 

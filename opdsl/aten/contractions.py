@@ -276,6 +276,10 @@ def of_operands(operands: list[Tensor], first: int, path: Sequence[int] | None) 
     counts = [sum(each.shape[dim] != 1 for each in operands) for dim in range(total)]
     for step in range(len(operands) - 1):
         one, other = (0, 1) if path is None else sorted(path[2 * step : 2 * step + 2])
+        check(
+            0 <= one < other < len(operands),
+            f"einsum(): the contraction path joins operands {one} and {other} of {len(operands)}",
+        )
         right, left = operands.pop(other), operands.pop(one)
         found = contract_pair(left, right, counts, first)
         operands.insert(0 if path is None else len(operands), found)

@@ -57,20 +57,25 @@ def step_of(dimension: Dimension, kind: Any) -> Any:
     return kind(dimension.size) / kind(dimension.wanted)
 
 
+def inside(places: Reals, dimension: Dimension) -> Reals:
+    """Places as positions of elements that there are; steps may be so long that they are infinite or NaN."""
+    found: Reals = numpy.nan_to_num(numpy.clip(places, 0, dimension.size - 1)).astype(numpy.int64)
+    return found
+
+
 def nearest(dimension: Dimension, kind: Any) -> Taps:
     """The element at the beginning of each place (``nearest_neighbor_compute_source_index``)."""
     places = numpy.arange(dimension.wanted)
     step = step_of(dimension, numpy.float32)
-    found = numpy.floor(places.astype(numpy.float32) * step).astype(numpy.int64)
-    return Taps(numpy.minimum(found, dimension.size - 1)[None], None)
+    return Taps(inside(numpy.floor(places.astype(numpy.float32) * step), dimension)[None], None)
 
 
 def nearest_exact(dimension: Dimension, kind: Any) -> Taps:
     """The element at the centre of each place (``nearest_neighbor_exact_compute_source_index``)."""
     places = numpy.arange(dimension.wanted)
     step = step_of(dimension, numpy.float32)
-    found = numpy.floor((places.astype(numpy.float64) + 0.5) * step).astype(numpy.int64)
-    return Taps(numpy.minimum(found, dimension.size - 1)[None], None)
+    centres = ((places.astype(numpy.float64) + 0.5) * step).astype(numpy.float32)  # rounded before it is cut off
+    return Taps(inside(numpy.floor(centres), dimension)[None], None)
 
 
 def sources(dimension: Dimension, kind: Any) -> Reals:
@@ -85,7 +90,7 @@ def linear(dimension: Dimension, kind: Any) -> Taps:
     at = numpy.maximum(sources(dimension, kind), 0)
     if dimension.size == dimension.wanted:
         at = numpy.arange(dimension.wanted).astype(kind)
-    first = numpy.minimum(at.astype(numpy.int64), dimension.size - 1)
+    first = inside(at, dimension)
     second = numpy.minimum(first + 1, dimension.size - 1)
     share = numpy.clip(at - first.astype(kind), 0, 1).astype(kind)
     return Taps(numpy.stack((first, second)), numpy.stack((1 - share, share)))
@@ -129,7 +134,8 @@ def dimensions_of(
 
 def taps_of(how: Interpolation, dimension: Dimension, dtype: DType) -> Taps:
     """The taps of a dimension, computed in the precision that PyTorch's kernels compute them in."""
-    return how.mode(dimension, numpy.float64 if dtype is float64 else numpy.float32)
+    with numpy.errstate(all="ignore"):
+        return how.mode(dimension, numpy.float64 if dtype is float64 else numpy.float32)
 
 
 def on_device(values: Reals, like: Tensor, place: int) -> Tensor:

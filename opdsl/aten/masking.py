@@ -234,7 +234,7 @@ def masked_fill_tensor_kernel(self, mask, value):
         value.ndim == 0,
         f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
     )
-    return fill_where(self, mask, 0 if value.is_meta else value.item())
+    return fill_where(self, mask, 0 if self.is_meta else value.item())
 
 
 @masked_fill_tensor_.derivative("self")

@@ -18,7 +18,7 @@ from opdsl.aten.indexing import index_put_, index_tensor
 from opdsl.aten.slicing import select, slice_tensor
 from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
-from opdsl.dispatch.arguments import NO_MATCH, to_int, to_scalar
+from opdsl.dispatch.arguments import to_int, to_scalar
 from opdsl.dispatch.state import current
 from opdsl.dispatch.tracing import FunctionPlans
 from opdsl.errors import ArgumentError, DimensionError, OptionError
@@ -42,6 +42,9 @@ _MASKS = (bool_, uint8)
 _LONGEST_TUPLE = 32
 
 _NUMBERS = (bool, int, float)
+
+# Bounds of slices, which Python clamps to what there is, reach no farther than the largest size.
+_FARTHEST = 2**63 - 1
 
 
 class Subscript(NamedTuple):
@@ -188,11 +191,10 @@ def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
 def _bound(value: object) -> int | None:
     if value is None:
         return None
-    number = to_int(value)
-    number = position_of(value) if number is NO_MATCH else number
+    number = to_int(value) if isinstance(value, Tensor) else position_of(value)
     if not isinstance(number, int):
         raise ArgumentError(f"the bounds of a slice are ints or None, not {type(value).__name__}: {value!r}")
-    return number
+    return max(min(number, _FARTHEST), -_FARTHEST)
 
 
 def _step(value: object) -> int:

@@ -18,8 +18,9 @@ from opdsl.declare.export import entry_of
 from opdsl.declare.signature import location
 from opdsl.dispatch import Operator, Registry
 from opdsl.errors import DeclarationError, DTypeError
-from opdsl.kernels import clone, copy_, resize_output
+from opdsl.kernels import check, clone, copy_, resize_output
 from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.outputs import check_read_only
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import functional_schema, variants_made
 from opdsl.runtime import Tensor
@@ -146,8 +147,14 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
         result = functional(*given, **named)
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
         rest = [each for each in results if not _holds_tensors(each)]
-        for out, value in zip(outs, (each for each in results if _holds_tensors(each)), strict=True):
-            _store(name, out, value)
+        stores = [
+            pair
+            for out, value in zip(outs, (each for each in results if _holds_tensors(each)), strict=True)
+            for pair in _pairs(name, out, value)
+        ]
+        for out, value in stores:
+            resize_output(out, value.shape)
+            copy_(out, value)
         made = (*rest, *(outs if schema.returns and len(schema.returns) > len(rest) else ()))
         return None if not made else made[0] if len(made) == 1 else made
 
@@ -163,13 +170,17 @@ def _holds_tensors(value: object) -> bool:
     return isinstance(value, (Tensor, list, tuple))
 
 
-def _store(operator: str, out: Any, value: Any) -> None:
-    if isinstance(value, Tensor):
-        if out.dtype is not value.dtype:
-            wanted, given = c_name(value.dtype), c_name(out.dtype)
-            raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
-        resize_output(out, value.shape)
-        copy_(out, value)
-        return
-    for one, other in zip(out, value, strict=True):
-        _store(operator, one, other)
+def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:
+    """Outputs with what is to be stored in them.
+
+    Raises:
+        DTypeError, ShapeError: an output has another dtype, or there are not as many; nothing is stored then.
+    """
+    if not isinstance(value, Tensor):
+        check(len(value) == len(out), f"{operator}: expected {len(value)} tensors in out, but got {len(out)}")
+        return [pair for one, other in zip(out, value, strict=True) for pair in _pairs(operator, one, other)]
+    if out.dtype is not value.dtype:
+        wanted, given = c_name(value.dtype), c_name(out.dtype)
+        raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
+    check_read_only(out)
+    return [(out, value)]

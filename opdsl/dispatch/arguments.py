@@ -15,7 +15,7 @@ from typing import Final, SupportsInt, cast
 
 import numpy
 
-from opdsl.errors import ConversionError
+from opdsl.errors import ConversionError, NumberError
 from opdsl.runtime import Device, Tensor, backends, bool_, to_dtype
 from opdsl.runtime.geometry import to_size
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
@@ -94,13 +94,17 @@ def to_scalar(value: object) -> object:
 
 
 def to_int(value: object) -> object:
-    """An int: of an int that is no bool, a NumPy integer, or a zero-dim integer tensor."""
+    """An int: of an int that is no bool, a NumPy integer, or a zero-dim integer tensor.
+
+    Raises:
+        NumberError: it has more than 64 bits.
+    """
     if type(value) is int:
-        return value
+        return fitting(value)
     if isinstance(value, numpy.integer):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
+        return fitting(value)
     if symbolic_kind(value) is int:
         return int(cast("SupportsInt", value))
     tensor = _zero_dim(value)
@@ -109,10 +113,25 @@ def to_int(value: object) -> object:
     return tensor.item()
 
 
+def fitting(number: int) -> int:
+    """An int that the argument of an operator can be.
+
+    Raises:
+        NumberError: it has more than 64 bits.
+    """
+    if not -(1 << 63) <= number < 1 << 63:
+        raise NumberError(f"Overflow when unpacking long long: {number} is too large, integers have 64 bits")
+    return number
+
+
 def to_index(value: object) -> object:
-    """An element of a list of ints: whatever Python takes for an index, a tensor of one integer too."""
+    """An element of a list of ints: whatever Python takes for an index, a tensor of one integer too.
+
+    Raises:
+        NumberError: it has more than 64 bits.
+    """
     if type(value) is int:
-        return value
+        return fitting(value)
     try:
         return to_size(value)
     except (TypeError, ConversionError):
@@ -134,9 +153,18 @@ def to_symbolic_int(value: object) -> object:
     return NO_MATCH if isinstance(value, bool) else to_symbolic_index(value)
 
 
+_FLOAT_BITS = 1023
+
+
 def to_float(value: object) -> object:
-    """A real number: an int stays an int, a kernel converts it in its own precision."""
+    """A real number: an int stays an int, a kernel converts it in its own precision.
+
+    Raises:
+        NumberError: an int is beyond every float.
+    """
     if isinstance(value, (float, int)) or is_symbolic(value):
+        if type(value) is int and value.bit_length() > _FLOAT_BITS:
+            raise NumberError("int too large to convert to float")
         return value
     if isinstance(value, (numpy.floating, numpy.integer, numpy.bool_)):
         return value.item()

@@ -24,7 +24,7 @@ from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.dispatch.tracing import run_traced, trace
-from opdsl.errors import ArgumentError, OpdslError
+from opdsl.errors import ArgumentError, NumberError, OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.schema.model import python_name
@@ -164,6 +164,9 @@ class Caller:
                 return NotImplemented
             if current.get().checking:
                 raise with_marks(error, self.signatures, given, named) from None
+            raise
+        except NumberError as error:
+            name_operator(error, self.name)
             raise
         state = current.get()
         generation = self.generation

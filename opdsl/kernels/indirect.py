@@ -11,6 +11,7 @@ from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from opdsl.errors import DeviceError
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec
 from opdsl.kernels.coalescing import coalesce
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -129,9 +130,18 @@ def scatter(
         combine: a scalar function of the element that is there, the value, and ``numbers``; without one the value is
             written as it is.
         numbers: further arguments of ``combine``.
+
+    Raises:
+        DeviceError: values or positions are on another device than the target.
     """
     if 0 in shape or target.geometry.device is meta:
         return
+    for each in (values, *(position.tensor for position in positions)):
+        if isinstance(each, Tensor) and each.device is not target.device:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {target.device} and "
+                f"{each.device}!"
+            )
     if is_beyond(target):
         through_host(scatter, (target, shape, strides, positions, values, combine, numbers), [target])
         return

@@ -105,3 +105,26 @@ def test_gradients_of_meta_tensors_whose_results_are_kept() -> None:
         x = lib.empty(3, device="meta", requires_grad=True)
         x.erfinv().sum().backward()
         assert x.grad.is_meta and x.grad.shape == (3,)
+
+
+@pytest.mark.parametrize("name", ("upsample_nearest1d", "_upsample_nearest_exact1d"))
+@pytest.mark.parametrize("scale", (None, 0.3, 0.5, 1.7, 2.0, -1.0, float("inf")))
+def test_scales_of_neighbours(name: str, scale: float | None) -> None:
+    for size in (1, 5, 7):
+        for wanted in (1, 3, 9, 14):
+            expected, found = (
+                getattr(lib.ops.aten, name)(lib.arange(2.0 * size).view(1, 2, size), [wanted], scale).tolist()
+                for lib in LIBRARIES
+            )
+            assert found == expected
+
+
+@pytest.mark.parametrize("scale", (1e-300, 1e-44))
+def test_scales_that_lead_beyond_the_elements(scale: float) -> None:
+    """PyTorch reads outside of its input for these."""
+    x = opdsl.arange(1.0, 5.0).view(1, 1, 4)
+    for found in (
+        opdsl.ops.aten.upsample_nearest1d(x, [6], scale),
+        opdsl.ops.aten._upsample_nearest_exact1d(x, [6], scale),
+    ):
+        assert set(found.view(-1).tolist()) <= {1.0, 2.0, 3.0, 4.0}
