@@ -114,8 +114,10 @@ def _row(place: Place, declared: Declared) -> Fault | None:
 def _results_fault(place: Place, declared: Declared) -> Fault | None:
     """Whether a scalar function returns another number of values than there are results."""
     count = len(declared.schema.returns)
-    wrong = next((each for each in place.returned if each != count or count == 1), None)
-    return None if wrong is None else Fault(f"it returns {wrong} values for {count} results", "Return one for each")
+    wrong = next((each for each in place.returned if each != (0 if count == 1 else count)), None)
+    return (
+        None if wrong is None else Fault(f"it returns {wrong or 1} values for {count} results", "Return one for each")
+    )
 
 
 def _derivative(place: Place, declared: Declared) -> Fault | None:

@@ -13,18 +13,24 @@ import attrs
 from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
+    ComparisonExpr,
+    ComplexExpr,
     ConditionalExpr,
     Decorator,
     DictExpr,
     Expression,
     ExpressionStmt,
+    FloatExpr,
     FuncDef,
+    IntExpr,
     MemberExpr,
     NameExpr,
+    OpExpr,
     StarExpr,
     Statement,
     StrExpr,
     TupleExpr,
+    UnaryExpr,
 )
 from mypy.traverser import all_return_statements, has_return_statement
 from mypy.types import Type, UnboundType
@@ -37,6 +43,12 @@ IMPLEMENTING = frozenset(
     ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
 )
 """The decorators that attach an implementation."""
+
+SCALAR = frozenset(("pointwise", "row"))
+"""Those that attach a scalar function whose results are the operator's."""
+
+NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
+"""What gives one number in a scalar function; a name or a call may stand for several."""
 
 HANDED_OVER = frozenset(("lift", "finish"))
 """The arguments of ``reduction`` and ``scan`` that are scalar functions."""
@@ -149,7 +161,7 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
         parameters=tuple(each.variable.name for each in arguments),
         keyword_only=tuple(each.variable.name for each in arguments if each.kind.is_named()),
         defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
-        returned=_returned(function),
+        returned=_returned(function, is_scalar=callee.name in SCALAR),
         returns_value=has_return_statement(function),
         precomputed=known.precomputed.get(operator),
         made_by=known.made_by.get(operator, ""),
@@ -162,9 +174,10 @@ def _keys_of(mapping: Expression | None) -> tuple[str, ...]:
     return tuple(key.value for key, _ in items if isinstance(key, StrExpr))
 
 
-def _returned(function: FuncDef) -> tuple[int, ...]:
-    """The lengths of the tuples that stand behind ``return``."""
+def _returned(function: FuncDef, *, is_scalar: bool) -> tuple[int, ...]:
+    """The lengths of the tuples that stand behind ``return``; of a scalar function, 0 for what is a number."""
     found: list[int] = []
+    numbers = {each.variable.name for each in function.arguments} if is_scalar else set()
     waiting = [each.expr for each in all_return_statements(function)]
     while waiting:
         value = waiting.pop()
@@ -172,6 +185,8 @@ def _returned(function: FuncDef) -> tuple[int, ...]:
             waiting += [value.if_expr, value.else_expr]
         elif isinstance(value, TupleExpr) and not any(isinstance(each, StarExpr) for each in value.items):
             found.append(len(value.items))
+        elif is_scalar and (isinstance(value, NUMBERS) or (isinstance(value, NameExpr) and value.name in numbers)):
+            found.append(0)
     return tuple(found)
 
 

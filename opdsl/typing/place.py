@@ -25,7 +25,7 @@ class Place:
     parameters: its parameters that an operator fills.
     keyword_only: those of them that are keyword-only.
     defaulted: those that have a default.
-    returned: the lengths of the tuples that stand behind its ``return``.
+    returned: the lengths of the tuples that stand behind its ``return``; 0 for a number of a scalar function.
     returns_value: whether it returns anything.
     precomputed: what a shape function hands to out-kernels: what is replaced and by what, "" for what is added; None
         where the operator is declared elsewhere.

@@ -48,6 +48,10 @@ def total(self: Tensor, dim: Ints[1] | None = None, keepdim: bool = False) -> Te
 
 
 @lib.op
+def parted(self: Tensor) -> tuple[Tensor, Tensor]: ...
+
+
+@lib.op
 def turned(self: Tensor, beta: float = 1.0) -> Tensor: ...
 
 
@@ -101,6 +105,10 @@ def _pointwise(parameters: str, body: str) -> str:
 
 def _filled(parameters: str, body: str = "pass", options: str = "", result: str = "") -> str:
     return f'@filled.out_kernel("CPU"{options})\ndef filled_cpu({parameters}){result}:\n    {body}\n'
+
+
+def _parted(body: str) -> str:
+    return f"@parted.pointwise\ndef parted_scalar_function(x):\n    {body}\n"
 
 
 def _extremes(parameters: str) -> str:
@@ -297,6 +305,12 @@ SCALAR = {
         "'other' stands where",
     ),
     "two_results": Fault("scaled", _pointwise("x, y, f, p", "return x, y"), "returns 2 values", "returns 2 values"),
+    "one_result_of_two": Fault("parted", _parted("return x * 2"), "returns 1 values", "returns 1 values"),
+    "an_operand_for_two": Fault("parted", _parted("return x"), "returns 1 values", "returns 1 values"),
+    "one_result_of_two_sometimes": Fault(
+        "parted", _parted("return (x, 1 - x) if x > 0 else 1 - x"), "returns 1 values", "is not a number"
+    ),
+    "three_results_of_two": Fault("parted", _parted("return x, x, x"), "returns 3 values", "returns 3 values"),
     "annotated_tensor": Fault(
         "scaled", _pointwise("x: Tensor, y, f, p", "return y"), "computes with numbers", "computes with numbers"
     ),
