@@ -15,7 +15,7 @@ from opdsl.kernels import random as distributions
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import LARGEST
 from opdsl.kernels.planners import fills_by_index, planned
-from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_
+from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
 
@@ -73,7 +73,9 @@ def normal_kernel(self, mean, std, generator):
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
     if self.dtype.is_complex:
         std /= math.sqrt(2)
-    return fill_random_(self, distributions.normal, (float(mean), float(std)), generator)
+    real = self.dtype.to_real()
+    distribution = distributions.normal if real is float64 else distributions.normal_single
+    return fill_random_(self, distribution, (float(mean), float(std)), generator)
 
 
 normal_.derivative("self")(zero_derivative)

@@ -116,7 +116,8 @@ def fill_integers(target: Tensor, low: int, last: int, generator: Generator | No
     check(least <= last <= most, f"to - 1 is out of bounds for {c_name(dtype)}")
     count = last - low + 1
     if count <= _LARGEST:
-        return fill_random_(target, distributions.integer, (low, count), generator)
+        distribution = distributions.integer if count >= 1 << 31 else distributions.small_integer
+        return fill_random_(target, distribution, (low, count), generator)
     signed = (count + (1 << 63)) % (1 << 64) - (1 << 63)
     return fill_random_(target, distributions.wide_integer, (low, signed), generator)
 

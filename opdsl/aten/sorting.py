@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-import numpy
-
 from opdsl.aten.selection import first_places, nth_place, order_keys, sorted_places, stable_places
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
@@ -20,7 +18,6 @@ from opdsl.runtime import (
     Tensor,
     bool_,
     cpu,
-    from_numpy,
     int64,
     require_no_overlap,
     wrap_dimension,
@@ -121,8 +118,8 @@ def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
     if is_beyond(self):
         return cast("Tensor", through_host(first_places_along, (self, count, dim)))
     if self.device is cpu:
-        places = self.array.argsort(dim)[(*(slice(None),) * dim, slice(count))]
-        return from_numpy(numpy.ascontiguousarray(places))
+        places = stable_places(order_keys(self, dim, False)).view((*self.shape[:dim], *self.shape[dim + 1 :], -1))
+        return places.movedim(-1, dim).narrow(dim, 0, count).contiguous()
     shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
     indices = self.new_empty(shape, dtype=int64)
     order_elements(self, dim, False, self.new_empty(shape), indices)

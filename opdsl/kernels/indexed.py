@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy
 
@@ -17,15 +17,18 @@ from opdsl.kernels.outputs import allocating, array_of, check_written, maker_for
 from opdsl.kernels.primitives import copy_elements
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import cpu, meta
-from opdsl.runtime.dtype import DType, bool_, complex128, float64, int64
+from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 _WIDTH = 1 << 12
 _WORD = 1 << 64
 _COLUMNS = numpy.arange(_WIDTH, dtype=numpy.int64)
+_IN_SINGLE_PRECISION: set[Callable[..., Any]] = set()
 _NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex: complex128}
 
 
@@ -55,6 +58,12 @@ def note(filled: Filled) -> None:
     made = _noted.get()
     if made is not None:
         made.append(filled)
+
+
+def in_single_precision(function: _Function) -> _Function:
+    """Have a scalar function computed in float32: numbers that it gets, and integers that become floating point."""
+    _IN_SINGLE_PRECISION.add(function)
+    return function
 
 
 def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int = 0) -> Tensor:
@@ -235,10 +244,12 @@ def _compiled(
 ) -> Compiled:
     scalar = _read(function)
     device = target.device.type
-    inputs = (row, column, *(each if isinstance(each, Geometry) else _NUMBERS[each] for each in given))
+    numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
+    inputs = (row, column, *(each if isinstance(each, Geometry) else numbers[each] for each in given))
     dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
-    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float="float64")
+    precision = numbers[float].name
+    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float=precision)
     call = pointwise_call(target.shape, inputs, [target], allocate=allocate)
     if counts(device):
         start, index, *others = call.inputs

@@ -109,7 +109,7 @@ def test_the_parts_of_complex_normal_numbers_share_the_variance() -> None:
     assert abs(numpy.mean(values.real * values.imag)) < 0.01
 
 
-@pytest.mark.parametrize("count", [2, 10, 1 << 20])
+@pytest.mark.parametrize("count", [2, 10, 1 << 20, (1 << 31) - 1, 1 << 31, 1 << 40])
 def test_integers_are_equally_likely(count: int) -> None:
     values = opdsl.randint(-3, count - 3, (COUNT,), generator=seeded(1)).numpy()
     assert values.min() >= -3
