@@ -59,10 +59,11 @@ def embedding_dense_backward_kernel(grad_output, indices, num_weights, padding_i
     numbers = indices.reshape((indices.numel(),)).to(int64)
     grads = grad_output.reshape((numbers.shape[0], grad_output.size(-1)))
     counted = ((numbers >= 0) * (numbers < num_weights) * (numbers != padding_idx)).nonzero().squeeze(1)
-    numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
+    if counted.shape[0] < numbers.shape[0]:
+        numbers, grads = numbers.index_select(0, counted), grads.index_select(0, counted)
     if scale_grad_by_freq:
         grads = grads / frequencies(numbers, numbers.new_ones(numbers.shape), num_weights).to(grads.dtype)
-    return grad_output.new_zeros((num_weights, grads.shape[1])).index_add(0, numbers, grads)
+    return grad_output.new_zeros((num_weights, grads.shape[1])).index_add_(0, numbers, grads)
 
 
 @embedding_dense_backward.derivative("grad_output")
