@@ -54,6 +54,10 @@ META_KEY = DispatchKey("Meta")
 COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
 
 
+# What an operator is computed by: one of these. `.meta` stands beside each but a scan, whose shape is the input's.
+_WAYS = frozenset(("pointwise", "reduction", "scan", "row", "out_kernel"))
+
+
 class Declaration:
     """What one ``@op`` says and what is attached to it.
 
@@ -266,6 +270,7 @@ class Declaration:
             KernelSignatureError: its parameters are not ``ctx`` and the schema's.
         """
         meta = checked_meta(function, self.main, f"{self.function.__name__}.meta")
+        self._require_one_way("meta", meta, reads_numbers=reads_numbers)
         self._claim("meta", meta)
         self.meta_reads_numbers = reads_numbers
         if isinstance(self.definition, PointwiseDefinition | ReductionDefinition):
@@ -319,6 +324,7 @@ class Declaration:
         decorator = f"{self.function.__name__}.pointwise"
         scalar = require_function(function, decorator)
         schema = self.main.schema
+        self._require_one_way("pointwise", scalar)
         what = " ".join(["pointwise", *([str(dict(when))] if when else []), *dtypes])
         self._require_free(what, scalar)
         Attached(scalar, self.name, decorator, schema).require_numbers()
@@ -369,6 +375,7 @@ class Declaration:
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         function = require_function(combine, f"{self.function.__name__}.reduction")
+        self._require_one_way("reduction", function)
         when = options.get("when")
         what = f"reduction {dict(when)}" if when else "reduction"
         self._require_free(what, function)
@@ -407,6 +414,7 @@ class Declaration:
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         function = require_function(combine, f"{self.function.__name__}.scan")
+        self._require_one_way("scan", function)
         self._require_free("scan", function)
         self._require_numbers("scan", function, options)
         definition = ScanDefinition(self.main.schema, self.name)
@@ -431,6 +439,7 @@ class Declaration:
         """
         decorator = f"{self.function.__name__}.row"
         row = require_function(function, decorator)
+        self._require_one_way("row", row)
         self._require_free("row", row)
         if "meta" not in self.attached:
             raise KernelSignatureError(
@@ -507,6 +516,7 @@ class Declaration:
         self, parsed: Sequence[DispatchKey], kernel: FunctionType, *, compiled: bool, alias_safe: bool
     ) -> None:
         definition = self._structured(kernel, "out_kernel")
+        self._require_one_way("out_kernel", kernel)
         for key in parsed:
             self._require_free(f"out_kernel {key}", kernel)
         for key in dict.fromkeys(parsed):
@@ -537,6 +547,34 @@ class Declaration:
         for variant, operator in self.operators.items():
             key = COMMON if operator is out else NON_FUNCTIONAL
             self.library.register(operator, key, CommonKernel(definition, variant, operator))
+
+    def _require_one_way(self, what: str, function: FunctionType, *, reads_numbers: bool | None = None) -> None:
+        """Refuse what would take the place of something attached before, or would never be asked.
+
+        Args:
+            what: is attached: one of ``_WAYS``, or ``meta``.
+            function: with its place.
+            reads_numbers: what a shape function says; None for that of the one that is attached.
+
+        Raises:
+            DuplicateOperatorError: the operator is computed in another way already.
+            KernelSignatureError: ``reads_numbers=False`` stands beside something else than ``.pointwise``.
+        """
+        refused = {"scan"} if what == "meta" else _WAYS - {what} | ({"meta"} if what == "scan" else set())
+        kinds = {name.partition(" ")[0]: each for name, each in self.attached.items()}
+        name = self.function.__name__
+        for other in sorted(refused & kinds.keys()):
+            reason = "a scan has the shape of its input" if "meta" in (what, other) else "it is computed in one way"
+            raise DuplicateOperatorError(
+                f"{location(function)}: {self.name}: @{name}.{what} does not stand beside @{name}.{other}, which is "
+                f"attached at {location(kinds[other])}: {reason}. Remove one of them."
+            )
+        ways = (kinds.keys() | {what}) & _WAYS
+        if not (self.meta_reads_numbers if reads_numbers is None else reads_numbers) and ways - {"pointwise"}:
+            raise KernelSignatureError(
+                f"{location(function)}: {self.name}: reads_numbers=False says which calls of a pointwise operator "
+                f"share a plan; @{name}.{min(ways - {'pointwise'})} does without. Remove it."
+            )
 
     def _require_free(self, what: str, function: FunctionType) -> None:
         """A second of the same is a mistake."""

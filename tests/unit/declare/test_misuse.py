@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.dispatch import registry
-from opdsl.errors import KernelError, KernelSignatureError, OpdslError
+from opdsl.errors import DuplicateOperatorError, KernelError, KernelSignatureError, OpdslError
 
 
 def scaled(self, beta):
@@ -168,3 +169,85 @@ def test_a_view_kernel_returns_no_view(library: Library) -> None:
 
     with pytest.raises(KernelError, match="f_view returned int"):
         f(opdsl.ones([2]))
+
+
+# ------------------------------------------------------------------------------------------ one way to be computed
+
+
+def attach_meta(f, **options):
+    def meta(ctx, self, dim):
+        ctx.set_output(0, self.shape, like=self)
+        return (0,)
+
+    (f.meta(**options) if options else f.meta)(meta)
+
+
+def attach_row(f):
+    f.row(lambda self: self)
+
+
+def attach_out_kernel(f):
+    @f.out_kernel("CPU")
+    def kernel(self, dim, out):
+        out[...] = self
+
+
+WAYS = {
+    "pointwise": lambda f: f.pointwise(lambda self, dim: self),
+    "reduction": lambda f: f.reduction(init=0)(added),
+    "scan": lambda f: f.scan(init=0)(added),
+    "meta": attach_meta,
+    "row": attach_row,
+    "out_kernel": attach_out_kernel,
+}
+PAIRS = [
+    *itertools.permutations(("pointwise", "reduction", "scan"), 2),
+    *itertools.permutations(("row", "out_kernel"), 2),
+    *itertools.product(("row", "out_kernel"), ("pointwise", "reduction")),
+    *(("scan", "meta"), ("meta", "scan")),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_a_second_way_to_be_computed_is_refused(library, first, second):
+    @library.op
+    def f(self: Tensor, dim: int) -> Tensor: ...
+
+    if first in ("row", "out_kernel"):
+        attach_meta(f)
+    WAYS[first](f)
+    before = {key: list(kernels) for key, kernels in f.operator.registrations.items()}
+    with pytest.raises((DuplicateOperatorError, KernelSignatureError)) as caught:
+        WAYS[second](f)
+    assert {key: list(kernels) for key, kernels in f.operator.registrations.items()} == before
+    if second != "out_kernel":
+        assert f"@f.{second} does not stand beside @f.{first}, which is attached at {__file__}" in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["reduction", "row", "out_kernel"])
+def test_numbers_that_a_shape_function_does_not_read_are_for_pointwise_operators(library, way):
+    @library.op
+    def f(self: Tensor, dim: int) -> Tensor: ...
+
+    attach_meta(f, reads_numbers=False)
+    with pytest.raises(KernelSignatureError, match=rf"reads_numbers=False .* @f.{way} does without"):
+        WAYS[way](f)
+
+    @library.op
+    def g(self: Tensor, dim: int) -> Tensor: ...
+
+    WAYS["reduction"](g)
+    with pytest.raises(KernelSignatureError, match=r"reads_numbers=False .* @g.reduction does without"):
+        attach_meta(g, reads_numbers=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"reads_numbers": False}])
+def test_a_check_stands_beside_a_pointwise_function_in_either_order(library, options):
+    for attach in ((attach_meta, WAYS["pointwise"]), (WAYS["pointwise"], attach_meta)):
+
+        @library.op(f"f{attach[0] is attach_meta}")
+        def f(self: Tensor, dim: int) -> Tensor: ...
+
+        for each in attach:
+            each(f, **options) if each is attach_meta else each(f)
+        assert f(opdsl.ones(2), 0).tolist() == [1.0, 1.0]
