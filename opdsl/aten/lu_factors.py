@@ -24,7 +24,7 @@ from opdsl.aten.matrices import (
 )
 from opdsl.aten.triangular_systems import linalg_solve_triangular
 from opdsl.declare import Out, op
-from opdsl.errors import BoundsError, DTypeError
+from opdsl.errors import DTypeError, PositionError
 from opdsl.kernels import check, copy_, fill_, write_out
 from opdsl.runtime import Tensor, contiguous_strides, int32
 from opdsl.schema import Alias
@@ -260,12 +260,12 @@ def permute(pivots: Tensor, P: Tensor) -> None:
     """Write the matrices of the permutations that exchanged rows make.
 
     Raises:
-        BoundsError: there is no such row.
+        PositionError: there is no such row.
     """
     rows = P.shape[-1]
     numbers = pivots.array
     if numbers.size and not (numbers.min() >= 1 and numbers.max() <= rows):
-        raise BoundsError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
+        raise PositionError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
     fill_(P, 0)
     for exchanged, matrix in zip(readable(pivots, 1), stack(P), strict=True):
         order = numpy.arange(rows)
@@ -368,7 +368,7 @@ def linalg_lu_solve_meta(ctx, LU, pivots, B, left, adjoint):
 def linalg_lu_solve_cpu(LU, pivots, B, left, adjoint, out):
     numbers = pivots.array
     if numbers.size and not (numbers.min() >= 1 and numbers.max() <= LU.shape[-1]):
-        raise BoundsError("linalg.lu_solve: pivots must be between 1 and the number of rows")
+        raise PositionError("linalg.lu_solve: pivots must be between 1 and the number of rows")
     right, factors = with_batch(B, LU)
     copy_(out, right)
     solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, adjoint)

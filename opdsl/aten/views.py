@@ -125,7 +125,9 @@ view_dtype.non_differentiable("self")
 def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]:
     """Another shape of the same elements: a view where strides can show it, a copy elsewhere."""
     wanted, shows = reshaped(self.geometry, shape)
-    return (self if shows else self.clone(memory_format=MemoryFormat.contiguous_format)).view(wanted)
+    if shows:
+        return self.view(wanted)
+    return _unsafe_view(self.clone(memory_format=MemoryFormat.contiguous_format), wanted)
 
 
 @lru_cache(maxsize=1024)
@@ -141,9 +143,9 @@ def _unsafe_view(self: Tensor, size: list[SymInt]) -> Tensor:
     ...
 
 
-@_unsafe_view.kernel("CompositeExplicitAutograd")
+@_unsafe_view.view_kernel("CompositeExplicitAutograd")
 def unsafe_view_kernel(self, size):
-    return self.view(size)
+    return views.view(self, size)
 
 
 @_unsafe_view.derivative("self")

@@ -209,7 +209,7 @@ class Declaration:
             self._require_free(f"kernel {key}", kernel)
         for key in parsed:
             self._claim(f"kernel {key}", kernel)
-            self.library.register(self.main, key, ViewKernel(kernel))
+            self.library.register(self.main, key, ViewKernel(kernel, is_new=not self.main.schema.is_view))
 
     # --------------------------------------------------------------------------------------------------- derivatives
 

@@ -252,7 +252,7 @@ def checked_view_kernel(
     attached = Attached(kernel, operator.name, decorator, schema)
     attached.require_names([each.python_name for each in schema.arguments], by_place=True)
     attached.require_types(View)
-    if not schema.is_view or schema.is_mutable:
+    if not (schema.is_view or operator.may_alias) or schema.is_mutable:
         raise KernelSignatureError(
             f"{location(kernel)}: {operator.name}: @{decorator} makes views, but {schema} returns none. "
             'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'

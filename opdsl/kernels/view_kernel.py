@@ -10,7 +10,7 @@ from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
 from opdsl.dispatch.operator import Operator
 from opdsl.errors import KernelError
 from opdsl.kernels.described import Described
-from opdsl.runtime import Tensor, View, make_view, view_of, view_plan
+from opdsl.runtime import Creation, Tensor, View, make_view, view_of, view_plan
 
 
 class ViewKernel(Described):
@@ -18,19 +18,24 @@ class ViewKernel(Described):
 
     Args:
         function: takes the schema's arguments, a ``View`` in place of the tensor.
+        is_new: whether the result counts as a tensor of its own, since nothing else refers to what it shows.
     """
 
-    __slots__ = ("function",)
+    __slots__ = ("function", "is_new")
 
     # What a plan gives always has the same geometry.
     fixes_geometries = True
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, *, is_new: bool = False) -> None:
         self.function = function
+        self.is_new = is_new
 
     def __call__(self, viewed: Tensor, *arguments: object) -> Tensor:
         """The view. What the function raises for shapes that do not fit passes through."""
-        return make_view(viewed, *self._place(viewed, arguments))
+        made = make_view(viewed, *self._place(viewed, arguments))
+        if self.is_new:
+            made.geometry = made.geometry.replace(creation=Creation.DETACHED)
+        return made
 
     def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
         """The kernel for a call with that key set: where it serves as a composite, autograd comes before it."""
@@ -52,7 +57,7 @@ class ViewKernel(Described):
         viewed, *rest = arguments
         if not isinstance(viewed, Tensor) or viewed.is_meta:
             return None
-        return view_plan(viewed, self._place(viewed, rest))
+        return view_plan(viewed, self._place(viewed, rest), Creation.DETACHED if self.is_new else None)
 
     def _place(self, viewed: Tensor, arguments: Sequence[object]) -> View:
         place = self.function(view_of(viewed), *arguments)

@@ -162,12 +162,13 @@ class _Interface:
         }
 
 
-def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
+def view_plan(tensor: Tensor, view: View, creation: Creation | None = None) -> Callable[[Tensor], Tensor] | None:
     """Makes the view of every tensor that has the same geometry.
 
     Args:
         tensor: one such tensor.
         view: of it; for others the offset is counted from where they begin in their storage.
+        creation: how it counts as made; None for what the tensor says.
 
     Returns:
         A function from a tensor to the view of it; None where the backend makes none, and for a view that leaves the
@@ -178,6 +179,6 @@ def view_plan(tensor: Tensor, view: View) -> Callable[[Tensor], Tensor] | None:
     reach = required_storage(view.shape, view.strides, offset)
     if offset < 0 or reach > required_storage(seen.shape, seen.strides):
         return None
-    form = view_geometry(seen, view.shape, view.strides)
+    form = view_geometry(seen, view.shape, view.strides).replace(creation=creation)
     viewer = getattr(backends.memory(seen.device), "viewer", None)
     return None if viewer is None else viewer(seen, form, offset)

@@ -215,3 +215,24 @@ def test_a_view_of_meta_has_no_memory_and_the_same_form() -> None:
     own = Twins().of(x)
     for _ in range(2):
         assert_agree(own.transpose(0, 1).unsqueeze(0), x.transpose(0, 1).unsqueeze(0))
+
+
+COPYING = {
+    "reshape": lambda lib, x: x.t().reshape(-1),
+    "flatten": lambda lib, x: x.t().flatten(),
+    "reshape_as": lambda lib, x: x.t().reshape_as(lib.ones(6)),
+    "unsafe": lambda lib, x: lib.ops.aten._unsafe_view(x.clone(), [6]),
+}
+
+
+@pytest.mark.parametrize("name", COPYING)
+def test_what_had_to_be_copied_is_no_view(name: str) -> None:
+    for lib in (torch, opdsl):
+        for _ in range(2):
+            x = lib.ones(2, 3, requires_grad=True)
+            copied = COPYING[name](lib, x)
+            assert not COPYING[name](lib, x).detach_().requires_grad
+            assert not copied._is_view()
+            copied.mul_(2)
+            copied.sum().backward()
+            assert x.grad is not None and x.grad.tolist() == [[2.0] * 3] * 2
