@@ -960,6 +960,7 @@ METHODS: dict[str, str] = {
     "__repr__": "special_methods",
     "__rfloordiv__": "special_methods",
     "__rlshift__": "special_methods",
+    "__rmatmul__": "special_methods",
     "__rmod__": "special_methods",
     "__rmul__": "special_methods",
     "__ror__": "special_methods",

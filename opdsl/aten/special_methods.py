@@ -8,6 +8,7 @@ from opdsl.aten import load_packet
 from opdsl.dispatch import Operator, get_default_dtype, registry
 from opdsl.errors import ArgumentError, ConversionError
 from opdsl.runtime import Tensor, install_method, is_installed
+from opdsl.runtime.interchange import operand
 from opdsl.runtime.representation import representation
 from opdsl.schema.vocabulary import Scalar
 
@@ -55,8 +56,9 @@ def _is_function(operator: Operator) -> bool:
 
 
 def divide_number(self: Tensor, other: Scalar) -> Tensor:
-    """``other / self``, as PyTorch computes it: the reciprocal times the number."""
-    return self.reciprocal() * other
+    """``other / self``, as PyTorch computes it: the reciprocal times the number; a quotient for arrays."""
+    beside = operand(other)
+    return beside / self if isinstance(beside, Tensor) else self.reciprocal() * other
 
 
 def represent(self: Tensor) -> str:
@@ -100,6 +102,7 @@ OTHERS: dict[str, Callable[..., object]] = {
 # Special methods that are a packet's function with the tensor second.
 REFLECTED = {
     "__rfloordiv__": "floor_divide",
+    "__rmatmul__": "matmul",
     "__rmod__": "remainder",
     "__rpow__": "pow",
     "__rlshift__": "bitwise_left_shift",
@@ -112,7 +115,7 @@ def _reflected(name: str, function: Callable[..., Tensor]) -> Callable[..., obje
 
     def reflected(self: Tensor, other: Scalar) -> Tensor:
         try:
-            result = function(other, self)
+            result = function(operand(other), self)
         except ArgumentError:
             result = NotImplemented
         return result

@@ -289,7 +289,9 @@ def read_at(self: Tensor, index: Any) -> Tensor:
 
 
 def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
-    """``x[index] = value``: a number or a tensor that broadcasts."""
+    """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
+    if isinstance(value, numpy.ndarray):
+        value = tensor(value, dtype=self.dtype, device=self.device)
     # Filling refuses a number that becomes infinite in 16 bits.
     fills = type(value) in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
     written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)

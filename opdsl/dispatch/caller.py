@@ -27,6 +27,7 @@ from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, NumberError, OpdslError
 from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
+from opdsl.runtime.interchange import operand
 from opdsl.schema.model import python_name
 
 Plan = Callable[..., object]
@@ -161,7 +162,9 @@ class Caller:
             bound = bind(self.name, self.signatures, given, named)
         except ArgumentError as error:
             if self.returns_not_implemented:
-                return NotImplemented
+                tensors = tuple(map(operand, given))
+                is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))
+                return self.function(*tensors, **named) if is_of_arrays else NotImplemented
             if current.get().checking:
                 raise with_marks(error, self.signatures, given, named) from None
             raise

@@ -68,6 +68,24 @@ class DType:
         raise AttributeError(f"{self!r} cannot be changed")
 
     @property
+    def __numpy_dtype__(self) -> NumpyDType:
+        """What NumPy takes it for: ``numpy.dtype(opdsl.float32)``; bfloat16 is that of ml_dtypes.
+
+        Raises:
+            AttributeError: it is bfloat16, and ml_dtypes is not there.
+        """
+        if self is not bfloat16:
+            return self.numpy
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise AttributeError("NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes)") from None
+        found: NumpyDType = numpy.dtype(ml_dtypes.bfloat16)
+        return found
+
+    dtype = __numpy_dtype__  # what NumPy before 2.4 asks for
+
+    @property
     def is_floating_point(self) -> bool:
         """Whether it is a real floating-point type."""
         return self.category is Category.FLOAT

@@ -43,6 +43,23 @@ def from_numpy(array: numpy.ndarray[Any, Any]) -> Tensor:
     return wrap(*stored(array))
 
 
+def operand(value: object) -> object:
+    """A NumPy array that stands beside a tensor, as a tensor: its memory is shared, or copied where it cannot be.
+
+    Args:
+        value: anything that is no array is given back.
+
+    Raises:
+        ConversionError, InterchangeError: its dtype is none of ours.
+    """
+    if not isinstance(value, numpy.ndarray):
+        return value
+    try:
+        return from_numpy(value)
+    except InterchangeError:
+        return tensor(value)
+
+
 def from_dlpack(source: object) -> Tensor:
     """A tensor that shares the memory of any object with ``__dlpack__``, a PyTorch tensor for example.
 

@@ -144,18 +144,10 @@ def numpy_array(tensor: Tensor, force: bool) -> _Array:
     array = host_array(tensor)
     if tensor.geometry.dtype is not bfloat16:
         return array
-    return array.view(_numpy_bfloat16())
-
-
-def _numpy_bfloat16() -> numpy.dtype[Any]:
     try:
-        import ml_dtypes
-    except ImportError as error:
-        raise InterchangeError(
-            "NumPy has no bfloat16. Install ml_dtypes (pip install ml_dtypes) or convert with .to(opdsl.float32) first."
-        ) from error
-    found: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
-    return found
+        return array.view(bfloat16.__numpy_dtype__)
+    except AttributeError as error:
+        raise InterchangeError(f"{error} or convert with .to(opdsl.float32) first.") from error
 
 
 def stored(array: _Array) -> tuple[_Array, DType]:

@@ -361,6 +361,7 @@ class Tensor(Differentiable):
         """The tensor's text, which names the dtype where it is not the default one."""
     def __rfloordiv__(self, other: Scalar) -> Tensor: ...
     def __rlshift__(self, other: Scalar) -> Tensor: ...
+    def __rmatmul__(self, other: Scalar) -> Tensor: ...
     def __rmod__(self, other: Scalar) -> Tensor: ...
     def __rmul__(self, other: Tensor | Scalar) -> Tensor:
         """``self * other``"""
@@ -385,7 +386,7 @@ class Tensor(Differentiable):
     def __rsub__(self, other: Scalar, alpha: Scalar = 1) -> Tensor:
         """``other - alpha * self`` for a number."""
     def __rtruediv__(self, other: Scalar) -> Tensor:
-        """``other / self``, as PyTorch computes it: the reciprocal times the number."""
+        """``other / self``, as PyTorch computes it: the reciprocal times the number; a quotient for arrays."""
     @overload
     def __rxor__(self, other: Tensor) -> Tensor:
         """``self ^ other``; of bools whether one of them holds."""
@@ -393,7 +394,7 @@ class Tensor(Differentiable):
     def __rxor__(self, other: Scalar) -> Tensor:
         """``self ^ other`` for a number."""
     def __setitem__(self, index: Index, value: Tensor | Scalar) -> None:
-        """``x[index] = value``: a number or a tensor that broadcasts."""
+        """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
     def __sub__(self, other: Tensor | Scalar) -> Tensor:
         """``self - alpha * other``"""
     def __truediv__(self, other: Tensor | Scalar) -> Tensor:
