@@ -3,6 +3,7 @@
 #   make demo    install what the main job needs, and run it
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
+#   make soak    thirty seconds of threads that call operators and change what they reach
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture: takes hours
@@ -17,7 +18,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format bench gpu gpu-test gpu-sanitize gpu-bench full clean
+.PHONY: venv demo test warm lint format soak bench gpu gpu-test gpu-sanitize gpu-bench full clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -55,8 +56,11 @@ format: $(VENV)/.has-dev
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
 
+soak: $(VENV)/.has-dev
+	$(BIN)/python -X faulthandler benchmarks/soak.py
+
 bench: $(VENV)/.has-dev
-	set -e; for benchmark in $(filter-out benchmarks/gpu.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
+	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done
 
 # GPU_PYTHON=python3 takes an interpreter that has all it needs, where nothing can be installed. Such a machine without
 # typeguard gets it as a wheel that is fetched elsewhere:

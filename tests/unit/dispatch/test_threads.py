@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -23,18 +22,21 @@ from opdsl.runtime.forking import registering
 SOAK = Path(__file__).parents[3] / "benchmarks" / "soak.py"
 
 
-def test_eight_threads_call_while_another_registers() -> None:
-    spec = importlib.util.spec_from_file_location("soak", SOAK)
-    assert spec is not None and spec.loader is not None
-    soak = importlib.util.module_from_spec(spec)
-    sys.modules["soak"] = soak
-    try:
-        spec.loader.exec_module(soak)
-        happened = soak.soak(2.0)
-    finally:
-        soak.lib.close()
-        del sys.modules["soak"]
-    assert {*soak.CALLS, *soak.CHANGES} == {getattr(soak, name) for name in happened}
+def test_eight_threads_call_and_change_what_they_reach() -> None:
+    """A few seconds of what CI runs for thirty; in a process of its own, which a fault of memory would end."""
+    run = subprocess.run([sys.executable, "-X", "faulthandler", SOAK, "4"], capture_output=True, text=True, timeout=240)
+    assert run.returncode == 0, run.stderr
+    happened = [line.split()[0] for line in run.stdout.splitlines()]
+    for each in (
+        "call_gradients",
+        "call_in_torch",
+        "another_operator",
+        "an_override",
+        "override",
+        "fallback",
+        "a_fork",
+    ):
+        assert each in happened
 
 
 def in_child(work: Callable[[], object], seconds: float = 20.0) -> int:
