@@ -1,0 +1,115 @@
+"""Samples of PyTorch's operator database, as small as they are, made large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Call(NamedTuple):
+    """The arguments of a call."""
+
+    given: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def map(self, change: Callable[[Any], Any]) -> Call:
+        """The call with other tensors, numbers and lists of numbers."""
+        return Call(tuple(map(change, self.given)), {name: change(each) for name, each in self.named.items()})
+
+
+def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
+    """Calls whose largest tensor has about so many elements, made of the largest samples first.
+
+    All sizes grow together; or, where an operator may not take that, the first dimension; or the last one. Elements are
+    those of the sample over and over: indices stay in range, probabilities probable.
+    """
+    by_size = sorted(samples, key=lambda each: -numel(each))[:12]
+    for sample in by_size:
+        if 0 < numel(sample) <= count:
+            for ways in (_all_sizes, _all_sizes_and_numbers, _first, _last):
+                yield ways(sample, count)
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors of a call, in lists and dicts too."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from tensors(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from tensors(each)
+
+
+def numel(value: Any) -> int:
+    """How many elements the largest tensor has."""
+    return max((each.numel() for each in tensors(value)), default=0)
+
+
+def _largest(sample: Call) -> torch.Tensor:
+    return max(tensors(sample), key=lambda each: each.numel())
+
+
+def _sizes(sample: Call, count: int) -> dict[int, int]:
+    """For each size what it becomes: the same size becomes the same, so that what fitted together does."""
+    largest = _largest(sample)
+    growing = [size for size in largest.shape if size > 1]
+    if not growing:
+        return {1: count}
+    factor = (count / largest.numel()) ** (1 / len(growing))
+    found = {size for each in tensors(sample) for size in each.shape if size > 1}
+    return {size: max(2, round(size * factor)) for size in found}
+
+
+def _all_sizes(sample: Call, count: int) -> Call:
+    sizes = _sizes(sample, count)
+    return sample.map(lambda each: _changed(each, lambda shape: [sizes.get(size, size) for size in shape]))
+
+
+def _all_sizes_and_numbers(sample: Call, count: int) -> Call:
+    """Lists of numbers count as sizes, too."""
+    sizes = _sizes(sample, count)
+
+    def numbers(value: Any) -> Any:
+        is_sizes = isinstance(value, list | tuple) and all(type(each) is int for each in value)
+        return type(value)(sizes.get(each, each) for each in value) if is_sizes else value
+
+    return _all_sizes(sample, count).map(numbers)
+
+
+def _first(sample: Call, count: int) -> Call:
+    return _along(sample, count, 0)
+
+
+def _last(sample: Call, count: int) -> Call:
+    return _along(sample, count, -1)
+
+
+def _along(sample: Call, count: int, dim: int) -> Call:
+    """One dimension grows, of all tensors that have as many elements along it as the largest one."""
+    largest = _largest(sample)
+    if not largest.ndim:
+        return sample
+    size = largest.shape[dim]
+    wanted = max(1, round(count * size / largest.numel()))
+
+    def grown(shape: list[int]) -> list[int]:
+        if len(shape) == largest.ndim and shape[dim] == size:
+            shape[dim] = wanted
+        return shape
+
+    return sample.map(lambda each: _changed(each, grown))
+
+
+def _changed(value: Any, grown: Callable[[list[int]], list[int]]) -> Any:
+    if isinstance(value, torch.Tensor):
+        for dim, size in enumerate(grown(list(value.shape))):
+            if size != value.shape[dim]:
+                value = value.index_select(dim, torch.arange(size) % value.shape[dim])
+        return value
+    if isinstance(value, list | tuple) and any(isinstance(each, torch.Tensor) for each in value):
+        return type(value)([_changed(each, grown) for each in value])
+    return value

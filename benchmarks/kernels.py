@@ -1,0 +1,211 @@
+"""Every operator of PyTorch's operator database that we have, on large tensors, against PyTorch on as many threads.
+
+One thread is compared by what the processor does for the process, which others' work hardly changes; more threads by
+the clock. Nothing is left out in silence: what could not be made large, what failed and what there was no time for is
+named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import resource
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests know operators of ours for those of the database
+
+import torch
+from harness import Report, main
+from harness.scaling import Call, enlarged, numel
+
+import opdsl
+from opdsl.testing.timing import shown
+from tests.torch.op_db import function_of, name_of, operators, samples
+from tests.torch.twins import Twins
+
+SIZES = {"1K": 1_000, "100K": 100_000, "4M": 4_000_000}
+THREADS = (1, 2)
+SECONDS = 1200  # for all
+SECONDS_OF_A_CALL = 0.2  # what takes PyTorch longer is not tried
+ELEMENTS_OF_A_RESULT = 1 << 26
+SECONDS_OF_A_TURN = 0.002
+ROUNDS = 5
+MEMORY = 16 << 30
+WORST, LIMIT = 30, 1.5
+DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
+
+
+class Cell(NamedTuple):
+    """What one operator took at one size on a number of threads, in seconds for each call."""
+
+    name: str
+    size: str
+    threads: int
+    ours: float
+    theirs: float
+    ratio: float
+
+
+class Table:
+    """What was measured, and why the rest was not.
+
+    cells: what was measured.
+    missing: for each reason the operators and sizes.
+    """
+
+    def __init__(self) -> None:
+        self.cells: list[Cell] = []
+        self.missing: dict[str, list[str]] = {}
+
+    def miss(self, reason: str, name: str) -> None:
+        """Name what was not measured."""
+        self.missing.setdefault(reason, []).append(name)
+
+
+def measure(table: Table, info: Any, counts: Sequence[int]) -> None:
+    """Add an operator at all sizes and numbers of threads."""
+    name, ours = name_of(info), function_of(info)
+    dtype = next((each for each in DTYPES if each in info.dtypes), None)
+    if ours is None or dtype is None:
+        table.miss("no dtype in common", name)
+        return
+    given = [Call(tuple(each), dict(named)) for each, named in samples(info, dtype)]
+    before: tuple[int, float, int] | None = None  # elements, seconds and elements of the result at the size before
+    for size, count in SIZES.items():
+        if before is not None and is_too_much(before, count):
+            table.miss("takes PyTorch too long or gives too much", f"{name} {size}")
+            continue
+        call, result = first_that_works(info.op, given, count)
+        if call is None:
+            table.miss("no sample that can be made so large", f"{name} {size}")
+            continue
+        try:
+            twin = Call(*Twins().of((call.given, call.named)))
+            sides = (lambda c=twin: ours(*c.given, **c.named)), (lambda c=call: info.op(*c.given, **c.named))
+            for threads in counts:
+                table.cells.append(compared(name, size, threads, *sides))
+        except Exception as error:
+            table.miss("failed", f"{name} {size} ({type(error).__name__}: {str(error).splitlines()[0][:80]})")
+            continue
+        before = numel(call), table.cells[-1].theirs, numel(result)
+
+
+def is_too_much(before: tuple[int, float, int], count: int) -> bool:
+    """Whether a call is likely to take too long, or too much memory, if it grows a little worse than in proportion."""
+    elements, seconds, made = before
+    growth = count / max(elements, 1)
+    power = 2.0 if made > 4 * elements else 1.0
+    return seconds * growth**1.25 > 4 * SECONDS_OF_A_CALL or made * growth**power > ELEMENTS_OF_A_RESULT
+
+
+def first_that_works(operator: Callable[..., Any], given: Sequence[Call], count: int) -> tuple[Call | None, Any]:
+    """An enlarged sample that PyTorch takes, and its result."""
+    for call in enlarged(given, count):
+        if 0.4 <= numel(call) / count <= 2.5:
+            try:
+                return call, operator(*call.given, **call.named)
+            except Exception:
+                continue
+    return None, None
+
+
+def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs: Callable[[], Any]) -> Cell:
+    """Both sides in turns."""
+    opdsl.set_num_threads(threads)
+    torch.set_num_threads(threads)
+    clock = time.process_time if threads == 1 else time.perf_counter
+
+    def seconds(call: Callable[[], Any], loops: int) -> float:
+        started = clock()
+        for _ in range(loops):
+            call()
+        return (clock() - started) / loops
+
+    ours(), ours()  # compiled and planned
+    loops = [max(1, int(SECONDS_OF_A_TURN / max(seconds(each, 1), 1e-7))) for each in (ours, theirs)]
+    rounds = ROUNDS if max(seconds(theirs, 1), seconds(ours, 1)) < SECONDS_OF_A_TURN * ROUNDS else 3
+    turns = [(seconds(ours, loops[0]), seconds(theirs, loops[1])) for _ in range(rounds)]
+    medians = [statistics.median(side) for side in zip(*turns, strict=True)]
+    return Cell(name, size, threads, *medians, statistics.median(one / max(other, 1e-9) for one, other in turns))
+
+
+# ----------------------------------------------------------------------------------------------------------- the report
+
+
+def geometric_mean(cells: Sequence[Cell]) -> float:
+    """Of the ratios."""
+    return math.exp(statistics.fmean(math.log(max(each.ratio, 1e-6)) for each in cells))
+
+
+def distribution(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each size and number of threads."""
+    yield "| elements | threads | operators | geometric mean | median | 90 % below | at most 1 | above 1.5 | above 4 |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for size in SIZES:
+        for threads in THREADS:
+            some = [each for each in cells if (each.size, each.threads) == (size, threads)]
+            if not some:
+                continue
+            ratios = sorted(each.ratio for each in some)
+            high = ratios[int(0.9 * (len(ratios) - 1))]
+            shares = [sum(map(test, ratios)) for test in (lambda r: r <= 1, lambda r: r > LIMIT, lambda r: r > 4)]
+            yield (
+                f"| {size} | {threads} | {len(some)} | {geometric_mean(some):.2f} | {statistics.median(ratios):.2f} | "
+                f"{high:.2f} | {shares[0]} | {shares[1]} | {shares[2]} |"
+            )
+
+
+def by_name(cells: Sequence[Cell]) -> Iterator[str]:
+    """The operators that are slow anywhere, with their ratios on one and two threads at each size."""
+    yield f"| | {' | '.join(SIZES)} |"
+    yield "|---|" + "---:|" * len(SIZES)
+    for name in sorted({each.name for each in cells if each.ratio > LIMIT}):
+        found = {(each.size, each.threads): f"{each.ratio:.2f}" for each in cells if each.name == name}
+        columns = [" / ".join(found.get((size, threads), "-") for threads in THREADS) for size in SIZES]
+        yield f"| {name} | {' | '.join(columns)} |"
+
+
+def run(seconds: float, only: str, counts: Sequence[int]) -> Report:
+    """Measure everything that there is time for."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    warnings.simplefilter("ignore")
+    report = Report("Every operator of op_db, against PyTorch", threads=max(counts))
+    table, found = Table(), [each for each in operators() if only in name_of(each)]
+    random.Random(0).shuffle(found)  # so that a short run sees some of everything
+    started = time.monotonic()
+    for place, info in enumerate(found):
+        if time.monotonic() - started > seconds:
+            for each in found[place:]:
+                table.miss("no time left", name_of(each))
+            break
+        measure(table, info, counts)
+    names = len({each.name for each in table.cells})
+    report.write("", f"{names} of {len(found)} operators; time as a multiple of PyTorch's.", "")
+    report.write(*distribution(table.cells))
+    report.write("", f"## The {WORST} worst", "", "| | elements | threads | opdsl | PyTorch | ratio |")
+    report.write("|---|---|---:|---:|---:|---:|")
+    for each in sorted(table.cells, key=lambda each: -each.ratio)[:WORST]:
+        times = f"{shown(each.ours)} | {shown(each.theirs)}"
+        report.write(f"| {each.name} | {each.size} | {each.threads} | {times} | {each.ratio:.1f} |")
+    report.write("", f"## Above {LIMIT} anywhere: on 1 / 2 threads", "", *by_name(table.cells))
+    report.write("", "## Not measured")
+    for reason, left in table.missing.items():
+        report.write("", f"{reason} ({len(left)}): {', '.join(sorted(left))}.")
+    return report
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the time for all")
+    parser.add_argument("--only", default="", help="operators with this in their name")
+    parser.add_argument("--threads", type=int, nargs="*", default=THREADS, choices=THREADS, help="on how many")
+    own, rest = parser.parse_known_args()
+    sys.argv[1:] = rest
+    main("kernels", lambda: run(own.seconds, own.only, own.threads))
