@@ -123,6 +123,43 @@ _PAUSES = {
     "arm64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
 
+# The functions that store and load the register that says how floating-point numbers are rounded and flushed.
+_ARM_CONTROL = """
+declare i64 @llvm.aarch64.get.fpcr()
+declare void @llvm.aarch64.set.fpcr(i64)
+define internal void @get_control(ptr %at) alwaysinline {
+  %word = call i64 @llvm.aarch64.get.fpcr()
+  store i64 %word, ptr %at
+  ret void
+}
+define internal void @set_control(ptr %at) alwaysinline {
+  %word = load i64, ptr %at
+  call void @llvm.aarch64.set.fpcr(i64 %word)
+  ret void
+}"""
+_CONTROLS = {
+    "x86_64": """
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define internal void @get_control(ptr %at) alwaysinline {
+  call void @llvm.x86.sse.stmxcsr(ptr %at)
+  ret void
+}
+define internal void @set_control(ptr %at) alwaysinline {
+  call void @llvm.x86.sse.ldmxcsr(ptr %at)
+  ret void
+}""",
+    "aarch64": _ARM_CONTROL,
+    "arm64": _ARM_CONTROL,
+}
+_NO_CONTROL = """
+define internal void @get_control(ptr %at) alwaysinline {
+  ret void
+}
+define internal void @set_control(ptr %at) alwaysinline {
+  ret void
+}"""
+
 
 @functools.cache
 def code() -> engine.Code:
@@ -182,6 +219,7 @@ def _text() -> str:
     words = {
         **{name: str(value) for name, value in CONSTANTS.items()},
         "PAUSE_DECLARATION": declaration,
+        "CONTROL_FUNCTIONS": _CONTROLS.get(platform.machine(), _NO_CONTROL),
         "PAUSE": pause,
     }
     pattern = re.compile(r"(?<![@%.\w])(" + "|".join(sorted(words, key=len, reverse=True)) + r")(?![\w:])")

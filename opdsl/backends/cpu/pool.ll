@@ -7,7 +7,8 @@
 ; In a process that has an OpenMP runtime (PyTorch brings one) the pieces are taken by its threads instead: idle OpenMP
 ; threads spin for milliseconds and would keep helpers of ours from the processors.
 
-%task = type { ptr, ptr, i64, i64, [32 x i8], i64 } ; void (frame, begin, end); frame; size; piece; -; next piece's begin
+; void (frame, begin, end); frame; size; piece; the caller's floating-point control; -; next piece's begin
+%task = type { ptr, ptr, i64, i64, i64, [24 x i8], i64 }
 %helper = type { i64, ptr, [48 x i8] }              ; state, lock; one cache line each
 %counter = type { i64, [56 x i8] }
 
@@ -25,6 +26,7 @@ declare i32 @PyThread_acquire_lock(ptr, i32)
 declare void @PyThread_release_lock(ptr)
 declare i64 @PyThread_start_new_thread(ptr, ptr)
 PAUSE_DECLARATION
+CONTROL_FUNCTIONS
 
 define void @pool_set_threads(i64 %count) {
   store atomic i64 %count, ptr @threads release, align 8
@@ -109,7 +111,7 @@ end:
   ret i64 %result
 }
 
-; Take pieces of a task until none is left.
+; Take pieces of a task until none is left. What becomes of denormal numbers, and how is rounded, is as the caller has it.
 define internal void @take_pieces(ptr %task) {
 entry:
   %function = load ptr, ptr %task
@@ -119,7 +121,11 @@ entry:
   %size = load i64, ptr %size_field
   %piece_field = getelementptr %task, ptr %task, i32 0, i32 3
   %piece = load i64, ptr %piece_field
-  %next_field = getelementptr %task, ptr %task, i32 0, i32 5
+  %next_field = getelementptr %task, ptr %task, i32 0, i32 6
+  %control = getelementptr %task, ptr %task, i32 0, i32 4
+  %own_control = alloca i64
+  call void @get_control(ptr %own_control)
+  call void @set_control(ptr %control)
   br label %take
 take:
   %begin = atomicrmw add ptr %next_field, i64 %piece acq_rel
@@ -131,6 +137,7 @@ run:
   call void %function(ptr %frame, i64 %begin, i64 %last)
   br label %take
 end:
+  call void @set_control(ptr %own_control)
   ret void
 }
 declare i64 @llvm.smin.i64(i64, i64)
@@ -199,7 +206,9 @@ describe:
   store i64 %size, ptr %size_field
   %piece_field = getelementptr %task, ptr %task, i32 0, i32 3
   store i64 %piece, ptr %piece_field
-  %next_field = getelementptr %task, ptr %task, i32 0, i32 5
+  %control = getelementptr %task, ptr %task, i32 0, i32 4
+  call void @get_control(ptr %control)
+  %next_field = getelementptr %task, ptr %task, i32 0, i32 6
   store atomic i64 0, ptr %next_field release, align 8
   %openmp = load atomic ptr, ptr @openmp acquire, align 8
   %own = icmp eq ptr %openmp, null

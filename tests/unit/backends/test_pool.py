@@ -94,3 +94,19 @@ def test_forked_child_has_helpers_of_its_own() -> None:
 
 def test_fork_beside_an_openmp_runtime() -> None:
     run_program("import torch\ntorch.ones(1 << 20) + 1\n" + PROGRAM + FORK)
+
+
+@pytest.mark.parametrize("first", ["", "import torch"])
+def test_denormal_numbers_become_what_they_do_on_the_calling_thread(first: str) -> None:
+    run_program(f"""
+import numpy
+{first}
+import opdsl
+x = opdsl.from_numpy(numpy.full(1_000_000, 1e-39, numpy.float32))
+opdsl.set_num_threads(3)
+x * 0.5
+import torch
+for flushed in (True, False) * 10:
+    torch.set_flush_denormal(flushed)
+    assert ((x * 0.5).numpy().view(numpy.int32) == 0).all() == flushed
+""")
