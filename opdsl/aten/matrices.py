@@ -235,4 +235,6 @@ def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> Non
 
 @_linalg_check_errors.kernel("CompositeExplicitAutograd")
 def _linalg_check_errors_kernel(info, api_name, is_matrix):
+    if info.dtype.category is not Category.INT:
+        raise DTypeError(f"{api_name}: expected info to be a tensor of integers, but got {info.dtype.scalar_type}")
     raise_failure(info, api_name, is_matrix)

@@ -28,7 +28,7 @@ class Parameter:
         self.type: Type = argument.type
         self.kind = kind_of(argument)
         self.keyword_only = keyword_only
-        self.accepts_number = accepts_number and str(argument.type) == "Tensor"
+        self.accepts_number = accepts_number and str(argument.type) == "Tensor" and not argument.is_written
         self.convert: Converter = converter(argument.type, self.accepts_number)
         self.default: object = MISSING if argument.default is None else _default(argument, self.convert)
         # PyTorch's parser writes the default `[]` as None, and so takes None for it.

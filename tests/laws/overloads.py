@@ -9,6 +9,7 @@ failures in child processes, with a limit of memory and of time for each call; `
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import functools
 import math
 import mmap
@@ -359,7 +360,7 @@ def run(call: Call) -> Failure | None:
     before = [content(each) for each in tensors]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("error", RuntimeWarning)  # NumPy's, which tells users of what they have not called
         try:
             result = call.operator.function(*call.given, **call.named)
         except OpdslError as error:
@@ -403,9 +404,11 @@ def try_seed(seed: int) -> Failure | None:
 
 
 def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
-    soft = MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (soft, soft))
+    with open("/proc/self/statm", encoding="ascii") as sizes:
+        most = int(sizes.read().split()[0]) * _PAGE + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for seed in range(first, end):
         at.value = seed

@@ -89,7 +89,7 @@ WRONG = {
     "lib.ops.aten.randint.out(0, [4], out=v5)": "",
     "lib.ops.aten.detach_copy.out(m23, out=ints)": "dtype",
     "lib.ops.aten.mse_loss_backward.grad_input(flags, flags, flags, 1, grad_input=v5)": "",
-    "lib.ops.aten.unique_dim.out(ints, 0, out0=ints, out1=m23, out2=m23)": "dtype",
+    "lib.ops.aten.std_mean.correction_out(m23, None, out0=v5, out1=ints)": "dtype",
     "lib.normal(m23 + 0j, 1.0, out=d23)": "can't be cast",
     "lib.normal(m23, ints, out=ints)": "",
     # values
@@ -138,6 +138,7 @@ WRONG = {
     "lib.full((2,), 300, dtype=lib.uint8)": "without overflow",
     "lib.div(m23, 2, rounding_mode='up')": "rounding_mode",
     "lib.add(m23, 2**70)": "",
+    "lib.ops.aten._linalg_check_errors(m23 * 0 + 1j, 'none', is_matrix=True)": "",
     # devices
     "m23.index_fill(0, ints[0, :1].to('meta'), 1.0)": "",
     "m23.index_fill(0, ints[0, :1], z.to('meta'))": "",
@@ -234,6 +235,7 @@ def test_message_names_the_operator(call: str) -> None:
 
 # What PyTorch computes with, reads beyond, or ends the process with.
 OURS_ALONE = {
+    "lib.ops.aten.floor_divide_.Tensor(2, lib.ones(()))": "must be Tensor, not int",
     "lib.ops.aten._fft_c2c(m23 + 0j, [0], 4, True)": "normalization",
     "lib.ops.aten.native_group_norm_backward(m23, m23, m23, m23, None, 2, 3, 1, 0, [True, True, True])": "num groups",
 }
