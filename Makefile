@@ -14,6 +14,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 JOBS ?= 2
 ARGS ?=
+# The many processes that tests start would each compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
