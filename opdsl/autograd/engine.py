@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from opdsl.autograd.constants import filled
-from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed, hooks_of
+from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed
 from opdsl.dispatch import current, enable_grad, no_grad
 from opdsl.errors import GradientError
 from opdsl.runtime import Geometry, Tensor
@@ -95,7 +95,7 @@ class _Pass:
 
     def visit(self, node: Node, gradients: Sequence[Gradient]) -> None:
         """Run one node and send on what it gives."""
-        hooks = hooks_of.get(node) if hooks_of else None
+        hooks = getattr(node, "hooks", None)
         if hooks is not None:
             gradients = _hooked(node, gradients, hooks)
         if self.places is not None and node in self.places:

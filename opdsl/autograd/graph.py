@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
 
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
@@ -62,14 +61,19 @@ class Node:
     edges: where the gradients of its arguments go; None for nowhere.
     saved: what ``run`` needs; None when it has been freed.
     sequence: nodes are numbered in the order of their making, so that an edge leads to a smaller number.
+    hooks: what users attached, by place of a result; -1 is after the node itself, -2 before it. Few nodes have any, and
+        so it is set with the first. Kept here and in no table: a hook may refer to what refers to the node.
+    retained: gradients of results that were asked to keep them, by place; set with the first, too.
     """
 
-    __slots__ = ("__weakref__", "edges", "recipe", "saved", "sequence")
+    __slots__ = ("__weakref__", "edges", "hooks", "recipe", "retained", "saved", "sequence")
 
     recipe: Recipe
     edges: tuple[Edge | None, ...]
     saved: Any
     sequence: int
+    hooks: dict[int, list[Callable[..., Any]]]
+    retained: dict[int, Gradient]
 
     # Of the result that a tensor with this edge is; ``Output`` has others.
     place = 0
@@ -224,11 +228,6 @@ def is_leaf(tensor: Tensor) -> bool:
 # --------------------------------------------------------------------------------------------------------------- hooks
 
 
-# What users attached, by place of a result; -1 is after the node itself, -2 before it. Few nodes have any, and so none
-# has a slot for them.
-hooks_of: WeakKeyDictionary[Node, dict[int, list[Callable[..., Any]]]] = WeakKeyDictionary()
-
-
 class Removable:
     """What registering a hook gives: ``remove()`` takes it back."""
 
@@ -251,7 +250,9 @@ class Removable:
 
 def add_hook(node: Node, place: int, hook: Callable[..., Any]) -> Removable:
     """Attach a hook to a result of a node, or, at -1 and -2, to the node."""
-    hooks = hooks_of.setdefault(node, {}).setdefault(place, [])
+    if not hasattr(node, "hooks"):
+        node.hooks = {}
+    hooks = node.hooks.setdefault(place, [])
     hooks.append(hook)
     return Removable(hooks, hook)
 

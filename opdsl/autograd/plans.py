@@ -70,11 +70,13 @@ def _general(
     names = recorder.arguments
     dynamic = operator.dynamic_names
     spots = [dynamic.index(name) if name in dynamic else None for name in names]
+    # Not the tensors of this call, which a plan would keep alive.
+    values = [value if at is None else None for at, value in zip(spots, arguments, strict=True)]
     guarded = getattr(beneath, "kind", None) not in _CALLS_NOTHING
     guard = below_autograd()
 
     def plan(*given: Any) -> Any:
-        full = tuple(value if at is None else given[at] for at, value in zip(spots, arguments, strict=True))
+        full = tuple(value if at is None else given[at] for at, value in zip(spots, values, strict=True))
         if recorder.written:
             check(full)
         edges, saved = recorder.before(full)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from opdsl.autograd.derivative import Formula
 from opdsl.dispatch import DispatchKey, Operator, Registry
@@ -26,15 +25,14 @@ __all__ = ["PointwiseDerivative", "derivative_of_definition"]
 # Derived operators are nobody's to call by name, so they stand in a registry of their own.
 _registry = Registry()
 _lock = held_across_fork(threading.RLock())
-_known: WeakKeyDictionary[PointwiseDefinition, PointwiseDerivative] = WeakKeyDictionary()
 
 
 def derivative_of_definition(definition: PointwiseDefinition) -> PointwiseDerivative:
     """The derivative of a pointwise definition."""
     with _lock:
-        found = _known.get(definition)
+        found: PointwiseDerivative | None = definition.derivative
         if found is None:
-            found = _known[definition] = PointwiseDerivative(definition)
+            found = definition.derivative = PointwiseDerivative(definition)
         return found
 
 

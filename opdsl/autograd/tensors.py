@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 from opdsl.autograd.graph import (
     Leaf,
@@ -29,9 +29,6 @@ from opdsl.runtime import Creation, Tensor, make_view, storage_root
 from opdsl.runtime.values import memory_of
 
 record_with(record)
-
-# Gradients of results that were asked to keep them, by place. Tensors are no keys: == of two is a tensor.
-_retained: WeakKeyDictionary[Node, dict[int, Tensor | None]] = WeakKeyDictionary()
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> Tensor:
@@ -62,7 +59,7 @@ def grad_of(tensor: Tensor) -> Tensor | None:
     edge = getattr(tensor, "autograd", None)
     if isinstance(edge, Leaf):
         return edge.grad
-    return None if not isinstance(edge, Node | Output) else _retained.get(edge.node, {}).get(edge.place)
+    return None if not isinstance(edge, Node | Output) else getattr(edge.node, "retained", {}).get(edge.place)
 
 
 def set_grad(tensor: Tensor, value: object) -> None:
@@ -84,7 +81,13 @@ def set_grad(tensor: Tensor, value: object) -> None:
     if edge is None or isinstance(edge, Leaf):
         leaf_of(tensor).grad = value
     else:
-        _retained.setdefault(edge.node, {})[edge.place] = value
+        _retained(edge.node)[edge.place] = value
+
+
+def _retained(node: Node) -> dict[int, Tensor | None]:
+    if not hasattr(node, "retained"):
+        node.retained = {}
+    return node.retained
 
 
 def grad_fn_of(tensor: Tensor) -> Node | None:
@@ -102,7 +105,7 @@ def output_nr_of(tensor: Tensor) -> int:
 def retains_grad(tensor: Tensor) -> bool:
     """Whether a tensor that is no leaf keeps its gradient."""
     edge = edge_of(tensor)
-    return edge is not None and edge.place in _retained.get(edge.node, {})
+    return edge is not None and edge.place in getattr(edge.node, "retained", ())
 
 
 def retain_grad(tensor: Tensor) -> None:
@@ -111,7 +114,7 @@ def retain_grad(tensor: Tensor) -> None:
     if isinstance(edge, Leaf) or retains_grad(tensor):
         return
     place = edge.place
-    kept = _retained.setdefault(edge.node, {})
+    kept = _retained(edge.node)
     kept[place] = None
 
     def keep(gradient: Tensor) -> None:

@@ -214,16 +214,19 @@ def trace(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]) -> 
     if own is None or plan is None:
         return None, {}
     places = [place for place, each in enumerate(operator.schema.arguments) if kind_of(each) is not Kind.VALUE]
+    packets = own.packets
+    # Not the tensors of this call, which a plan would keep alive.
+    same = [None if place in places else value for place, value in enumerate(arguments)]
 
     def again(*given: object) -> Plan | None:
-        values = list(arguments)
+        values = list(same)
         for place, value in zip(places, given, strict=True):
             values[place] = tuple(value) if isinstance(value, list) else value
         other, made = _traced(operator, kernel, tuple(values))
         # Callers know of the packets of the first plan alone, and drop both when one of these changes.
-        return made if other is not None and other.packets.items() <= own.packets.items() else None
+        return made if other is not None and other.packets.items() <= packets.items() else None
 
-    return by_numbers(own.parameters, own.numbers, plan, again, own.complete()), own.packets
+    return by_numbers(own.parameters, own.numbers, plan, again, own.complete()), packets
 
 
 def _traced(

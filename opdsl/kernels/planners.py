@@ -162,10 +162,13 @@ def plan_of(
         return first
     values = dict(zip(call.names, call.arguments, strict=True))
     numbers = {name: values[name] for name in call.parameters if isinstance(values[name], (int, float, complex))}
+    # Not the tensors of this call, which a plan would keep alive.
+    values |= dict.fromkeys(call.parameters)
+    without = call._replace(arguments=())
 
     def make(*given: object) -> Plan | None:
-        arguments = tuple((values | dict(zip(call.parameters, given, strict=True))).values())
-        other = call._replace(arguments=arguments) if again is None else again(arguments)
+        arguments = tuple((values | dict(zip(without.parameters, given, strict=True))).values())
+        other = without._replace(arguments=arguments) if again is None else again(arguments)
         return None if other is None else planning.planner(other)
 
     return by_numbers(call.parameters, numbers, first, make, call.slow)

@@ -97,15 +97,17 @@ class PointwiseDefinition(Definition):
     check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
     check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
         then holds for the same values only.
+    derivative: what autograd has derived of it, once it has.
     """
 
-    __slots__ = ("check", "check_reads_numbers", "formulas")
+    __slots__ = ("check", "check_reads_numbers", "derivative", "formulas")
 
     def __init__(self, schema: FunctionSchema, name: str) -> None:
         super().__init__(schema, name)
         self.check: Callable[..., object] | None = None
         self.check_reads_numbers = True
         self.formulas: list[Formula] = []
+        self.derivative: Any = None
 
     def add(
         self,
@@ -365,7 +367,12 @@ class PointwiseDefinition(Definition):
         """See ``Definition.plan``."""
         plan = self._plan(prepared, arguments, outputs, call)
         choosing = {name for formula in self.formulas for name in formula.when}
-        places = [at for at, each in enumerate(self.parameters) if each.is_dynamic and each.name in choosing]
+        # Callers tell tensors and None from numbers themselves.
+        places = [
+            at
+            for at, each in enumerate(self.parameters)
+            if each.is_dynamic and each.name in choosing and number_kind(arguments[at]) is not None
+        ]
         if plan is None or not places:
             return plan
         names = [each.name for each in self.parameters]

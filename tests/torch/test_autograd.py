@@ -412,6 +412,50 @@ def test_the_graph_is_freed_with_its_results() -> None:
         gc.enable()
 
 
+def hook_of_a_leaf() -> opdsl.Tensor:
+    x = opdsl.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: grad * x.detach())
+    x.sum().backward()
+    return x
+
+
+def hook_after_a_leaf() -> opdsl.Tensor:
+    x = opdsl.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda _: x.detach())
+    x.sum().backward()
+    return x
+
+
+def hook_of_a_result() -> opdsl.Tensor:
+    y = opdsl.ones(2, requires_grad=True) * 2.0
+    y.register_hook(lambda grad: grad * y.detach())
+    y.sum().backward()
+    return y
+
+
+def hook_of_a_node() -> opdsl.Tensor:
+    y = opdsl.ones(2, requires_grad=True) * 2.0
+    y.grad_fn.register_hook(lambda *_: y.detach() and None)
+    y.grad_fn.register_prehook(lambda *_: y.detach() and None)
+    return y
+
+
+def gradient_that_leads_back() -> opdsl.Tensor:
+    y = opdsl.ones(2, requires_grad=True).exp()
+    y.retain_grad()
+    (y * y).sum().backward(create_graph=True)
+    return y
+
+
+@pytest.mark.parametrize(
+    "make", [hook_of_a_leaf, hook_after_a_leaf, hook_of_a_result, hook_of_a_node, gradient_that_leads_back]
+)
+def test_what_a_hook_or_a_gradient_refers_to_is_freed(make: Callable[[], opdsl.Tensor]) -> None:
+    seen = weakref.ref(make())
+    gc.collect()
+    assert seen() is None
+
+
 def test_threads_accumulate_into_one_leaf() -> None:
     x = opdsl.zeros(64, requires_grad=True)
 

@@ -1,0 +1,47 @@
+"""Plans hold no tensor of the call that they were made for."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+import opdsl
+from opdsl import Tensor
+
+CALLS: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = {
+    "linear": (opdsl.ops.aten.linear, ((3, 4), (5, 4))),
+    "matmul": (opdsl.matmul, ((2, 3, 4), (4, 5))),
+    "addmm": (opdsl.addmm, ((2, 2), (2, 2), (2, 2))),
+    "conv2d": (opdsl.ops.aten.conv2d, ((1, 2, 5, 5), (3, 2, 3, 3))),
+    "gelu": (opdsl.ops.aten.gelu, ((3, 3),)),
+    "clamp": (opdsl.clamp, ((3,), (3,))),
+    "where": (lambda x, y: opdsl.where(x > y, x, y), ((3, 3), (3, 3))),
+    "cat": (lambda x, y: opdsl.cat([x, y]), ((2, 2), (2, 2))),
+    "cumsum": (lambda x: x.cumsum(0), ((4,),)),
+    "sort": (lambda x: x.sort()[0], ((5,),)),
+    "norm": (lambda x: x.norm(), ((4,),)),
+    "softmax": (lambda x: x.softmax(0), ((3, 4),)),
+    "layer_norm": (lambda x: opdsl.ops.aten.layer_norm(x, [4]), ((3, 4),)),
+    "subscript": (lambda x: x[0, 1:], ((3, 4),)),
+    "assignment": (lambda x: x.clone().index_fill_(0, opdsl.tensor([1]), 2.0), ((3, 4),)),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) -> None:
+    function, shapes = CALLS[name]
+
+    def call() -> list[weakref.ref[Tensor]]:
+        given = [opdsl.rand(*shape, requires_grad=requires_grad) for shape in shapes]
+        result = function(*given)
+        if requires_grad:
+            result.sum().backward(create_graph=True)
+        return [weakref.ref(each) for each in (*given, result)]
+
+    seen = [call() for _ in range(3)]
+    gc.collect()
+    assert [[each() for each in some] for some in seen] == [[None] * (len(shapes) + 1)] * 3
