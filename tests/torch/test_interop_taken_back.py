@@ -65,6 +65,26 @@ def check_nodes(first: bool) -> None:
     deregister(library)
 
 
+# Their formulas call an operator of the library by its function, which a closed library has taken back, too.
+CALL_THEIR_LIBRARY = ("scan", "kernel of what may be missing", "composite")
+
+
+def check_closed() -> None:
+    """So do the nodes of a library that is closed."""
+    library = Library("interop")
+    declare(library)
+    register(library)
+    expected = gradients(*recorded(torch.ops.interop))
+    graph = recorded(torch.ops.interop)
+    library.close()
+    for at, (kind, result, given) in enumerate(zip(CALLS, *graph, strict=True)):
+        if kind in CALL_THEIR_LIBRARY:
+            with pytest.raises(UnknownOperatorError, match="its library has taken it back"):
+                gradients([result], [given])
+        else:
+            torch.testing.assert_close(gradients([result], [given]), expected[4 * at : 4 * at + 4], rtol=0, atol=0)
+
+
 def check_declared_again() -> None:
     """The nodes of operators that are declared again with another meaning keep the one that they were made with."""
     with Library("interop_again") as library:
@@ -141,6 +161,7 @@ def check_compiled(backend: str) -> None:
 CHECKS = {
     "nodes": lambda: check_nodes(first=False),
     "nodes, first gradient": lambda: check_nodes(first=True),
+    "nodes of a closed library": check_closed,
     "declared again": check_declared_again,
     "held": check_held,
     "compiled": lambda: check_compiled("eager"),
