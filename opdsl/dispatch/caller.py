@@ -23,6 +23,7 @@ from opdsl.dispatch.return_types import with_names
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
+from opdsl.dispatch.tracebacks import shorten
 from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, NumberError, OpdslError
 from opdsl.runtime import Tensor
@@ -346,6 +347,7 @@ def _compile(caller: Caller) -> FunctionType:
 
     def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
         caller.explain(error, *clean(given, named))
+        shorten(error)
 
     names: dict[str, object] = {
         "plans": caller.plans,
@@ -357,6 +359,7 @@ def _compile(caller: Caller) -> FunctionType:
         "spread_key": spread_key,
         "slow": slow,
         "explain": explain,
+        "shorten": shorten,
         "missing": MISSING,
         "by_other_names": caller.by_other_names,
         "call_out": None if caller.out is None else caller.out.function,

@@ -101,26 +101,33 @@ def _arguments(caller: Caller) -> str:
     return f"{positional}, {{{', '.join(named)}}}"
 
 
+def _short_of_frames(call: str) -> list[str]:
+    """The lines that return what a call gives, and hide our frames where it raises."""
+    handler = ["    except §Exception as §error:", "        §shorten(§error)", "        raise"]
+    return ["    try:", f"        return {call}", *handler]
+
+
 def write(caller: Caller) -> str:
     """The source of the function and of ``path``, which forms the same keys for the slow road."""
     parameters = _parameters(caller)
-    slow = f"§slow({_arguments(caller)})"
+    slow = _short_of_frames(f"§slow({_arguments(caller)})")
     lines = [f"def {python_name(caller.name)}({parameters}):"]
     if caller.renames:
         values = ", ".join(f"{slot.name!r}: {slot.name}" for slot in caller.slots)
         out = ", 'out': out" if caller.out is not None else ""
-        lines += ["    if §named:", f"        return §by_other_names({{{values}{out}}}, §named)"]
+        renamed = _short_of_frames(f"§by_other_names({{{values}{out}}}, §named)")
+        lines += ["    if §named:", *(f"    {line}" for line in renamed)]
     if caller.out is not None:
         lines += ["    if out is not None:", f"        return §call_out({_passed_on(caller)})"]
     if caller.out_names:
         lines += _outputs(caller.out_names)
     if caller.spread is not None:
-        lines += ["    if §named:", f"        return {slow}"]
+        lines += ["    if §named:", *(f"    {line}" for line in slow)]
     lines += _look_up(caller)
     if caller.number_first is not None:
         lines.append(f"    if §type({caller.number_first}) is not §Tensor:")
         lines += [f"    {line}" for line in _look_up(caller, as_tensor=False)]
-    lines += [f"    return {slow}", "", "", f"def path({parameters}):", *_spread(caller)]
+    lines += [*slow, "", "", f"def path({parameters}):", *_spread(caller)]
     tuple_of = [", ".join(_keys(caller, with_options=each, as_tensor=False)) for each in (False, True)]
     at_default = _at_default(caller)
     if at_default:
