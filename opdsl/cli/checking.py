@@ -13,6 +13,7 @@ from opdsl.errors import NativeYamlError
 from opdsl.native import Fault, NativeFunction, check_text, load, load_tags, loads, read_derivatives
 from opdsl.native.known import TAGS
 from opdsl.native.load import read_entries, read_file
+from opdsl.native.rules.unread import Unread
 from opdsl.native.source import Source
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -97,9 +98,18 @@ def _faults(text: str, file: Path, tags: Container[str], dialect: str) -> tuple[
 
 def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str], dialect: str) -> int:
     """Show the faults of derivatives; entries that cannot be read have been shown."""
-    entries = [each for file in files for each in _readable(file, tags, dialect)]
+    entries: list[NativeFunction] = []
+    unread: list[Unread] = []
+    for file in files:
+        own, source = _readable(file, tags, dialect)
+        entries += own
+        unread.append(Unread(source))
+
+    def is_unread(schema: str) -> bool:
+        return any(each.has_kin_called(schema) for each in unread)
+
     try:
-        _, faults, source = read_derivatives(read_file(path), entries, file=str(path))
+        _, faults, source = read_derivatives(read_file(path), entries, file=str(path), is_unread=is_unread)
     except NativeYamlError as error:
         click.echo(str(error))
         return 1
@@ -108,10 +118,12 @@ def _check_derivatives(path: Path, files: tuple[Path, ...], tags: Container[str]
     return len(faults)
 
 
-def _readable(file: Path, tags: Container[str], dialect: str) -> tuple[NativeFunction, ...]:
+def _readable(file: Path, tags: Container[str], dialect: str) -> tuple[tuple[NativeFunction, ...], Source]:
+    """The entries of a file that can be read, and what tells of the others."""
     try:
-        if dialect != "today":
-            return load(file, tags=tags, dialect=dialect)
-        return read_entries(read_file(file), tags=tags)[0]
+        if dialect == "today":
+            entries, _, source = read_entries(read_file(file), tags=tags)
+            return entries, source
+        return load(file, tags=tags, dialect=dialect), Source(str(file), "")
     except NativeYamlError:
-        return ()
+        return (), Source(str(file), "")

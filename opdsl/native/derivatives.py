@@ -17,10 +17,11 @@ import attrs
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import generated
 from opdsl.native.known import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
-from opdsl.native.load import BOOLEANS, error_of, read_file
+from opdsl.native.load import error_of, read_file
 from opdsl.native.nodes import read_nodes
 from opdsl.native.source import Fault, Location, Node, Scalar, Sequence, Source, fault_at
 from opdsl.native.source import Mapping as MappingNode
+from opdsl.native.values import BOOLEANS
 from opdsl.schema import BaseType, FunctionSchema, Type
 
 DEFAULT_KEY = "Default"
@@ -129,16 +130,23 @@ def load_derivatives(path: str | PathLike[str], entries: Iterable[NativeFunction
 
 
 def read_derivatives(
-    text: str, entries: Iterable[NativeFunction], *, file: str = "<string>"
+    text: str,
+    entries: Iterable[NativeFunction],
+    *,
+    file: str = "<string>",
+    is_unread: Callable[[str], bool] = lambda schema: False,
 ) -> tuple[tuple[Derivative, ...], list[Fault], Source]:
     """The derivatives of a text, what is wrong with them, and the source to show it in.
+
+    is_unread: whether the entry of a schema, or of a variant of it, could not be read: nothing is said of its
+        derivatives then.
 
     Raises NativeYamlError for what is no YAML.
     """
     listed = tuple(entries)
     source = Source(file, text)
     document = read_nodes(source)
-    reader = Reader(source, {str(each.schema): each for each in (*listed, *generated(listed))})
+    reader = Reader(source, {str(each.schema): each for each in (*listed, *generated(listed))}, is_unread)
     if document is not None and not isinstance(document, Sequence):
         reader.fault("derivative", "the file is a list of entries, each beginning with '- name:'", document)
     items = document.items if isinstance(document, Sequence) else []
@@ -149,9 +157,10 @@ def read_derivatives(
 class Reader:
     """Reads entries, and collects what is wrong with them."""
 
-    def __init__(self, source: Source, known: Mapping[str, NativeFunction]) -> None:
+    def __init__(self, source: Source, known: Mapping[str, NativeFunction], is_unread: Callable[[str], bool]) -> None:
         self.source = source
         self.known = known
+        self.is_unread = is_unread
         self.seen: dict[str, Node] = {}
         self.faults: list[Fault] = []
 
@@ -194,6 +203,8 @@ class Reader:
         """The operator that an entry is about."""
         if not isinstance(name, Scalar):
             self.fault("derivative-name", "an entry needs 'name:' with the schema of an operator", name or node)
+            return None
+        if self.is_unread(name.text):
             return None
         entry = self.known.get(name.text)
         if entry is None:

@@ -18,8 +18,8 @@ from opdsl.native.entry import (
     UfuncKey,
     Variant,
 )
-from opdsl.native.load import BOOLEANS, NOT_TEXT
 from opdsl.native.source import Node, Origin, Scalar, Sequence, Source
+from opdsl.native.values import BOOLEANS, NOT_TEXT
 from opdsl.schema import Argument
 
 PLAIN_TEXT = r"[A-Za-z0-9_](?:[^\n:#\x00-\x1f\x7f-\uffff]|:(?! |$)|(?<! )#)*(?<![ :])"

@@ -13,11 +13,12 @@ import attrs
 from opdsl.errors import SchemaError
 from opdsl.native.entry import Delegate, NativeFunction
 from opdsl.native.generated import by_signature, variants_made
-from opdsl.native.load import BOOLEANS, Reading, error_of, read_file
+from opdsl.native.load import error_of, read_file
 from opdsl.native.nodes import read_nodes
 from opdsl.native.rules.views import copy_name, needs_copy
 from opdsl.native.source import Mapping as MappingNode
 from opdsl.native.source import Node, Scalar, Source
+from opdsl.native.values import BOOLEANS, Reading
 from opdsl.schema import OperatorName, parse_operator_name
 
 RULE = "selection"

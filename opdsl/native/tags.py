@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-from opdsl.native.load import Reading, error_of, read_file
+from opdsl.native.load import error_of, read_file
 from opdsl.native.nodes import read_nodes
 from opdsl.native.source import Mapping, Node, Scalar, Sequence, Source
+from opdsl.native.values import Reading
 
 KEYS = ("tag", "desc")
 

@@ -86,3 +86,20 @@ def test_derivatives_are_checked_against_the_entries(run: Run, good: Path, tmp_p
     derivatives.write_text("- name: f(Tensor self) -> Tensor\n  self: grad\n")
     result = run("check", str(good), "--derivatives", str(derivatives))
     assert (result.exit_code, "[INV-56]" in result.stdout) == (1, True)
+
+
+def test_derivatives_of_entries_that_cannot_be_read_are_no_faults(run: Run, tmp_path: Path) -> None:
+    file, derivatives = tmp_path / "faulty.yaml", tmp_path / "derivatives.yaml"
+    file.write_text(
+        "- func: f(Tenso self) -> Tensor\n"
+        "- func: g(Tensor self) -> Tensor\n  dispach:\n    CPU: g\n"
+        "- func: h(Tensor self) -> Tensor\n"
+    )
+    names = ("f(Tensor self) -> Tensor", "g(Tensor self) -> Tensor", "h(Tensor self) -> Tensor")
+    derivatives.write_text("".join(f"- name: {each}\n  self: grad\n" for each in names))
+    result = run("check", str(file), "--derivatives", str(derivatives))
+    assert [line.partition(": ")[0] for line in result.stdout.splitlines() if line.endswith("]")] == [
+        f"{file}:1:11",
+        f"{file}:3:3",
+        f"{derivatives}:5:9",
+    ]

@@ -21,11 +21,12 @@ from opdsl.native.dialects.today import mend
 from opdsl.native.dialects.writes import annotate
 from opdsl.native.entry import NativeFunction
 from opdsl.native.known import TAGS
-from opdsl.native.load import Reading, entries_of, error_of, read_today
+from opdsl.native.load import entries_of, error_of, read_today
 from opdsl.native.nodes import read_nodes
 from opdsl.native.retired import CPP, RETIRED_DISPATCH_KEYS, RETIRED_KEYS, RETIRED_TYPES
 from opdsl.native.rules import check_text
 from opdsl.native.source import Fault, Mapping, Node, Scalar, Sequence, Source
+from opdsl.native.values import Reading
 
 UNNAMED_OVERLOADS = "1.3.1"
 """The last release in which overloads went without names."""

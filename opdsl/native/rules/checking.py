@@ -9,7 +9,7 @@ from opdsl.errors import NativeYamlError
 from opdsl.native.dump import dumps
 from opdsl.native.entry import NativeFunction
 from opdsl.native.known import TAGS
-from opdsl.native.load import MOST_FAULTS, read_entries
+from opdsl.native.load import read_entries
 from opdsl.native.nodes import read_nodes
 from opdsl.native.rules.breach import EntryRule, fault_of, number
 from opdsl.native.rules.corpus import Corpus
@@ -43,6 +43,7 @@ from opdsl.native.rules.variants import (
 )
 from opdsl.native.rules.views import VIEW_RULES, inv_46, inv_47_tag, inv_48_pair, inv_48_tag
 from opdsl.native.source import Fault, Location, Source
+from opdsl.native.values import MOST_FAULTS
 
 Rule = TypeVar("Rule", bound=Callable[..., object])
 

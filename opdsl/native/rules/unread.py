@@ -45,6 +45,10 @@ class Unread:
         nodes = [breach.place.node, *(each.node for each in breach.others)]
         return None in self._families or any(_family(self._entry(each)) in self._families for each in nodes)
 
+    def has_kin_called(self, schema: str) -> bool:
+        """Whether one of them may be the operator of a schema, or a variant of it."""
+        return None in self._families or family_of(schema) in self._families
+
     def _entry(self, node: Node) -> Node:
         return self._entries[bisect_right(self._starts, node.start.index) - 1]
 
@@ -53,7 +57,12 @@ def _family(entry: Node) -> Family | None:
     """The family of an entry; None where not even a name can be read."""
     pairs = entry.pairs if isinstance(entry, Mapping) else []
     texts = [value.text for key, value in pairs if key.text == "func" and isinstance(value, Scalar)]
-    found = BEGINNING.match(texts[0]) if texts else None
+    return family_of(texts[0]) if texts else None
+
+
+def family_of(schema: str) -> Family | None:
+    """The family of the operator whose name a text begins with; None where it begins with none."""
+    found = BEGINNING.match(schema)
     if found is None:
         return None
     name = OperatorName(found[1] or "aten", found[2])
