@@ -45,7 +45,8 @@ def _describe(function: FunctionType, facets: Facets) -> None:
     function.__doc__ = declared.__doc__ or f"``{facets.operator.schema}``"
     function.__module__ = declared.__module__
     if facets.operator is facets.declaration.main:
-        function.__qualname__ = declared.__qualname__
+        if "<locals>" not in declared.__qualname__:  # which says where it was declared, and not what it is called
+            function.__qualname__ = declared.__qualname__
         function.__dict__["__wrapped__"] = declared
 
 

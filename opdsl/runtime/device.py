@@ -217,12 +217,14 @@ class BackendTable:
         return ""
 
     def concrete(self, device: Device) -> Device:
-        """The device that is meant: of a type of which several may be there, one without an index is the current one.
+        """The device that is meant: one without an index is the current one of its type; of some there is one alone.
 
         Raises:
             DeviceError: its backend is not there.
         """
-        if device.index is not None or device.type in _SINGLE:
+        if device.type in _SINGLE:
+            return device if device.index is None else Device(device.type)
+        if device.index is not None:
             return device
         current = getattr(self.memory(device), "current_index", None)
         return device if current is None else Device(device.type, current())

@@ -128,3 +128,11 @@ def test_scales_that_lead_beyond_the_elements(scale: float) -> None:
         opdsl.ops.aten._upsample_nearest_exact1d(x, [6], scale),
     ):
         assert set(found.view(-1).tolist()) <= {1.0, 2.0, 3.0, 4.0}
+
+
+@pytest.mark.parametrize("device", ("cpu:7", "cpu:0", "meta:3"))
+def test_devices_that_are_one_have_no_index(device: str) -> None:
+    for lib in LIBRARIES:
+        for _ in range(2):
+            made = lib.randperm(3, device=device), lib.zeros(2).to(device), lib.empty_like(lib.ones(2), device=device)
+            assert [str(each.device) for each in made] == [device.partition(":")[0]] * 3

@@ -86,7 +86,7 @@ CALLS: tuple[tuple[Callable[[Tensor, Any], object], list[str], list[str]], ...] 
     (lambda x, own: x.t_(), ["t_"], ["t_"]),
     (lambda x, own: x @ x, ["matmul"], ["mm"]),
     (lambda x, own: x.reshape(4), ["reshape"], ["view"]),
-    (lambda x, own: x.t().reshape(4), ["t", "reshape"], ["t", "clone", "view"]),
+    (lambda x, own: x.t().reshape(4), ["t", "reshape"], ["t", "clone", "_unsafe_view"]),
     (lambda x, own: opdsl.ones(2), ["ones"], ["ones"]),
     (lambda x, own: opdsl.empty((2,), dtype=opdsl.int8), ["empty.memory_format"], ["empty.memory_format"]),
     (lambda x, own: opdsl.full((2,), 7), ["full"], ["full"]),
