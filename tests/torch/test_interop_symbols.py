@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from torch._dynamo.convert_frame import input_codes
 
 import opdsl
 from opdsl import Library, Tensor
@@ -162,3 +165,13 @@ def test_without_a_tracer_tensors_on_meta_are_refused_as_kernels_are(untold):
         untold.doubled(x)
     with torch._subclasses.FakeTensorMode() as mode, pytest.raises(MissingMetaError, match="no Meta kernel"):
         untold.doubled(mode.from_tensor(torch.ones(2)))
+
+
+def test_what_runs_between_graphs_is_not_compiled_itself(untold):
+    x = torch.ones(2)
+    compiled = torch.compile(lambda x: untold.doubled(x) + untold.doubled(x + 1), backend="eager")
+    torch.testing.assert_close(compiled(x), torch.full((2,), 6.0))
+    looked_at = [code().co_filename for code in input_codes.seen if code() is not None]
+    ours = str(Path(opdsl.__file__).parent)
+    assert __file__ in looked_at
+    assert not [each for each in looked_at if each.startswith((ours, "<opdsl"))]
