@@ -61,8 +61,8 @@ WITHOUT_TANGENTS = {
 }
 
 # Relative errors where PyTorch has fewer digits: its slope of hardsigmoid is a sixth in float32, sums of exponentials
-# of large numbers cancel; the weights of cov are float32, and so are the sums of them that are subtracted.
-COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7, "cov": 2e-3}
+# of large numbers cancel.
+COARSE = {"nn.functional.hardsigmoid": 1e-7, "logcumsumexp": 1e-7}
 
 # Errors of PyTorch that it does not mean: second gradients of layer_norm without a weight.
 BUGS = "Expected a proper Tensor but got None"
@@ -221,7 +221,10 @@ def differing(found: opdsl.Tensor, expected: torch.Tensor, tolerance: float) -> 
     values = real(found)
     if (values.dtype, values.shape) != (expected.dtype, expected.shape):
         return [f"{values.dtype}{list(values.shape)} for {expected.dtype}{list(expected.shape)}"]
-    if torch.allclose(values, expected, rtol=tolerance, atol=tolerance / 100, equal_nan=True):
+    absolute = tolerance / 100
+    if expected.dtype is torch.float32:  # of the weights of cov: sums of terms about 100 that cancel
+        tolerance, absolute = 2e-6, 1e-4
+    if torch.allclose(values, expected, rtol=tolerance, atol=absolute, equal_nan=True):
         return []
     return [f"{values.tolist()} for {expected.tolist()}"[:300]]
 

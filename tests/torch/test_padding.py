@@ -25,6 +25,11 @@ def backwards(mode, dims):
     return getattr(opdsl.ops.aten, name), getattr(torch.ops.aten, name)
 
 
+def rounded(dtype):
+    """The error of small integers that are added: none, but where PyTorch rounds each sum to 16 bits."""
+    return 1e-2 if dtype is torch.bfloat16 else 0.0
+
+
 @some.composite
 def tensors(draw, dims):
     shape = draw(some.lists(some.integers(1, 5), min_size=dims + 1, max_size=dims + 2))
@@ -59,7 +64,7 @@ def test_gradients_of_any_margin(mode, dims, data):
     grad = outcome(lambda: pads(mode, dims)[1](given_, margins))[0]
     # Of an empty result PyTorch leaves the gradient as it finds the memory.
     assume(isinstance(grad, torch.Tensor) and grad.numel() and (grad.is_complex() or grad.is_floating_point()))
-    assert compare(*backwards(mode, dims), (grad, given_, margins), {}, 1e-2) == []
+    assert compare(*backwards(mode, dims), (grad, given_, margins), {}, rounded) == []
 
 
 @pytest.mark.parametrize(("mode", "dims"), CASES)
