@@ -27,6 +27,7 @@ from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.author_code import Compiled, signature_text
 from opdsl.backends.cpu.builtin import Input, Kernel, Table
 from opdsl.backends.cpu.fingerprint import fingerprint
+from opdsl.dispatch.state import current
 from opdsl.errors import BoundsError, KernelError, MissingDependencyError, NumberError
 from opdsl.kernels.calls import ArraySpec
 from opdsl.runtime.scopes import Setting
@@ -53,9 +54,19 @@ _checks_bounds = ContextVar("_checks_bounds", default=os.environ.get("OPDSL_BOUN
 def checked_bounds() -> Setting[bool]:
     """Kernels that are looked up inside check every index, and raise ``BoundsError`` instead of leaving an array.
 
-    ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process. What a plan has looked up before stays.
+    ``OPDSL_BOUNDS_CHECK=1`` in the environment does that for a whole process, and ``checked()`` for its calls. What a
+    plan has looked up before stays.
     """
     return Setting(_checks_bounds, True)
+
+
+def _is_checking_bounds() -> bool:
+    return _checks_bounds.get() or current.get().checking
+
+
+def _is_interpreting() -> bool:
+    """Whether kernels run as the Python that they are, for debuggers: numba's own switch."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class Loaded(NamedTuple):
@@ -82,7 +93,7 @@ def author(function: FunctionType, call: AuthorCall) -> Kernel:
         KernelCompileError: numba refuses the kernel; its error is the cause.
     """
     function = getattr(function, "py_func", function)
-    return _author(function, call, _checks_bounds.get())
+    return _interpreted(function, call) if _is_interpreting() else _author(function, call, _is_checking_bounds())
 
 
 @functools.lru_cache(maxsize=1024)
@@ -172,12 +183,41 @@ def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
     if not address:
         raise KernelError(f"{name}: the kernel failed without saying why.")
     error = _compiler().exception_at(address, environments)
-    if isinstance(error, IndexError) and _checks_bounds.get():
-        raise BoundsError(
+    raise _described(name, error, checks_bounds=_is_checking_bounds()) from error
+
+
+def _described(name: str, error: BaseException, *, checks_bounds: bool) -> KernelError | BoundsError:
+    if isinstance(error, IndexError) and checks_bounds:
+        return BoundsError(
             f"{name}: the kernel reads or writes outside of an array ({error}). Hold its indices against the arrays' "
-            "shapes; without OPDSL_BOUNDS_CHECK=1 it would use whatever lies there."
-        ) from error
-    raise KernelError(f"{name}: {type(error).__name__}: {error}") from error
+            "shapes; where nothing checks them it would use whatever lies there."
+        )
+    return KernelError(f"{name}: {type(error).__name__}: {error}")
+
+
+def _interpreted(function: FunctionType, call: AuthorCall) -> Kernel:
+    """The kernel as Python, of NumPy's arrays; 16-bit ones are float32 in it, as they are to numba."""
+    specs = (*call.inputs, *call.outputs)
+
+    def run(*arguments: Any) -> None:
+        handed = [_widened(spec, value) for spec, value in zip(specs, arguments, strict=True)]
+        try:
+            function(*handed)
+        except Exception as error:
+            raise _described(f"{function.__module__}.{function.__qualname__}", error, checks_bounds=True) from error
+        for spec, value, given in zip(
+            specs[len(call.inputs) :], handed[len(call.inputs) :], arguments[len(call.inputs) :], strict=True
+        ):
+            if value is not given:
+                _NARROW[spec.dtype.name](value, given)
+
+    return run
+
+
+def _widened(spec: Any, value: Any) -> Any:
+    if type(spec) is tuple:
+        return tuple(_widened(each, one) for each, one in zip(spec, value, strict=True))
+    return _WIDEN[spec.dtype.name](value) if isinstance(spec, ArraySpec) and spec.dtype.name in _HALVES else value
 
 
 def _with_flat_arguments(kernel: Kernel, function: FunctionType) -> Kernel:

@@ -62,8 +62,8 @@ class Block:
         self.cache = cache
         self.keep = keep
 
-    def __del__(self) -> None:
-        if ENDED:
+    def __del__(self, ended: list[bool] = ENDED) -> None:
+        if ended:
             return
         if self.uses is not None:
             for stream in (self.uses.writer, *self.uses.readers):

@@ -156,9 +156,9 @@ class _Owner:
         self._structure = structure
         self._deleter = deleter
 
-    def __del__(self) -> None:
+    def __del__(self, call: Any = _DELETER) -> None:
         if self._deleter:
-            _DELETER(self._deleter)(self._structure)
+            call(self._deleter)(self._structure)
 
 
 class Received(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 
 from opdsl.backends.cuda.allocator import Block, order
 from opdsl.backends.cuda.driver import driver, installed
-from opdsl.backends.cuda.streams import Stream, is_ending, stream_of
+from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
 from opdsl.kernels.outputs import new_tensor
 from opdsl.kernels.primitives import copy_
@@ -90,9 +90,9 @@ class Capture:
             bump_version(each)
         return self.result
 
-    def __del__(self) -> None:
-        api = installed()
-        if getattr(self, "_handle", 0) and api is not None and not is_ending():
+    def __del__(self, ended: list[bool] = ENDED) -> None:
+        api = None if ended else installed()
+        if getattr(self, "_handle", 0) and api is not None:
             self._stream.wait_stream(self._last)
             api.destroy_graph(self._handle)
 

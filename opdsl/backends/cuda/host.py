@@ -16,7 +16,7 @@ import numpy
 
 from opdsl.backends.cuda.allocator import rounded
 from opdsl.backends.cuda.driver import driver, installed
-from opdsl.backends.cuda.streams import Event, Stream, is_ending
+from opdsl.backends.cuda.streams import ENDED, Event, Stream
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.views import required_storage
 
@@ -33,8 +33,8 @@ class _Owner(ctypes.Array[ctypes.c_char]):
     _streams: set[Stream] | None = None
     _return: Callable[[int, int, set[Stream]], None] | None = None
 
-    def __del__(self) -> None:
-        if self._return is not None and not is_ending():
+    def __del__(self, ended: list[bool] = ENDED) -> None:
+        if not ended and self._return is not None:
             self._return(ctypes.addressof(self), len(self), self._streams or set())
 
 

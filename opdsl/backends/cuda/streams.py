@@ -119,6 +119,13 @@ def _with_device(state: State, index: int) -> tuple[Device, ...]:
     return (*others, Device(_KIND, index)) if index else others
 
 
+ENDED: list[bool] = []
+"""Not empty when the interpreter ends: what is left then is left to the driver. Objects that are freed hold it, because
+globals may be gone before them."""
+
+atexit.register(ENDED.append, True)
+
+
 # ------------------------------------------------------------------------------------------------------------- streams
 
 
@@ -230,9 +237,9 @@ class Stream(scopes.Scope):
     def __repr__(self) -> str:
         return f"<opdsl.cuda.Stream device=cuda:{self.index} handle={self.handle:#x}>"
 
-    def __del__(self) -> None:
-        api = installed()
-        if api is None or is_ending() or not hasattr(self, "_marker"):
+    def __del__(self, ended: list[bool] = ENDED) -> None:
+        api = None if ended else installed()
+        if api is None or not hasattr(self, "_marker"):
             return
         api.activate(self.index)
         for waiting in self.free.values():
@@ -260,16 +267,6 @@ current_streams = _streams.get
 
 _defaults: dict[int, Stream] = {}
 _foreign: WeakValueDictionary[tuple[int, int], Stream] = WeakValueDictionary()
-
-ENDED: list[bool] = []
-"""Not empty when the interpreter ends: what is left then is left to the driver."""
-
-atexit.register(ENDED.append, True)
-
-
-def is_ending() -> bool:
-    """Whether the interpreter ends."""
-    return bool(ENDED)
 
 
 def stream_of(index: int) -> Stream:
@@ -380,6 +377,7 @@ class Event:
         driver().destroy_event(self.handle)
         self.handle = 0
 
-    def __del__(self) -> None:
-        if getattr(self, "handle", 0) and installed() is not None and not is_ending():
+    def __del__(self, ended: list[bool] = ENDED) -> None:
+        handle: int = getattr(self, "handle", 0)
+        if not ended and handle and installed() is not None:
             self._destroy()

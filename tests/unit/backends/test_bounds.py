@@ -43,6 +43,12 @@ def test_an_index_outside_raises(shifted: Any) -> None:
         shifted(opdsl.ones(4))
 
 
+def test_checked_calls_check_bounds(shifted: Any) -> None:
+    shifted(opdsl.ones(4))
+    with opdsl.checked(), pytest.raises(BoundsError, match=r"shifted_cpu.* outside of an array"):
+        shifted(opdsl.ones(4))
+
+
 def test_it_is_an_index_error_too() -> None:
     assert issubclass(BoundsError, IndexError)
 
@@ -77,3 +83,40 @@ def test_the_environment_switches_it_on(tmp_path: Any) -> None:
     environment = {**os.environ, "OPDSL_BOUNDS_CHECK": "1"}
     run = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() == "found", run.stderr
+
+
+INTERPRETED = """
+import opdsl
+from opdsl import Array, Ints, Library, Tensor
+
+with Library("interpreted") as lib:
+
+    @lib.op(out=True)
+    def spread(self: Tensor, sizes: Ints[2], factor: float = 2.0) -> Tensor: ...
+
+    @spread.meta
+    def spread_meta(ctx, self, sizes, factor):
+        ctx.set_output(0, self.shape, like=self)
+
+    seen = []
+
+    @spread.out_kernel("CPU")
+    def spread_cpu(self: Array, sizes, factor, out: Array) -> None:
+        seen.append((type(sizes), str(self.dtype)))
+        for i in range(self.shape[0]):
+            out[i] = self[i] * factor + sizes[1]
+
+    for dtype in (opdsl.float32, opdsl.float16, opdsl.bfloat16, opdsl.int64):
+        x = opdsl.tensor([1, 2], dtype=dtype)
+        for _ in range(2):
+            assert spread(x, [1, 3]).tolist() == [5, 7], dtype
+        assert spread(x, [1, 3], out=x).tolist() == [5, 7], dtype
+    assert set(seen) == {(tuple, "float32"), (tuple, "int64")}, seen
+"""
+
+
+def test_kernels_run_as_python_where_numba_is_told_so() -> None:
+    """As with functions of numba's own, for a debugger or prints."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    ran = subprocess.run([sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True)
+    assert ran.stderr == ""
