@@ -1722,7 +1722,7 @@ class _packet_add(Operator[..., Tensor], Protocol):
     def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_add_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """``self + alpha * other``"""
     @_operator
     @staticmethod
@@ -4858,10 +4858,10 @@ class _packet_div(Operator[..., Tensor], Protocol):
 
 class _packet_div_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """``self / other``; integers are divided as floating-point numbers."""
     @overload
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
         """``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
@@ -4918,10 +4918,10 @@ class _packet_divide(Operator[..., Tensor], Protocol):
 
 class _packet_divide_(Operator[..., Tensor], Protocol):
     @overload
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @overload
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, rounding_mode: str | None) -> _Tensor:
         """Another name of ``div_mode``: ``self / other``, rounded towards zero (``"trunc"``), down (``"floor"``) or not at all (None)."""
     @_operator
     @staticmethod
@@ -6284,7 +6284,7 @@ class _packet_floor_divide(Operator[..., Tensor], Protocol):
     def Scalar_out(self: Tensor, other: _Scalar, *, out: Tensor) -> Tensor: ...
 
 class _packet_floor_divide_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """``self / other``, rounded down."""
     @_operator
     @staticmethod
@@ -10273,7 +10273,7 @@ class _packet_mul(Operator[..., Tensor], Protocol):
     def Scalar_out(self: _Tensor, other: _Scalar, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_mul_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """``self * other``"""
     @_operator
     @staticmethod
@@ -10468,7 +10468,7 @@ class _packet_multiply(Operator[..., Tensor], Protocol):
         """Another name of ``mul_number``: ``self * other`` for a number; a Python call reaches ``mul.Tensor`` instead."""
 
 class _packet_multiply_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``mul``: ``self * other``"""
     @_operator
     @staticmethod
@@ -15785,7 +15785,7 @@ class _packet_sub(Operator[..., Tensor], Protocol):
     def Scalar_out(self: _Tensor, other: _Scalar, alpha: _Scalar = 1, *, out: _Tensor) -> _Tensor: ...
 
 class _packet_sub_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """``self - alpha * other``"""
     @_operator
     @staticmethod
@@ -15817,7 +15817,7 @@ class _packet_subtract(Operator[..., Tensor], Protocol):
         """Another name of ``sub_number``: ``self - alpha * other`` for a number; a Python call reaches ``sub.Tensor`` instead."""
 
 class _packet_subtract_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar, *, alpha: _Scalar = 1) -> _Tensor:
         """Another name of ``sub``: ``self - alpha * other``"""
     @_operator
     @staticmethod
@@ -16463,7 +16463,7 @@ class _packet_true_divide(Operator[..., Tensor], Protocol):
         """Another name of ``div_number``: ``self / other`` for a number; a Python call reaches ``div.Tensor`` instead."""
 
 class _packet_true_divide_(Operator[..., Tensor], Protocol):
-    def __call__(cls, self: _Tensor | _Scalar, other: _Tensor | _Scalar) -> _Tensor:
+    def __call__(cls, self: _Tensor, other: _Tensor | _Scalar) -> _Tensor:
         """Another name of ``div``: ``self / other``; integers are divided as floating-point numbers."""
     @_operator
     @staticmethod
