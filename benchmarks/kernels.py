@@ -172,13 +172,14 @@ def by_name(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(columns)} |"
 
 
-def run(seconds: float, only: str, counts: Sequence[int]) -> Report:
-    """Measure everything that there is time for."""
+def run(seconds: float, only: str, counts: Sequence[int], part: tuple[int, int]) -> Report:
+    """Measure everything that there is time for, of one of several parts."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     warnings.simplefilter("ignore")
     report = Report("Every operator of op_db, against PyTorch", threads=max(counts))
     table, found = Table(), [each for each in operators() if only in name_of(each)]
     random.Random(0).shuffle(found)  # so that a short run sees some of everything
+    found = found[(part[0] - 1) * len(found) // part[1] : part[0] * len(found) // part[1]]
     started = time.monotonic()
     for place, info in enumerate(found):
         if time.monotonic() - started > seconds:
@@ -206,6 +207,8 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the time for all")
     parser.add_argument("--only", default="", help="operators with this in their name")
     parser.add_argument("--threads", type=int, nargs="*", default=THREADS, choices=THREADS, help="on how many")
+    parser.add_argument("--part", type=int, nargs=2, default=(1, 1), help="which part of how many")
     own, rest = parser.parse_known_args()
     sys.argv[1:] = rest
-    main("kernels", lambda: run(own.seconds, own.only, own.threads))
+    suffix = "" if own.part[1] == 1 else "-{}-of-{}".format(*own.part)
+    main(f"kernels{suffix}", lambda: run(own.seconds, own.only, own.threads, own.part))

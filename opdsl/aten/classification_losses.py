@@ -181,7 +181,7 @@ def gradient_of(
     if reduction == Reduction.Mean:
         given = given / total_weight
     slopes = (-(weights * given)).where(weights != 0, 0)
-    return zeros_like(self).scatter(dim, places, slopes)
+    return zeros_like(self).scatter_(dim, places, slopes)
 
 
 @planned(composes(gradient_of))
