@@ -262,16 +262,18 @@ def permute(pivots: Tensor, P: Tensor) -> None:
     Raises:
         PositionError: there is no such row.
     """
+    from opdsl.backends.cpu import lapack
+
     rows = P.shape[-1]
     numbers = pivots.array
     if numbers.size and not (numbers.min() >= 1 and numbers.max() <= rows):
         raise PositionError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
-    fill_(P, 0)
-    for exchanged, matrix in zip(readable(pivots, 1), stack(P), strict=True):
-        order = numpy.arange(rows)
-        for row, other in enumerate(exchanged):
-            order[[row, other - 1]] = order[[other - 1, row]]
-        matrix[order, numpy.arange(rows)] = 1
+    exchanges = readable(pivots, 1)
+    exchanged = numpy.zeros((len(exchanges), rows, rows), numpy.float32)
+    exchanged[:, range(rows), range(rows)] = 1
+    # Exchanged rows of the unit matrix make the inverse of the permutation, which is its transpose.
+    lapack.laswp(exchanged.swapaxes(1, 2), exchanges)
+    stack(P)[...] = exchanged
 
 
 @lu_unpack.out_kernel("CPU", compiled=False)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from opdsl.aten.matrices import (
     by_column,
-    readable,
+    flat,
+    in_columns,
     require_numbers,
     require_same_dtype,
     require_solvable,
@@ -35,8 +36,12 @@ def solve_triangles(
 
     if not out.numel():
         return
+    matrices = flat(triangle.array)
+    if matrices.strides[2] == matrices.itemsize:  # by rows: the transposed matrices lie as LAPACK reads them
+        matrices, upper, transpose = matrices.swapaxes(1, 2), not upper, not transpose
+    matrices = in_columns(matrices)
     letters = "U" if upper else "L", "T" if transpose else "N", "U" if unitriangular else "N"
-    lapack.trsm("L" if left else "R", *letters, readable(triangle), stack(out))
+    lapack.trsm("L" if left else "R", *letters, matrices, stack(out))
 
 
 @op(

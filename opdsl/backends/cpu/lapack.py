@@ -218,6 +218,13 @@ def trsm(side: str, uplo: str, trans: str, diag: str, a: Array, b: Array) -> Non
         _run("trsm", a.dtype, [*passed, _number(_leading(b))], len(b), _threads(b))
 
 
+def laswp(a: Array, pivots: Array) -> None:
+    """Exchanges rows as the pivots of ``getrf`` say, in order."""
+    passed = [_number(a.shape[2]), a, _number(_leading(a)), _number(1), _number(pivots.shape[1]), pivots, _number(1)]
+    if a.size and pivots.size:
+        _run("laswp", a.dtype, passed, len(a), 1)
+
+
 def geqrf(a: Array, tau: Array) -> Array:
     """The factor R in the upper triangle, and the reflectors of Q beneath it."""
     return call("geqrf", *a.shape[1:], a, _leading(a), tau, WORK)
