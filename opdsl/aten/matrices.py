@@ -12,6 +12,7 @@ from opdsl.declare import op
 from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
 from opdsl.kernels import check, resize, resize_output, write_out
 from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.primitives import write_outs
 from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
@@ -179,7 +180,7 @@ def write_each(name: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> t
     Raises:
         DTypeError, DeviceError, OverlapError: an output does not fit.
     """
-    return tuple(write_out(name, out, value) for out, value in zip(outs, values, strict=True))
+    return write_outs(name, outs, values)
 
 
 # ------------------------------------------------------------------------------------------------------------ failures

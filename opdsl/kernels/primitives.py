@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -117,8 +117,27 @@ def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
     Raises:
         DTypeError, DeviceError, OverlapError: the output does not fit.
     """
-    if out is value:
-        return out
+    return write_outs(operator, (out,), (value,))[0]
+
+
+def write_outs(operator: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Stores several results as ``write_out`` does; none is stored unless all fit.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: an output does not fit.
+    """
+    targets = [
+        (_checked_target(operator, out, value), value)
+        for out, value in zip(outs, values, strict=True)
+        if out is not value
+    ]
+    for target, value in targets:
+        copy_elements(target.working(), value)
+        bump_version(target.given)
+    return tuple(outs)
+
+
+def _checked_target(operator: str, out: Tensor, value: Tensor) -> Target:
     check_written(out, [value], [])
     if out.dtype is not value.dtype:
         raise DTypeError(
@@ -126,10 +145,7 @@ def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
         )
     promise = Promise(value.dtype, value.device, value.shape, value.strides)
     check_device(out, promise)
-    working = Target(out, promise, False).working()
-    copy_elements(working, value)
-    bump_version(out)
-    return out
+    return Target(out, promise, False)
 
 
 def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:

@@ -371,9 +371,25 @@ def run(call: Call) -> Failure | None:
             return None if _is_pythons(error) else Failure(str(call), _raised(error))
         except Exception as error:
             return Failure(str(call), _raised(error))
+        for each in tensors_in(result):
+            if each.numel() < 10**6:
+                content(each)
+        return _backward(call, result)
+
+
+def _backward(call: Call, result: object) -> Failure | None:
+    """The gradients of what a call gave, where there are any."""
     for each in tensors_in(result):
-        if each.numel() < 10**6:
-            content(each)
+        if not each.requires_grad or each.numel() > 10**4:
+            continue
+        try:
+            total = (each.abs() if each.is_complex() else each).sum()
+            total.backward(retain_graph=True)
+        except OpdslError as error:
+            if isinstance(error, OURS):
+                return Failure(str(call), f"backward {_raised(error)}")
+        except Exception as error:
+            return Failure(str(call), f"backward {_raised(error)}")
     return None
 
 

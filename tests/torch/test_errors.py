@@ -89,6 +89,8 @@ WRONG = {
     "lib.ops.aten.randint.out(0, [4], out=v5)": "",
     "lib.ops.aten.detach_copy.out(m23, out=ints)": "dtype",
     "lib.ops.aten.mse_loss_backward.grad_input(flags, flags, flags, 1, grad_input=v5)": "",
+    "lib.linalg.slogdet(m45 @ m45.t(), out=(z, ints))": "dtype",
+    "lib.qr(m23, out=(m45, ints))": "",
     "lib.ops.aten.std_mean.correction_out(m23, None, out0=v5, out1=ints)": "dtype",
     "lib.normal(m23 + 0j, 1.0, out=d23)": "can't be cast",
     "lib.normal(m23, ints, out=ints)": "",
