@@ -68,7 +68,7 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
         PositionError: an element leads out of its dimension.
     """
     self, indices = merge_masked(self, beside(self, indices))
-    expanded = expand_masks(self, indices)
+    expanded, masked = expand_masks(self, indices)
     if len(expanded) > self.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {len(expanded)})")
     expanded += [None] * (self.ndim - len(expanded))
@@ -89,7 +89,7 @@ def indexed(self: Tensor, indices: Indices, values: Tensor | None = None) -> Ind
         size = self.shape[dim]
         if size == 0 and 0 not in shape:
             raise PositionError("index is out of bounds for dimension with size 0")
-        if 0 not in result:
+        if dim not in masked and 0 not in result:
             require_inside(position, size, dim, least=-size)
         standing = position.expand(shape).reshape((*(1,) * len(before), *shape, *(1,) * len(after)))
         positions.append(Positions(standing, size, self.strides[dim]))
@@ -133,23 +133,26 @@ def merge_masked(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
     return flat, [mask.view(-1) if each is mask else None for each in indices]
 
 
-def expand_masks(self: Tensor, indices: Indices) -> list[Tensor | None]:
-    """The indices as int64, a mask as one tensor of positions for each of its dimensions.
+def expand_masks(self: Tensor, indices: Indices) -> tuple[list[Tensor | None], set[int]]:
+    """The indices as int64, a mask as one tensor of positions for each of its dimensions; and the places of these.
 
     Raises:
         DimensionError: an index is neither of integers nor a mask, or a mask has another shape than the dimensions.
     """
     expanded: list[Tensor | None] = []
+    masked: set[int] = set()
     for place, index in enumerate(indices):
         if index is None:
             expanded.append(None)
         elif index.dtype in BOTH:
             expanded.append(as_int64(index))
         elif index.dtype in (bool_, uint8):
-            expanded += positions_of_mask(self, index, place, len(expanded))
+            first = len(expanded)
+            expanded += positions_of_mask(self, index, place, first)
+            masked.update(range(first, len(expanded)))
         else:
             raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
-    return expanded
+    return expanded, masked
 
 
 def positions_of_mask(self: Tensor, mask: Tensor, place: int, dim: int) -> list[Tensor]:

@@ -10,11 +10,13 @@ import numpy
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
 from opdsl.kernels.indirect import gather_loop, range_loop, scatter_loop
-from opdsl.kernels.outputs import maker_for
+from opdsl.kernels.outputs import maker_for, tensor_over
 from opdsl.kernels.planners import Planned, number_taken
 from opdsl.kernels.plans import Plan
 from opdsl.kernels.primitives import elements_loop
 from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.lowering import SymbolicArray, lowering
 
 BOTH = (int64, int32)
 LONG = (int64,)
@@ -227,11 +229,25 @@ def writing_plan(call: Planned, writing: Writing) -> Plan | None:
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
     """Where the elements of a tensor are not zero: for each dimension its positions, int64, in row-major order."""
     mask = tensor if tensor.dtype is bool_ else tensor != 0
+    recorder = lowering.get()
+    if recorder is not None and mask.ndim:
+        (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
+        # About as many as may be expected: what is asked of their number should be answered as in most calls.
+        example = max(int(str(mask.numel())) // 2, 2)
+        count: Any = recorder.size(f"{recorder.constant(len)}({columns}[0])", example, 0)
+        form = geometry(int64, cpu, (count,), (1,))
+        arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
+        return [tensor_over(each, form) for each in arrays]
     if mask.device is not cpu:
         return _columns(_places_on_device(mask), mask.shape)
-    if not mask.is_contiguous():
-        return [wrap(column, int64) for column in numpy.nonzero(mask.array)]
-    return [wrap(column, int64) for column in _columns(numpy.flatnonzero(mask.array), mask.shape)]
+    return [wrap(column, int64) for column in _columns_where(mask.array)]
+
+
+def _columns_where(mask: Any) -> list[Any]:
+    """The positions where an array of bools holds: an array for each dimension."""
+    if not mask.flags.c_contiguous:
+        return [numpy.ascontiguousarray(column) for column in numpy.nonzero(mask)]
+    return _columns(numpy.flatnonzero(mask), mask.shape)
 
 
 def _columns(places: Any, shape: tuple[int, ...]) -> list[Any]:

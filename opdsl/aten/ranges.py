@@ -53,7 +53,8 @@ def arange(
 def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     are_integers = all(isinstance(each, int) for each in (start, end, step))
     chosen = dtype or (int64 if are_integers else get_default_dtype())
-    made = empty([0], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
+    count = arange_size(start, end, step, chosen)
+    made = empty([count], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
     return arange_start_out_kernel(start, end, step, made)
 
 
@@ -115,17 +116,9 @@ def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
 
 @arange_start_out.kernel("CPU", "CUDA", "Meta")
 def arange_start_out_kernel(start, end, step, out):
-    require_range(out.dtype, "arange_cpu")
-    begin, finish = (convert(each, float64) for each in (start, end))
-    stepping = convert(step, float64)
+    count = arange_size(start, end, step, out.dtype)
     dtype = int64 if not out.dtype.is_floating_point else float64
-    first, last, stride = (convert(each, dtype) for each in (start, end, step))
-    check(step != 0, "step must be nonzero")
-    check(math.isfinite(begin) and math.isfinite(finish), f"unsupported range: {start} -> {end}")
-    agree = finish >= begin if stepping > 0 else finish <= begin
-    check(agree, "upper bound and lower bound inconsistent with step sign")
-    count = arange_count(first, last, stride) if out.dtype is int64 else math.ceil((finish - begin) / stepping)
-    check(0 <= count < 1 << 63, "invalid size, possible overflow?")
+    first, stride = convert(start, dtype), convert(step, dtype)
     if out.numel() != count:
         if out.numel():
             warn(
@@ -135,6 +128,27 @@ def arange_start_out_kernel(start, end, step, out):
             )
         give_size(out, (count,))
     return fill_by_index(out, arange_element, (first, stride))
+
+
+def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> int:
+    """How many elements a range of a dtype has.
+
+    Raises:
+        UnsupportedDTypeError, OptionError, ShapeError: there is no such range.
+    """
+    require_range(dtype, "arange_cpu")
+    begin, finish = (convert(each, float64) for each in (start, end))
+    stepping = convert(step, float64)
+    kind = int64 if not dtype.is_floating_point else float64
+    first, last, stride = (convert(each, kind) for each in (start, end, step))
+    check(step != 0, "step must be nonzero")
+    is_finite = all(-math.inf < each < math.inf for each in (begin, finish))
+    check(is_finite, f"unsupported range: {start} -> {end}")
+    agree = finish >= begin if stepping > 0 else finish <= begin
+    check(agree, "upper bound and lower bound inconsistent with step sign")
+    count = arange_count(first, last, stride) if dtype is int64 else math.ceil((finish - begin) / stepping)
+    check(0 <= count < 1 << 63, "invalid size, possible overflow?")
+    return count
 
 
 def arange_count(start: int, end: int, step: int) -> int:

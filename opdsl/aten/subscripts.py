@@ -18,7 +18,8 @@ from opdsl.aten.indexing import index_put_, index_tensor
 from opdsl.aten.slicing import select, slice_tensor
 from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
-from opdsl.dispatch.arguments import to_int, to_scalar
+from opdsl.dispatch.arguments import to_int, to_scalar, value_form
+from opdsl.dispatch.forms import UNSERVED
 from opdsl.dispatch.state import current
 from opdsl.dispatch.tracing import FunctionPlans
 from opdsl.errors import ArgumentError, DimensionError, OptionError
@@ -33,6 +34,7 @@ from opdsl.runtime import (
     uint8,
     wrap_dimension,
 )
+from opdsl.runtime.lowering import Symbol
 from opdsl.runtime.tensor import Index
 from opdsl.schema.vocabulary import Scalar
 
@@ -143,6 +145,8 @@ def part_of(value: object) -> Any:
 
 def position_of(value: object) -> int | None:
     """An int, or what Python takes for one; None for anything else."""
+    if type(value) is Symbol:
+        return value  # type: ignore[return-value]
     if isinstance(value, (bool, numpy.bool_)) or not hasattr(value, "__index__"):
         return None
     return int(value.__index__())
@@ -189,8 +193,8 @@ def slice_at(seen: Tensor, dim: int, part: slice) -> Tensor:
 
 
 def _bound(value: object) -> int | None:
-    if value is None:
-        return None
+    if value is None or type(value) is Symbol:
+        return value  # type: ignore[return-value]
     number = to_int(value) if isinstance(value, Tensor) else position_of(value)
     if not isinstance(number, int):
         raise ArgumentError(f"the bounds of a slice are ints or None, not {type(value).__name__}: {value!r}")
@@ -235,6 +239,18 @@ def key_of(index: object, tensors: list[Tensor]) -> object:
     raise TypeError("anything else")
 
 
+def form_of(index: Any) -> object:
+    """What tells subscripts apart under forms: sizes do not."""
+    kind = type(index)
+    if kind is slice:
+        return (slice, value_form(index.start), value_form(index.stop), value_form(index.step))
+    if kind is Tensor:
+        return index.geometry.form
+    if kind is tuple:
+        return tuple([form_of(each) for each in index])
+    return value_form(index) if kind is int else index
+
+
 # Where a tensor stands in a subscript that others are made of.
 _GIVEN = object()
 
@@ -262,10 +278,18 @@ def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], sel
     try:
         key = current.get(), self.geometry, key_of(index, tensors)
         plan = plans.plans.get(key)
+        if plan is not None:
+            return plan(*tensors)
+        form = current.get(), self.geometry.form, form_of(index)
+        served = plans.forms.get(form)
     except (TypeError, AttributeError):
         return function(self, index)
-    if plan is not None:
-        return plan(*tensors)
+    if served is not None:
+        result = served(self, index)
+        if result is not UNSERVED:
+            return result
+    if plans.lowered(form, function, ("self", "index"), (self, index), tensors):
+        return function(self, index)
     constants: list[Tensor] = []
     pattern = pattern_of(index, constants)
     return plans.learn(key, lambda self, *others: function(self, filled_in(pattern, iter(others))), tensors, constants)

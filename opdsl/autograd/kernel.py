@@ -13,6 +13,7 @@ from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor
+from opdsl.runtime.lowering import Lowering, Record, lowering
 from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
@@ -114,11 +115,28 @@ class RecordingKernel:
         Raises:
             RequiresGradError: it writes what must not be written.
         """
+        noted = lowering.get()
+        if noted is not None:
+            return self._lowered(noted, arguments)
         check_written(self.operator, arguments)
         edges, saved = self.recorder.before(arguments)
         with below_autograd():
             results = self.beneath(*arguments)
         return self.recorder.after(arguments, results, edges, saved)
+
+    def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
+        """Have the plan of a form do the same around what is lowered beneath."""
+        recorder = self.recorder
+        if recorder.written:
+            noted.run(partial(check_written, self.operator), (arguments,), [])
+        kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
+        with below_autograd():
+            results = self.beneath(*arguments)
+        noted.steps.append(Record(recorder.after, arguments, results, kept))
+        for place, each in enumerate(results if isinstance(results, (tuple, list)) else [results]):
+            if recorder.has_gradient(place, each):
+                each.geometry = each.geometry.replace(requires_grad=True)
+        return results
 
     def plan(self, arguments: tuple[Any, ...]) -> Any:
         """See ``recording_plan``."""

@@ -132,7 +132,7 @@ class Recorder:
             # An argument that a kernel returns keeps its own history: the result is another tensor over its memory.
             listed = [_another(each, arguments) for each in listed]
             results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
-        tensors = [(place, each) for place, each in enumerate(listed) if self._has_gradient(place, each)]
+        tensors = [(place, each) for place, each in enumerate(listed) if self.has_gradient(place, each)]
         if not edges or not tensors:
             return results
         node = self._node(arguments, listed, edges, saved)
@@ -162,7 +162,8 @@ class Recorder:
             return make_node(recipe, edges, saved)
         return view_node(recipe, edge, saved, arguments[self.edges[0][0]])
 
-    def _has_gradient(self, place: int, result: object) -> bool:
+    def has_gradient(self, place: int, result: object) -> bool:
+        """Whether a result gets a node."""
         if not isinstance(result, Tensor):
             return False
         at = min(place, len(self.differentiable) - 1)

@@ -327,6 +327,18 @@ def value_key(value: object) -> object:
     return (value, kind)
 
 
+_MANY = "a number of two or more"
+
+
+def value_form(value: object) -> object:
+    """The key under forms of an argument that may be a size: numbers of two or more are alike."""
+    if type(value) is int:
+        return value if value < 2 else _MANY
+    if type(value) is tuple or type(value) is list:
+        return (*[value_form(each) for each in value], type(value))
+    return value_key(value)
+
+
 def spread_key(values: tuple[object, ...]) -> object:
     """A key of arguments that stand for one list: ``x.view(2, 3)``, or ``x.view([2, 3])``."""
     return tuple([value_key(each) for each in values])
@@ -339,6 +351,22 @@ def mixed_key(value: object) -> object:
     if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
         return tuple([None if each is None else each.geometry for each in value])
     return value_key(value)
+
+
+def mixed_form(value: object) -> object:
+    """The key under forms of an argument that may be a tensor, a number or anything else."""
+    if isinstance(value, Tensor):
+        return value.geometry.form
+    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
+        return tuple([None if each is None else each.geometry.form for each in value])
+    return value_form(value)
+
+
+def out_form(out: object) -> object:
+    """The key under forms of what is given as ``out``: a tensor, or several."""
+    if isinstance(out, (tuple, list)):
+        return tuple([each.geometry.form for each in out])
+    return cast("Tensor", out).geometry.form
 
 
 def out_key(out: object) -> object:
@@ -357,10 +385,13 @@ __all__ = [
     "expected",
     "is_number",
     "kind_of",
+    "mixed_form",
     "mixed_key",
+    "out_form",
     "out_key",
     "spread_key",
     "to_tensor",
     "to_tensor_or_number",
+    "value_form",
     "value_key",
 ]

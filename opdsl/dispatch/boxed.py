@@ -96,6 +96,9 @@ class BoxedKernel(PerCallKernel):
         wants_key_set: whether the key set comes first.
     """
 
+    # The function is handed each call, and may do anything.
+    sees_calls = True
+
     __slots__ = ("function", "wants_key_set")
 
     def __init__(self, function: Boxed, *, wants_key_set: bool = False) -> None:

@@ -12,10 +12,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FunctionType
 from typing import Any, cast
 
-from opdsl.dispatch.arguments import MISSING, mixed_key, out_key, spread_key, value_key
+from opdsl.dispatch.arguments import (
+    MISSING,
+    mixed_form,
+    mixed_key,
+    out_form,
+    out_key,
+    spread_key,
+    value_form,
+    value_key,
+)
 from opdsl.dispatch.caller_source import free_name, with_free_names, write
 from opdsl.dispatch.checked import with_marks
 from opdsl.dispatch.code import code_of
+from opdsl.dispatch.forms import UNSERVED, FormPlans, given_call, lower
 from opdsl.dispatch.operator import Operator
 from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.recording import recorded
@@ -26,12 +36,16 @@ from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.dispatch.tracebacks import shorten
 from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, NumberError, OpdslError
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, cpu
+from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
+from opdsl.runtime.lowering import NotLoweredError
 from opdsl.schema.model import python_name
 
 Plan = Callable[..., object]
+# All that a function was given: by position, and by name.
+Everything = tuple[tuple[object, ...], dict[str, object]]
 
 
 # The names that PyTorch's Python functions have for arguments beside the schema's: torchgen writes `input` for the
@@ -47,7 +61,7 @@ _OTHER_NAMES = {
 
 
 # How the globals of a generated function begin that belong to one caller alone.
-_OWN_NAMES = ("plans", "slow", "explain", "call_out", "by_other_names", "default_")
+_OWN_NAMES = ("plans", "forms", "slow", "explain", "call_out", "by_other_names", "default_")
 
 
 def _aliases(slots: Sequence[Slot], is_method: bool) -> dict[str, str]:
@@ -110,6 +124,8 @@ class Caller:
         if out is not None:
             self.defaults["out"] = None
         self.plans: dict[State, dict[object, object]] = {}
+        self.forms: dict[State, dict[object, Plan]] = {}
+        self.known_forms: dict[tuple[State, object], FormPlans] = {}
         self.stored = 0
         self.generation = 0
         self.namespace = namespace
@@ -120,6 +136,7 @@ class Caller:
         self.source = write(self)
         self.function = _compile(self)
         self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop("path"))
+        self._form_path = cast("Callable[..., tuple[object, ...]]", namespace.pop("form_path"))
 
     def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
         """A call with names that PyTorch knows beside the schema's; once more with the schema's.
@@ -147,17 +164,26 @@ class Caller:
         with registering:
             self.generation += 1
             self.plans.clear()
+            self.forms.clear()
+            self.known_forms.clear()
             self.stored = 0
         if self.out is not None:
             self.out.forget()
 
-    def slow(self, given: tuple[object, ...], named: dict[str, object], path: tuple[object, ...] | None) -> object:
+    def slow(
+        self,
+        given: tuple[object, ...],
+        named: dict[str, object],
+        path: tuple[object, ...] | None,
+        everything: Everything | None = None,
+    ) -> object:
         """The complete road: bind, dispatch, run, and keep a plan where the kernel makes one.
 
         Args:
             given: positional arguments, without those left at their default at the end.
             named: the other arguments that are not at their default.
             path: the keys under which a plan would be found, or None if they cannot be formed.
+            everything: all arguments of the function, those at their default too; None for no plan of the form.
         """
         try:
             bound = bind(self.name, self.signatures, given, named)
@@ -184,10 +210,66 @@ class Caller:
             name_operator(error, bound.operator.name)
             raise
         if bound.requires_grad:
+            if state.lowering:
+                raise NotLoweredError("a leaf that is made anew by each call")
             return result.requires_grad_() if isinstance(result, Tensor) else result
         if path is not None and state.plans and _is_hashable(path):
-            self._keep(bound, kernel, (given, named), state, path, generation, moves=_moves(bound.arguments, result))
+            moves = _moves(bound.arguments, result)
+            form = None if everything is None else self._form_of(bound, everything, state, result)
+            if form is None or not self._lowered(bound, form, everything, state, generation):
+                kept = self._keep(bound, kernel, (given, named), state, path, generation, moves=moves)
+                if form is not None and not kept:
+                    form.keeps_no_others()
         return result
+
+    def _form_of(self, bound: Bound, everything: Everything, state: State, result: object) -> FormPlans | None:
+        """What is known of the form of a call; None where it has no plans: on other devices than the CPU."""
+        if state.recording:
+            return None
+        if any(each.geometry.device is not cpu for each in tensors_in((*bound.arguments, result))):
+            return None
+        try:
+            key = (state, self._form_path(*everything[0], **everything[1]))
+            known = self.known_forms.get(key)
+        except (AttributeError, TypeError):
+            return None
+        if known is None:
+            with registering:
+                if len(self.known_forms) >= PLAN_LIMIT:
+                    self.forms.clear()
+                    self.known_forms.clear()
+                known = self.known_forms.setdefault(key, FormPlans(key[1]))
+                holders.add(self)
+        return known
+
+    def _run_lowered(self, given: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.slow(given, named, None)
+
+    def _lowered(
+        self, bound: Bound, form: FormPlans, everything: Everything | None, state: State, generation: int
+    ) -> bool:
+        """Whether a call that no plan has served is lowered now, so that others of its form are served."""
+        if form.is_hot:
+            form.is_hot = False
+            return False
+        form.misses += 1
+        if everything is None or not form.wants_lowering:
+            # Of a call without tensors nothing repeats but its numbers: no plan of these is worth keeping.
+            return not form.reason and not form.variants and not any(map(has_tensors, bound.arguments))
+        try:
+            plan, made_of = lower(self.name, self._run_lowered, form, *given_call(self, *everything))
+        except Exception as error:  # whatever stands in the way of symbols: such calls keep the plans that they have
+            form.reason = f"{type(error).__name__}: {error}"
+            return False
+        with registering:
+            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
+                return False
+            for packet in made_of:
+                packet.dependents.add(self)
+            form.variants.append(plan)
+            served: Plan = plan if len(form.variants) == 1 else form
+            self.forms.setdefault(state, {})[form.key] = served
+        return True
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
         """Name the operator in an error that a plan has raised, as the slow road does.
@@ -211,16 +293,17 @@ class Caller:
         generation: int,
         *,
         moves: bool,
-    ) -> None:
+    ) -> bool:
+        """Keep a plan for the geometries of a call; whether there is one."""
         make = getattr(kernel, "plan", None)
         if make is None or not self._is_unchanged(bound, call, path):
-            return
+            return False
         # What moves between devices is not run once more for a plan: there, memory and transfers are what counts.
         is_traced = not (state.recording or moves)
         plan, made_of = trace(bound.operator, kernel, bound.arguments) if is_traced else (None, {})
         plan = plan or make(bound.arguments)
         if plan is None:
-            return
+            return False
         if state.recording:
             plan = recorded(bound.operator, plan)
         if bound.operator.result_type is not None:
@@ -228,7 +311,7 @@ class Caller:
         plan = self._adapt(bound.operator, plan, call[1])
         with registering:
             if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
-                return
+                return False
             for packet in made_of:
                 packet.dependents.add(bound.operator.packet)
             if self.stored >= PLAN_LIMIT:
@@ -240,6 +323,7 @@ class Caller:
             node[path[-1]] = plan
             self.stored += 1
             holders.add(self)
+        return True
 
     def _is_unchanged(
         self, bound: Bound, call: tuple[tuple[object, ...], dict[str, object]], path: tuple[object, ...]
@@ -309,6 +393,11 @@ def name_operator(error: Exception, name: str) -> None:
         error.args = (f"{name}: {text}", *error.args[1:])
 
 
+def has_tensors(value: object) -> bool:
+    """Whether an argument is a tensor, or a list with one."""
+    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(each, Tensor) for each in value))
+
+
 def _moves(arguments: Iterable[object], result: object) -> bool:
     """Whether a result is on another device than the tensors that it was made of."""
     devices = {each.geometry.device for each in arguments if isinstance(each, Tensor)}
@@ -342,8 +431,8 @@ def _compile(caller: Caller) -> FunctionType:
     clean = _cleaned(caller)
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
-        given, named = clean(given, named)
-        return caller.slow(given, named, caller.path(given, named))
+        cleaned = clean(given, named)
+        return caller.slow(*cleaned, caller.path(*cleaned), (given, named))
 
     def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
         caller.explain(error, *clean(given, named))
@@ -351,6 +440,11 @@ def _compile(caller: Caller) -> FunctionType:
 
     names: dict[str, object] = {
         "plans": caller.plans,
+        "forms": caller.forms,
+        "unserved": UNSERVED,
+        "value_form": value_form,
+        "mixed_form": mixed_form,
+        "out_form": out_form,
         "state": current.get,
         "Tensor": Tensor,
         "value_key": value_key,
@@ -363,7 +457,10 @@ def _compile(caller: Caller) -> FunctionType:
         "missing": MISSING,
         "by_other_names": caller.by_other_names,
         "call_out": None if caller.out is None else caller.out.function,
-        **{each.__name__: each for each in (type, tuple, int, KeyError, AttributeError, TypeError, Exception)},
+        **{
+            each.__name__: each
+            for each in (type, tuple, int, KeyError, AttributeError, TypeError, OverflowError, Exception)
+        },
         **{f"default_{slot.name}": slot.default for slot in caller.slots},
     }
     namespace = caller.namespace

@@ -39,20 +39,21 @@ def _parameters(caller: Caller) -> str:
     return ", ".join(parts)
 
 
-def _keys(caller: Caller, *, with_options: bool, as_tensor: bool = True) -> list[str]:
+def _keys(caller: Caller, *, with_options: bool, as_tensor: bool = True, of_form: bool = False) -> list[str]:
     """The expressions of the nested keys: one level for each required argument, the options within the last one."""
     spread = caller.spread
     levels: list[str] = []
     options: list[str] = []
     for place, slot in enumerate(caller.slots):
         if spread is not None and place == spread:
-            levels.append("§spread")
+            levels.append(f"§value_form({slot.name})" if of_form and slot.is_sized else "§spread")
         elif slot.required:
-            levels.append(slot.key(as_tensor=as_tensor))
+            levels.append(slot.key(as_tensor=as_tensor, of_form=of_form))
         else:
-            options.append(slot.key())
+            options.append(slot.key(of_form=of_form))
     if caller.required_out:
-        levels.append("§out_key(out)" if caller.has_several_outs else "out.geometry")
+        which = "form" if of_form else "key"
+        levels.append(f"§out_{which}(out)" if caller.has_several_outs else f"out.geometry{'.form' * of_form}")
     if not with_options or not options:
         return levels or ["None"]
     return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]
@@ -127,13 +128,46 @@ def write(caller: Caller) -> str:
     if caller.number_first is not None:
         lines.append(f"    if §type({caller.number_first}) is not §Tensor:")
         lines += [f"    {line}" for line in _look_up(caller, as_tensor=False)]
-    lines += [*slow, "", "", f"def path({parameters}):", *_spread(caller)]
-    tuple_of = [", ".join(_keys(caller, with_options=each, as_tensor=False)) for each in (False, True)]
+    lines += [*_look_form_up(caller), *slow]
+    lines += _path(caller, "path", parameters, of_form=False) + _path(caller, "form_path", parameters, of_form=True)
+    return with_free_names("\n".join(lines) + "\n", caller.taken)
+
+
+def _path(caller: Caller, name: str, parameters: str, *, of_form: bool) -> list[str]:
+    """The function that forms the keys of a call for the slow path."""
+    lines = ["", "", f"def {name}({parameters}):", *_spread(caller)]
+    tuple_of = [
+        ", ".join(_keys(caller, with_options=each, as_tensor=of_form, of_form=of_form)) for each in (False, True)
+    ]
     at_default = _at_default(caller)
     if at_default:
         lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
-    lines.append(f"    return ({tuple_of[1]},)")
-    return with_free_names("\n".join(lines) + "\n", caller.taken)
+    return [*lines, f"    return ({tuple_of[1]},)"]
+
+
+def _look_form_up(caller: Caller) -> list[str]:
+    """The lines that call the plan of the form of a call whose geometries have none."""
+    short, full = (", ".join(_keys(caller, with_options=each, of_form=True)) for each in (False, True))
+    at_default = _at_default(caller)
+    key = f"({short},) if {at_default} else ({full},)" if at_default else f"({full},)"
+    passed = ", ".join([slot.name for slot in caller.slots] + (["out"] if caller.required_out else []))
+    return [
+        "    try:",
+        *(f"    {line}" for line in _spread(caller) if "§spread)" in key or "§spread," in key),
+        f"        §form = §forms[§state()][{key}]",
+        "    except (§KeyError, §AttributeError, §TypeError):",
+        "        pass",
+        "    else:",
+        "        try:",
+        f"            §result = §form({passed})",
+        "        except §OverflowError:",
+        "            §result = §unserved  # sizes that no 64 bits hold",
+        "        except §Exception as §error:",
+        f"            §explain(§error, {_arguments(caller)})",
+        "            raise",
+        "        if §result is not §unserved:",
+        "            return §result",
+    ]
 
 
 def _passed_on(caller: Caller) -> str:

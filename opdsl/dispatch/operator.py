@@ -20,6 +20,7 @@ from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import Entry, Fallthrough, Reason, compute
 from opdsl.errors import MissingKernelError
 from opdsl.runtime import Device, Tensor, backends
+from opdsl.runtime.lowering import NotLoweredError, lowering
 from opdsl.schema import FunctionSchema, ListType
 
 if TYPE_CHECKING:
@@ -173,9 +174,26 @@ class Operator:
             raise MissingKernelError(self._missing(keys))
         bound = self.for_call(kernel, keys)
         made = OnDevice(self, bound) if self._knows_devices(key) else bound
-        made = checked_kernel(self, made) if current.get().checking else made
+        state = current.get()
+        if state.lowering:
+            self._note_lowered(kernel)
+        made = checked_kernel(self, made) if state.checking else made
         is_composite = self.entry(key).reason in (Reason.MATH, Reason.NESTED) and getattr(made, "kind", "") != "view"
         return made if is_composite else tracked(self, made, keys)
+
+    def _note_lowered(self, kernel: Kernel) -> None:
+        """Have a form's plan know that it is made of this operator.
+
+        Raises:
+            NotLoweredError: each call has random numbers of its own, or is for a function that wants to see it.
+        """
+        if "nondeterministic_seeded" in self.tags:
+            raise NotLoweredError(f"{self.name} draws random numbers")
+        if getattr(kernel, "sees_calls", False):
+            raise NotLoweredError(f"a kernel of {self.name} sees every call")
+        recorder = lowering.get()
+        assert recorder is not None, "a state that lowers has a recorder"
+        recorder.packets.setdefault(self.packet, self.packet.generation)
 
     def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:
         """The kernel as a call with that key set runs it: one that serves every operator, or asks for the key set."""

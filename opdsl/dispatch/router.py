@@ -84,6 +84,9 @@ class Router:
         keys: the key set of the call, for implementations that ask for it.
     """
 
+    # Conditions see the tensors of each call.
+    sees_calls = True
+
     __slots__ = ("_keys", "_origin", "_steps", "choose", "key", "lock", "operator")
 
     def __init__(

@@ -14,7 +14,17 @@ class Slot:
     Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
     """
 
-    __slots__ = ("accepts_none", "default", "has_one_name", "keyword_only", "kinds", "name", "numbers", "required")
+    __slots__ = (
+        "accepts_none",
+        "default",
+        "has_one_name",
+        "is_sized",
+        "keyword_only",
+        "kinds",
+        "name",
+        "numbers",
+        "required",
+    )
 
     def __init__(self, parameters: Sequence[Parameter], *, everywhere: bool, keyword_only: bool) -> None:
         first = parameters[0]
@@ -26,6 +36,8 @@ class Slot:
         self.default = first.default if agreed else MISSING
         self.required = everywhere and all(each.default is MISSING for each in parameters)
         self.accepts_none = any(each.accepts_none for each in parameters)
+        # PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
+        self.is_sized = any("SymInt" in str(each.type) for each in parameters)
         self.has_one_name = all(each.name == self.name for each in parameters)
 
     @property
@@ -38,14 +50,16 @@ class Slot:
         """Whether it is a ``self`` that may be a Python number, as in ``add(2, x)``."""
         return self.name == "self" and self.numbers and Kind.TENSOR in self.kinds <= {Kind.TENSOR, Kind.NUMBER}
 
-    def key(self, *, as_tensor: bool = True) -> str:
+    def key(self, *, as_tensor: bool = True, of_form: bool = False) -> str:
         """The expression of its part of a plan's key.
 
         Args:
             as_tensor: whether a ``self`` that may be a number is taken for a tensor: calls with a number there are
                 rare, so they are looked up in a second try.
+            of_form: whether the plan is that of a form, and sizes are no part of its key.
         """
         name = self.name
+        geometry = "geometry.form" if of_form else "geometry"
         if self.kinds == {Kind.NUMBER}:
             return f"§type({name})"
         if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
@@ -54,13 +68,17 @@ class Slot:
                 and not self.accepts_none
                 and (not self.numbers or (self.may_lead_as_number and as_tensor))
             )
-            return f"{name}.geometry" if plain else f"({name}.geometry if §type({name}) is §Tensor else §type({name}))"
+            return (
+                f"{name}.{geometry}" if plain else f"({name}.{geometry} if §type({name}) is §Tensor else §type({name}))"
+            )
         if self.kinds == {Kind.TENSORS}:
-            return f"(§type({name}), *[§each.geometry for §each in {name}])"
+            return f"(§type({name}), *[§each.{geometry} for §each in {name}])"
         if self.kinds == {Kind.VALUE}:
+            if of_form and self.is_sized:
+                return f"§value_form({name})"
             # An int is its own key: no other key is an int, so nothing that equals it is taken for it. So is None.
             return f"({name} if {name} is None or §type({name}) is §int else §value_key({name}))"
-        return f"§mixed_key({name})"
+        return f"§mixed_form({name})" if of_form else f"§mixed_key({name})"
 
 
 def slots_of(signatures: Sequence[Signature]) -> list[Slot]:

@@ -42,6 +42,7 @@ class State:
     modes: what intercepts every call, innermost last.
     recording: whether every call is reported to the recorders.
     tracing: whether every call is noted for the plan of the kernel that makes it.
+    lowering: whether calls are made on symbols, to be lowered for a form.
     checking: whether every call is held against schemas and annotations.
     default_dtype: of floating-point results that no argument decides.
     devices: those that are meant by their type alone, where that is not the first of the type.
@@ -59,6 +60,7 @@ class State:
         "include",
         "inference_mode",
         "known",
+        "lowering",
         "modes",
         "plans",
         "recording",
@@ -72,6 +74,7 @@ class State:
     modes: tuple[object, ...]
     recording: bool
     tracing: bool
+    lowering: bool
     checking: bool
     default_dtype: DType
     devices: tuple[Device, ...]
@@ -91,6 +94,7 @@ class State:
         default_dtype: DType | None = None,
         devices: tuple[Device, ...] | None = None,
         checking: bool | None = None,
+        lowering: bool | None = None,
     ) -> State:
         """The state that differs from this one in what is given."""
         return state_of(
@@ -104,6 +108,7 @@ class State:
             self.default_dtype if default_dtype is None else default_dtype,
             self.devices if devices is None else devices,
             self.checking if checking is None else checking,
+            self.lowering if lowering is None else lowering,
         )
 
     def __repr__(self) -> str:
@@ -128,9 +133,10 @@ def state_of(
     default_dtype: DType,
     devices: tuple[Device, ...] = (),
     checking: bool = False,
+    lowering: bool = False,
 ) -> State:
     """The one state of this combination. Modes are told apart by identity."""
-    flags = (grad_mode, inference_mode, recording, tracing, checking)
+    flags = (grad_mode, inference_mode, recording, tracing, checking, lowering)
     key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype, devices)
     with _states_lock:
         state = _states.get(key)
@@ -144,10 +150,11 @@ def state_of(
             state.recording = recording
             state.tracing = tracing
             state.checking = checking
+            state.lowering = lowering
             state.default_dtype = default_dtype
             state.devices = devices
             keeping = all(getattr(each, "keeps_plans", False) for each in modes)
-            state.plans = keeping and not tracing and not checking
+            state.plans = keeping and not (tracing or checking or lowering)
             state.known = {}
         return state
 

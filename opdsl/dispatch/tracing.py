@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from opdsl.dispatch.arguments import Kind, kind_of
 from opdsl.dispatch.code import code_of
 from opdsl.dispatch.differentiation import OperatorAutograd
+from opdsl.dispatch.forms import FormPlans, lower
 from opdsl.dispatch.inplace_or_view import TrackedViews
 from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.specialised import by_numbers
 from opdsl.dispatch.state import PLAN_LIMIT, Guard, current
 from opdsl.dispatch.warning import unheard
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, cpu
 from opdsl.runtime.forking import registering
 from opdsl.runtime.generator import rehearsed
 from opdsl.runtime.scopes import Setting
@@ -262,6 +263,57 @@ class FunctionPlans:
 
     def __init__(self) -> None:
         self.plans: dict[tuple[object, ...], Plan] = {}
+        self.forms: dict[tuple[object, ...], Plan] = {}
+        self.known_forms: dict[tuple[object, ...], FormPlans] = {}
+
+    def lowered(
+        self,
+        key: tuple[object, ...],
+        function: Plan,
+        names: Sequence[str],
+        arguments: Sequence[object],
+        tensors: Sequence[Tensor],
+    ) -> bool:
+        """Whether a call of a function that no plan has served is lowered now.
+
+        Args:
+            key: where its form's plans are kept; its first part is the state.
+            function: of the arguments.
+            names: of the arguments, as parameters of the plan.
+            arguments: of the call: tensors, numbers that may be sizes, slices, and tuples of these.
+            tensors: those among them.
+        """
+        state = current.get()
+        if not state.plans or state.recording or any(each.geometry.device is not cpu for each in tensors):
+            return False
+        form = self.known_forms.get(key)
+        if form is None:
+            with registering:
+                if len(self.known_forms) >= PLAN_LIMIT:
+                    self.forms.clear()
+                    self.known_forms.clear()
+                form = self.known_forms[key] = FormPlans(key)
+                holders.add(self)
+        if form.is_hot:
+            form.is_hot = False
+            return False
+        form.misses += 1
+        if not form.wants_lowering:
+            return False
+        call = [(name, None, value, {Kind.TENSOR}, True) for name, value in zip(names, arguments, strict=True)]
+        try:
+            plan, made_of = lower(function.__name__, lambda given, _: function(*given), form, names, call)
+        except Exception as error:  # whatever stands in the way of symbols: such calls keep the plans that they have
+            form.reason = f"{type(error).__name__}: {error}"
+            return False
+        with registering:
+            if any(packet.generation != each for packet, each in made_of.items()):
+                return False
+            for packet in made_of:
+                packet.dependents.add(self)
+            form.variants.append(plan)
+            self.forms[key] = plan if len(form.variants) == 1 else form
+        return True
 
     def learn(
         self, key: tuple[object, ...], function: Plan, arguments: Sequence[object], constants: Sequence[Tensor] = ()
@@ -294,6 +346,8 @@ class FunctionPlans:
         """Drop all plans: a kernel has changed."""
         with registering:
             self.plans.clear()
+            self.forms.clear()
+            self.known_forms.clear()
 
 
 def run_traced(operator: Operator, kernel: Kernel, arguments: tuple[object, ...]) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache, partial
@@ -19,6 +20,7 @@ from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
@@ -166,7 +168,18 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
 
 def _column(form: Geometry) -> Any:
     """The indices of a tensor's elements; of those that a backend counts by itself the first one."""
-    return 0 if counts(form.device.type) else _COLUMNS[: form.numel].reshape(form.shape)
+    if counts(form.device.type):
+        return 0
+    recorder = lowering.get()
+    if recorder is None:
+        return _first_columns(form.shape)
+    (name,) = recorder.run(_first_columns, (form.shape,), ["array"])
+    return SymbolicArray(name, int64.numpy)
+
+
+def _first_columns(shape: tuple[int, ...]) -> Any:
+    """The indices of the elements of a shape."""
+    return _COLUMNS[: math.prod(shape)].reshape(shape)
 
 
 def _fill_in_rows(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:

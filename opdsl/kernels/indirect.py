@@ -23,6 +23,7 @@ from opdsl.kernels.strides import Shape, Strides, loop_order, steps
 from opdsl.runtime.device import backends, cpu, meta
 from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.lowering import lowering
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     if positions.device is not cpu:
         memory = backends.memory(positions.device)
         found = [memory.to_host(each) for each in found]
+    recorder = lowering.get()
+    if recorder is not None:
+        # Positions are taken to lie inside; a plan looks whether they do.
+        ends: Any = tuple(recorder.size(f"{recorder.constant(int)}({each.text})", 0, None) for each in found)
+        return cast("tuple[int, int]", ends)
     least, greatest = found
     return int(least), int(greatest)
 

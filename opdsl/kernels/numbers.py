@@ -9,7 +9,8 @@ import numpy
 
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, int64
+from opdsl.runtime.lowering import deferred, is_symbol
 
 Number = bool | int | float | complex
 
@@ -52,6 +53,14 @@ def convert(value: Number, dtype: DType) -> Any:
     >>> convert(2.5, uint8), convert(-1, uint8)
     (2, 255)
     """
+    given: Any = value
+    if is_symbol(given) and given.terms is not None and dtype is int64 and BOUNDS["int64"][0] <= given < 1 << 63:
+        return given
+    return _converted(value, dtype)
+
+
+@deferred
+def _converted(value: Number, dtype: DType) -> Any:
     if dtype is bool_:
         return bool(value)
     if isinstance(value, complex) and not dtype.is_complex:
@@ -66,6 +75,7 @@ def convert(value: Number, dtype: DType) -> Any:
     return complex(value) if dtype.is_complex else float(value.real)
 
 
+@deferred
 def to_element(value: Number, dtype: DType, count: int) -> Any:
     """A number that ``count`` elements become, as ``at::fill_`` converts it: one of 16 bits may become infinite.
 
@@ -96,6 +106,7 @@ def _overflow(dtype: DType) -> NumberError:
     return NumberError(f"value cannot be converted to type {_TYPE_NAMES[dtype.name]} without overflow")
 
 
+@deferred
 def wrap(value: Number, dtype: DType) -> Any:
     """A number that stands for a tensor: converted as elements are, without a check.
 
@@ -118,6 +129,7 @@ def wrap(value: Number, dtype: DType) -> Any:
     return complex(value) if dtype.is_complex else float(value)  # type: ignore[arg-type]
 
 
+@deferred
 def round_to(value: float, dtype: DType) -> float:
     """The value of a 16-bit dtype that is nearest to a number."""
     if dtype is float16:

@@ -8,11 +8,13 @@ from typing import Any
 
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.state import current
+from opdsl.dispatch.tracing import is_traceable
 from opdsl.kernels.described import Described
 from opdsl.kernels.outputs import restored_on_error
 from opdsl.kernels.planners import Planned, geometry_made, plan_of, planner_of
 from opdsl.runtime import Tensor, bump_version, version_of
 from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.lowering import NotLoweredError
 from opdsl.schema import Argument, FunctionSchema
 
 Plan = Callable[..., object]
@@ -84,6 +86,8 @@ class PlainKernel(Described):
         Raises:
             KernelError: the result is not what the schema says.
         """
+        if current.get().lowering and not _is_promised(self.function):
+            raise NotLoweredError(f"{self.function.__name__}, which may do more than call operators")
         positional: list[object] = []
         named: dict[str, object] = {}
         for argument, value in zip(self.schema.arguments, arguments, strict=True):
@@ -174,6 +178,11 @@ class PlainKernel(Described):
         exec(f"def plan({', '.join(self.dynamic)}):\n    return kernel({passed})\n", namespace)
         plan: Plan = namespace["plan"]
         return plan
+
+
+def _is_promised(function: FunctionType) -> bool:
+    """Whether what a function does depends on geometries and options alone: it says so, or it is one of ours."""
+    return is_traceable(function) or (function.__module__ or "").startswith("opdsl.")
 
 
 def _source(name: str, constants: dict[str, object]) -> str:

@@ -34,6 +34,7 @@ from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, Numb
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import lowering
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
@@ -357,7 +358,8 @@ class PointwiseDefinition(Definition):
             for place, value in enumerate(values)
         ]
         call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
-        return _compiled(iteration.device.type, self.graph(state), call)
+        make = _compiled if lowering.get() is None else _compiled.__wrapped__
+        return make(iteration.device.type, self.graph(state), call)
 
     # ---------------------------------------------------------------------------------------------------- a plan
 
@@ -522,7 +524,8 @@ def _known(function: FunctionType, condition: Mapping[str, object]) -> dict[str,
 
 
 def _same(value: object, wanted: object) -> bool:
-    return type(value) is type(wanted) and value == wanted
+    # A symbol is of the class of the number that it stands for.
+    return value.__class__ is wanted.__class__ and value == wanted
 
 
 def _condition(values: Mapping[str, object]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 import threading
-import weakref
 from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
@@ -16,6 +17,7 @@ from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbols import is_symbolic
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
@@ -45,6 +47,21 @@ class Creation(Enum):
         return self is Creation.DETACHED or self is Creation.DATA
 
 
+class Form:
+    """Geometries that differ in their sizes alone: which sizes are 0 or 1 belongs to it, and how the dimensions lie.
+
+    example: one of them.
+    order: the dimensions from the outermost to the innermost, of a tensor without gaps; None where it is strided, and
+        each of its strides is a number of its own.
+    """
+
+    __slots__ = ("example", "order")
+
+    def __init__(self, example: Geometry, order: tuple[int, ...] | None) -> None:
+        self.example = example
+        self.order = order
+
+
 class Geometry:
     """One combination of dtype, device, sizes, strides and flags. Made by ``geometry``, equal only to itself.
 
@@ -63,6 +80,7 @@ class Geometry:
         "__weakref__",
         "_contiguous",
         "_dense",
+        "_form",
         "_suggested",
         "backend",
         "creation",
@@ -92,7 +110,16 @@ class Geometry:
     backend: str
     _contiguous: bool | None
     _dense: bool | None
+    _form: Form | None
     _suggested: MemoryFormat | None
+
+    @property
+    def form(self) -> Form:
+        """What of it decides how a call is computed but for its sizes."""
+        form = self._form
+        if form is None:
+            form = self._form = _form_of(self)
+        return form
 
     @property
     def layout(self) -> Layout:
@@ -179,10 +206,31 @@ _MOST_DIMENSIONS = 64
 _FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
 _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 
-_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, Creation, bool, bool]
+_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, int, bool, bool]
 
 _LOCK = held_across_fork(threading.Lock())
-_INTERNED: weakref.WeakValueDictionary[_Key, Geometry] = weakref.WeakValueDictionary()
+_INTERNED: dict[_Key, Geometry] = {}
+_SMALLEST_LIMIT = 1 << 12
+_limit = _SMALLEST_LIMIT
+
+
+def _forget_unused() -> None:
+    """Drop the geometries that nothing but the table refers to, once it has grown."""
+    global _limit
+    for key, each in list(_INTERNED.items()):
+        # The table, this loop's list entry and variable, and the argument of the count.
+        if sys.getrefcount(each) <= _UNUSED:
+            del _INTERNED[key]
+    _limit = max(_SMALLEST_LIMIT, 2 * len(_INTERNED))
+
+
+def _references_of_unused() -> int:
+    """What ``sys.getrefcount`` says of a geometry that only the table holds."""
+    table = {"key": Geometry()}
+    return next(sys.getrefcount(each) for _, each in list(table.items()))
+
+
+_UNUSED = _references_of_unused()
 
 
 def geometry(
@@ -211,16 +259,26 @@ def geometry(
     """
     if strides is None:
         strides = contiguous_strides(shape)
-    key = (dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only)
+    # An Enum's hash is a function of Python's, an object's address is none.
+    key = (dtype, device, shape, strides, requires_grad, is_view, id(creation), is_inference, read_only)
+    parts = (dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only)
+    if lowering.get() is not None:
+        return _new_geometry(*parts)  # nothing that is kept by geometry may be found by, or stay for, a form's
     with _LOCK:
         try:
             found = _INTERNED.get(key)
         except TypeError:
-            return _new_geometry(*key)  # symbolic sizes, which another library traces with, have no hash
+            return _new_geometry(*parts)  # symbolic sizes, which another library traces with, have no hash
         if found is None:
             check_sizes(shape, strides, dtype.itemsize)
-            found = _INTERNED[key] = _new_geometry(*key)
+            if len(_INTERNED) >= _limit:
+                _forget_unused()
+            found = _INTERNED[key] = _new_geometry(*parts)
         return found
+
+
+# Tensors of so small sizes and steps stay far below 64 bits.
+_FEW = 1 << 20
 
 
 def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
@@ -236,6 +294,9 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     """
     if not shape:
         return
+    few = min(shape) >= 0 and max(shape) < _FEW and max(strides) < _FEW << 10 and math.prod(shape) < _FEW << 20
+    if few and len(shape) <= _MOST_DIMENSIONS:
+        return  # as nearly all tensors
     if min(shape) < 0:
         raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if len(shape) > _MOST_DIMENSIONS:
@@ -267,17 +328,48 @@ def _new_geometry(
     made.shape = shape
     made.strides = strides
     made.ndim = len(shape)
-    made.numel = number_of_elements(shape)
+    made.numel = math.prod(shape)
     made.requires_grad = requires_grad
     made.is_view = is_view
     made.creation = creation
     made.is_inference = is_inference
     made.read_only = read_only
-    made.backend = backends.key_of(device.type)
+    made.backend = _BACKENDS.get(device.type) or _backend_of(device.type)
     made._contiguous = None
     made._dense = None
+    made._form = None
     made._suggested = None
     return made
+
+
+_FORMS: dict[tuple[object, ...], Form] = {}
+
+
+def _form_of(geometry: Geometry) -> Form:
+    shape, strides = geometry.shape, geometry.strides
+    small = tuple([size if size < 2 else 2 for size in shape])
+    order: tuple[int, ...] | None = tuple(range(len(shape)))
+    if strides != contiguous_strides(shape):
+        order = tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
+        step = 1
+        for dim in reversed(order):
+            if strides[dim] != step:
+                order = None
+                break
+            step *= shape[dim] or 1
+    lies: object = order if order is not None else tuple([stride if stride < 2 else 2 for stride in strides])
+    flags = (geometry.requires_grad, geometry.is_view, id(geometry.creation), geometry.is_inference, geometry.read_only)
+    key = (geometry.dtype, geometry.device, small, lies, order is None, flags)
+    found = _FORMS.get(key)
+    return _FORMS.setdefault(key, Form(geometry, order)) if found is None else found
+
+
+_BACKENDS: dict[str, str] = {}
+
+
+def _backend_of(device_type: str) -> str:
+    found = _BACKENDS[device_type] = backends.key_of(device_type)
+    return found
 
 
 def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tuple[int, ...], *marks: Any) -> Geometry:
@@ -350,10 +442,7 @@ def number_of_elements(shape: Sequence[int]) -> int:
     >>> number_of_elements((2, 3)), number_of_elements(())
     (6, 1)
     """
-    numel = 1
-    for size in shape:
-        numel *= size
-    return numel
+    return math.prod(shape)
 
 
 def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
@@ -362,6 +451,8 @@ def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
     >>> byte_strides((6, 2**62), 4) == (24, 2**63 - 1)
     True
     """
+    if lowering.get() is not None:
+        return tuple(stride * itemsize for stride in strides)
     return tuple(min(stride * itemsize, _MOST_BYTES) for stride in strides)
 
 
@@ -371,12 +462,10 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     >>> contiguous_strides((2, 0, 3))
     (3, 3, 1)
     """
-    strides = []
-    step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size or 1
-    return tuple(reversed(strides))
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 1, 0, -1):
+        strides[dim - 1] = strides[dim] * (shape[dim] or 1)
+    return tuple(strides)
 
 
 def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import numpy
 
 from opdsl.errors import OverlapError, ReadOnlyError
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import Lowering, lowering
 from opdsl.runtime.roots import storage_root
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.views import required_storage
@@ -82,9 +83,12 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
     form, other = first.geometry, second.geometry
     if form.numel == 0 or other.numel == 0 or form.device is not other.device:
         return Overlap.NONE
-    if form.device.type == "cpu":
+    recorder = lowering.get()
+    if recorder is None and form.device.type == "cpu":
         return _overlap_of_arrays(first, second)
     if not share_storage(first, second):
+        if recorder is not None:
+            _ask_whether_apart(recorder, first, second)
         return Overlap.NONE
     begin, other_begin = (each.storage_offset() * each.geometry.dtype.itemsize for each in (first, second))
     if begin == other_begin and _same_steps(form, other):
@@ -93,6 +97,13 @@ def overlap(first: Tensor, second: Tensor) -> Overlap:
         return Overlap.NONE
     dense = form.is_non_overlapping_and_dense() and other.is_non_overlapping_and_dense()
     return Overlap.PARTIAL if dense else Overlap.UNKNOWN
+
+
+def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> None:
+    """Have a plan test that two of its arguments share no memory: tensors that are no views own theirs."""
+    roots = [recorder.arguments.get(storage_root(each)) for each in (first, second)]
+    if None not in roots:
+        recorder.ask(f"{roots[0]} is {roots[1]}", False)
 
 
 def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:

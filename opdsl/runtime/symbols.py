@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from opdsl.errors import MissingKernelError
+from opdsl.runtime.lowering import Symbol
 from opdsl.runtime.scopes import Setting
 
 __all__ = ["dynamic_size", "expected", "is_symbolic", "making_sizes", "symbolic_kind"]
@@ -28,6 +29,8 @@ def symbolic_kind(value: object) -> type | None:
     """``int`` or ``float``, whichever a symbolic number is; None for other values."""
     if not is_symbolic(value):
         return None
+    if type(value) is Symbol:
+        return value.kind
     return int if hasattr(type(value), "__index__") else float
 
 

@@ -23,6 +23,7 @@ from opdsl.runtime.geometry import (
     is_non_overlapping_and_dense,
     wrap_dimension,
 )
+from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.preparing import prepare
 from opdsl.runtime.roots import storage_root, version_of
 
@@ -269,6 +270,9 @@ class Tensor(Differentiable):
             return getattr(self, "array", _NO_OFFSET).offset
         if self._base is None and not hasattr(self, "_memory"):
             return 0
+        if type(self.array) is SymbolicArray:
+            offset: int = self.array.offset
+            return offset
         return (values.address(self) - values.storage_begin(self, storage_root(self))) // self.geometry.dtype.itemsize
 
     # --------------------------------------------------------------------------------------- Python values

@@ -11,6 +11,7 @@ from opdsl.errors import ConversionError, DTypeError, InterchangeError, NoElemen
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType, bfloat16, to_dtype
+from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.views import required_storage
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _Array = numpy.ndarray[Any, Any]
 
 def address(tensor: Tensor) -> int:
     """The address of its first element; 0 on meta."""
+    if type(getattr(tensor, "array", None)) is SymbolicArray:
+        return id(tensor.array)  # one of its own: nothing is known but that it is not that of another
     if tensor.geometry.device.type == "cpu":
         first: int = tensor.array.__array_interface__["data"][0]
         return first

@@ -12,6 +12,7 @@ from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, Geometry, byte_strides
+from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, lowering
 from opdsl.runtime.roots import base_for_view, storage_root
 from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage
@@ -64,7 +65,9 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     made.geometry = view_geometry(form, shape, strides, dtype)
     made._writes = 0
     made._base = base_for_view(tensor)
-    if form.device.type == "cpu":
+    if type(getattr(tensor, "array", None)) is SymbolicArray:
+        made.array = _symbolic_view(tensor, shape, strides, offset, dtype)
+    elif form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)
         made.array = view_array(tensor.array, shape, steps, offset, dtype.numpy, storage_root(tensor))
     elif form.device.type == "meta":
@@ -76,12 +79,28 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
     return made
 
 
+def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
+    """The array of a view in a plan, which cannot know how far the storage goes on behind the tensor."""
+    form, recorder = tensor.geometry, lowering.get()
+    reach = required_storage(shape, strides) * dtype.itemsize + offset
+    if recorder is None or offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize:
+        raise NotLoweredError("a view that leaves its tensor")
+    memory: Any = backends.memory(form.device)
+    viewer = memory.array_viewer(dtype.numpy, len(shape))
+    steps = tuple(stride * dtype.itemsize for stride in strides)
+    (name,) = recorder.run(viewer, (tensor.array, offset, *shape, *steps), ["array"])
+    before = tensor.storage_offset() * form.dtype.itemsize
+    return SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize)
+
+
 def become(tensor: Tensor, view: View) -> Tensor:
     """Make a tensor show its memory in another way.
 
     Raises:
         KernelError: the view would leave the storage.
     """
+    if type(getattr(tensor, "array", None)) is SymbolicArray:
+        raise NotLoweredError("a tensor that gets another shape")
     shown = make_view(tensor, *view)
     if tensor.is_cpu and tensor._base is None and not hasattr(tensor, "_memory"):
         tensor._memory = tensor.array

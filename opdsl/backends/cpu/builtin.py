@@ -15,6 +15,7 @@ import numpy
 
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.native import CONSTANTS
+from opdsl.runtime.lowering import Lowering, NotLoweredError, SymbolicArray, is_symbol, lowering
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -64,7 +65,20 @@ class Made(NamedTuple):
     allocate: Callable[[], numpy.ndarray[Any, Any]]
 
 
-Output: TypeAlias = Given | New | Made
+class Sized(NamedTuple):
+    """A large output of a plan whose sizes come with the call: a function makes it before.
+
+    allocate: takes the shape, the dtype and the strides, which are in bytes.
+    """
+
+    allocate: Callable[..., numpy.ndarray[Any, Any]]
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: numpy.dtype[Any]
+
+
+Output: TypeAlias = Given | New | Made | Sized
 
 ARRAY = Input(CONSTANTS["ARRAY"])
 FLOAT = Input(CONSTANTS["FLOAT"])
@@ -143,12 +157,14 @@ def builtin(
         trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
         ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
     """
-    if work.grain:
+    if lowering.get() is not None or work.grain:
         native.share_threads()
-    arguments = len(inputs) + sum(isinstance(output, Given) for output in outputs)
+    arguments = len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs)
     header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
     header += [*tables, work.unit, work.scratch, work.after, *work.details]
+    if lowering.get() is not None:
+        return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
     plan.runs_frames = True
     return function_of(name, native.code().address("kernel_call"), plan)
@@ -206,7 +222,7 @@ def _bits(value: float) -> int:
 
 
 def _words(output: Output) -> list[int | Table]:
-    if isinstance(output, Given):
+    if isinstance(output, Given | Sized):
         return [CONSTANTS["GIVEN"], 0, 0, 0, 0]
     if isinstance(output, Made):
         return [CONSTANTS["CALL"], id(output.allocate), 0, 0, 0]
@@ -214,8 +230,78 @@ def _words(output: Output) -> list[int | Table]:
     return [CONSTANTS["NEW"], id(output.dtype), len(output.shape), Table(output.shape), strides]
 
 
+class Template:
+    """The plan of a form: what ``builtin`` makes while a call is lowered, when sizes are symbols.
+
+    Calling it notes a step of the function that takes their values before all other arguments.
+
+    Args:
+        name, outputs, owned: see ``builtin``.
+        header: of the plan.
+    """
+
+    def __init__(
+        self, name: str, header: Sequence[int | Table], outputs: Sequence[Output], owned: Sequence[object]
+    ) -> None:
+        words, pointers = _placed(header)
+        values: dict[str, Any] = {}
+        patches: list[int] = []
+        numbers: Sequence[Any] = words
+        for place, word in enumerate(numbers):
+            if is_symbol(word):
+                values.setdefault(word.text, word)
+                patches += [place, list(values).index(word.text)]
+        self.values = tuple(values.values())
+        self.outputs = outputs
+        form: list[int | Table] = [
+            len(words),
+            Table([0 if is_symbol(word) else word for word in words]),
+            len(values),
+            len(patches) // 2,
+            Table(patches),
+            len(pointers),
+            Table([word for pointer in pointers for word in pointer]),
+        ]
+        self.function = function_of(name, native.code().address("form_call"), plan_of(form, [*outputs, *owned]))
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Note the step, and give the arrays that it will make."""
+        recorder = lowering.get()
+        if recorder is None:
+            raise NotLoweredError("a form's kernel outside of its lowering")
+        given = iter(arguments[len(arguments) - sum(isinstance(each, Given) for each in self.outputs) :])
+        inputs = arguments[: len(arguments) - sum(isinstance(each, Given) for each in self.outputs)]
+        filled = [
+            next(given) if isinstance(each, Given) else _sized(recorder, each) if isinstance(each, Sized) else None
+            for each in self.outputs
+        ]
+        operands = (*self.values, *inputs, *(each for each in filled if each is not None))
+        results = recorder.run(self.function, operands, ["array"] * len(self.outputs))
+        arrays = tuple(
+            SymbolicArray(result, output.dtype) if isinstance(output, New) else array
+            for output, result, array in zip(self.outputs, results, filled, strict=True)
+        )
+        return arrays[0] if len(arrays) == 1 else arrays
+
+
+def _sized(recorder: Lowering, output: Sized) -> SymbolicArray:
+    """The array of a large output, made by a step of its own."""
+    (name,) = recorder.run(output.allocate, (output.shape, output.dtype, output.strides), ["array"])
+    return SymbolicArray(name, output.dtype)
+
+
 def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[numpy.int64]]:
     """The header and, behind it, every table that it points to, with addresses in place of the tables."""
+    words, offsets = _placed(header)
+    block = numpy.array([*words, 0], dtype=numpy.int64)
+    base = block.ctypes.data
+    for word, offset in offsets:
+        block[word] = base + 8 * offset
+    return block
+
+
+def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, int]]]:
+    """The words of a header and its tables, and which of them point where."""
     words: list[int] = []
     pointers: list[tuple[int, Sequence[int | Table]]] = []
 
@@ -230,8 +316,4 @@ def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[num
     for word, values in pointers:  # grows while tables hold tables
         offsets.append((word, len(words)))
         place(values)
-    block = numpy.array([*words, 0], dtype=numpy.int64)
-    base = block.ctypes.data
-    for word, offset in offsets:
-        block[word] = base + 8 * offset
-    return block
+    return words, offsets

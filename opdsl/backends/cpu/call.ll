@@ -23,6 +23,15 @@
   i64,    ;  smallest integer allowed
   i64     ;  largest
 }
+%form = type {
+  i64,    ;  0 number of words of the plan
+  ptr,    ;  1 the words
+  i64,    ;  2 number of integers that come with a call
+  i64,    ;  3 number of words that they are put into
+  ptr,    ;  4 of each, which word, and which integer
+  i64,    ;  5 number of words that are addresses of others
+  ptr     ;  6 of each, which word, and of which
+}
 %output = type {
   i64,    ;  kind: GIVEN, NEW (by NumPy) or CALL (by a Python function)
   ptr,    ;  its dtype, or the function
@@ -302,9 +311,106 @@ end:
 }
 
 define ptr @kernel_call(ptr %self, ptr %arguments, i64 %given) {
-entry:
   %plan_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
   %plan = load ptr, ptr %plan_field
+  %result = call ptr @call_plan(ptr %plan, ptr %arguments, i64 %given)
+  ret ptr %result
+}
+
+; A plan whose sizes come with the call: its first arguments are integers that are put into a copy of its words.
+define ptr @form_call(ptr %self, ptr %arguments, i64 %given) {
+entry:
+  %form_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %form = load ptr, ptr %form_field
+  %count = load i64, ptr %form
+  %words_field = getelementptr %form, ptr %form, i32 0, i32 1
+  %words = load ptr, ptr %words_field
+  %values_field = getelementptr %form, ptr %form, i32 0, i32 2
+  %values = load i64, ptr %values_field
+  %enough = icmp sge i64 %given, %values
+  br i1 %enough, label %copy, label %count_wrong
+count_wrong:
+  call void @refuse(ptr @PyExc_TypeError, ptr @wrong_count)
+  ret ptr null
+copy:
+  %plan = alloca i64, i64 %count, align 16
+  %numbers = alloca i64, i64 %values, align 16
+  %bytes = mul i64 %count, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %plan, ptr %words, i64 %bytes, i1 false)
+  br label %take
+take:
+  %i = phi i64 [ 0, %copy ], [ %i_1, %taken ]
+  %more = icmp slt i64 %i, %values
+  br i1 %more, label %take_one, label %patch
+take_one:
+  %argument_place = getelementptr ptr, ptr %arguments, i64 %i
+  %argument = load ptr, ptr %argument_place
+  %number = call i64 @PyLong_AsLongLong(ptr %argument)
+  %number_place = getelementptr i64, ptr %numbers, i64 %i
+  store i64 %number, ptr %number_place
+  %i_1 = add i64 %i, 1
+  %odd = icmp eq i64 %number, -1
+  br i1 %odd, label %ask, label %taken
+ask:
+  %error = call ptr @PyErr_Occurred()
+  %fine = icmp eq ptr %error, null
+  br i1 %fine, label %taken, label %bad
+bad:
+  ret ptr null
+taken:
+  br label %take
+patch:
+  %patches_field = getelementptr %form, ptr %form, i32 0, i32 3
+  %patches = load i64, ptr %patches_field
+  %patch_list_field = getelementptr %form, ptr %form, i32 0, i32 4
+  %patch_list = load ptr, ptr %patch_list_field
+  br label %patch_next
+patch_next:
+  %p = phi i64 [ 0, %patch ], [ %p_1, %patch_one ]
+  %more_patches = icmp slt i64 %p, %patches
+  br i1 %more_patches, label %patch_one, label %point
+patch_one:
+  %patch_word = mul i64 %p, 2
+  %where_field = getelementptr i64, ptr %patch_list, i64 %patch_word
+  %where = load i64, ptr %where_field
+  %which_field = getelementptr i64, ptr %where_field, i64 1
+  %which = load i64, ptr %which_field
+  %value_place = getelementptr i64, ptr %numbers, i64 %which
+  %value = load i64, ptr %value_place
+  %target = getelementptr i64, ptr %plan, i64 %where
+  store i64 %value, ptr %target
+  %p_1 = add i64 %p, 1
+  br label %patch_next
+point:
+  %pointers_field = getelementptr %form, ptr %form, i32 0, i32 5
+  %pointers = load i64, ptr %pointers_field
+  %pointer_list_field = getelementptr %form, ptr %form, i32 0, i32 6
+  %pointer_list = load ptr, ptr %pointer_list_field
+  br label %point_next
+point_next:
+  %q = phi i64 [ 0, %point ], [ %q_1, %point_one ]
+  %more_pointers = icmp slt i64 %q, %pointers
+  br i1 %more_pointers, label %point_one, label %run
+point_one:
+  %pointer_word = mul i64 %q, 2
+  %from_field = getelementptr i64, ptr %pointer_list, i64 %pointer_word
+  %from = load i64, ptr %from_field
+  %to_field = getelementptr i64, ptr %from_field, i64 1
+  %to = load i64, ptr %to_field
+  %address = getelementptr i64, ptr %plan, i64 %to
+  %slot = getelementptr i64, ptr %plan, i64 %from
+  store ptr %address, ptr %slot
+  %q_1 = add i64 %q, 1
+  br label %point_next
+run:
+  %rest = getelementptr ptr, ptr %arguments, i64 %values
+  %left = sub i64 %given, %values
+  %result = call ptr @call_plan(ptr %plan, ptr %rest, i64 %left)
+  ret ptr %result
+}
+
+define internal ptr @call_plan(ptr %plan, ptr %arguments, i64 %given) alwaysinline {
+entry:
   %expected_field = getelementptr %plan, ptr %plan, i32 0, i32 5
   %expected = load i64, ptr %expected_field
   %fits = icmp eq i64 %given, %expected

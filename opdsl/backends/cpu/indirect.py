@@ -34,6 +34,7 @@ from opdsl.backends.cpu.pointwise import (
 from opdsl.backends.cpu.storage import DECLARATIONS
 from opdsl.kernels.calls import OperandSpec
 from opdsl.runtime.dtype import int64
+from opdsl.runtime.lowering import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import IndirectCall
@@ -71,7 +72,7 @@ def indirect(graph: TypedGraph, call: IndirectCall) -> Kernel:
     elements = math.prod(sizes)
     is_near = all(layout[len(call.inputs) + k] == SINGLE for k in range(count))
     cost = elements * (graph_cost(graph) + (0 if is_near else _COST_OF_A_PLACE))
-    grain = max(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0
+    grain = largest(_PIECE_UNIT, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0
     # Two steps may write one place, so a loop that writes is one piece.
     whole = bool(grain) and call.writes
     operands = [*call.inputs, *call.positions, *[_NUMBER] * (2 * count), call.output]

@@ -22,6 +22,7 @@ import numpy
 
 from opdsl.errors import OutOfMemoryError
 from opdsl.runtime.geometry import byte_strides, contiguous_strides
+from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
@@ -61,6 +62,9 @@ def maker(
     in_bytes = None
     if strides is not None and strides != contiguous_strides(shape):
         in_bytes = byte_strides(strides, dtype.itemsize)
+    recorder = lowering.get()
+    if recorder is not None:
+        return functools.partial(_recorded, recorder, shape, dtype.numpy, in_bytes)
     return allocator(shape, dtype.numpy, in_bytes)
 
 
@@ -133,6 +137,26 @@ def allocator(
         return numpy.ndarray(shape, dtype, _blocks.take(rounded), 0, strides)  # type: ignore[arg-type]
 
     return allocate
+
+
+def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None) -> NDArray:
+    """A new array; strides are in bytes."""
+    return allocator(shape, dtype, strides)()
+
+
+def _recorded(
+    recorder: Lowering, shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None
+) -> Any:
+    """The array that a plan will make."""
+    (name,) = recorder.run(allocated, (shape, dtype, strides), ["array"])
+    return SymbolicArray(name, dtype)
+
+
+def array_viewer(dtype: numpy.dtype[Any], ndim: int) -> Callable[..., NDArray]:
+    """A built-in function: an array, bytes from its first element, sizes and strides in bytes -> a view of it."""
+    from opdsl.backends.cpu.builtin import builtin_over
+
+    return builtin_over("array_view", "array_view", [id(dtype), ndim], [dtype])
 
 
 def extent(shape: tuple[int, ...], itemsize: int, strides: tuple[int, ...] | None) -> int:

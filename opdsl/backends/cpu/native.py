@@ -66,10 +66,12 @@ CONSTANTS = MappingProxyType(
 
 _SYMBOLS = (
     "kernel_call",
+    "form_call",
     "run_frame",
     "author_call",
     "tensor_call",
     "view_call",
+    "array_view",
     "walk",
     "walk_tiles",
     "reduce",

@@ -16,6 +16,7 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
+from opdsl.runtime.lowering import largest, lowering
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
@@ -88,7 +89,7 @@ def pointwise(graph: TypedGraph, call: PointwiseCall) -> Kernel:
     work = Work(
         loop=native.code().address(loop),
         elements=elements,
-        grain=max(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
+        grain=largest(unit, SHARE_OF_A_THREAD * elements // cost) if cost >= PARALLEL_FROM else 0,
         unit=unit,
         details=walk_details(code.address(symbol(layout)), sizes, operands),
     )
@@ -160,6 +161,8 @@ def _output(dtype: DType, new: NewArray | None) -> Output:
         return builtin.Given()
     strides = tuple(step * dtype.itemsize for step in new.strides)
     if math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
+        if lowering.get() is not None:
+            return builtin.Sized(memory.allocated, new.shape, strides, dtype.numpy)
         return builtin.Made(memory.allocator(new.shape, dtype.numpy, strides))
     return builtin.New(dtype.numpy, new.shape, None if is_contiguous(new) else strides)
 

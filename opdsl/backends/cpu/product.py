@@ -6,7 +6,6 @@ What the BLAS has no types or layouts for is computed by ``numpy.matmul``.
 from __future__ import annotations
 
 import functools
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -14,6 +13,7 @@ import numpy
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas, on_one_thread
 from opdsl.backends.cpu.builtin import Kernel, Work
+from opdsl.runtime.lowering import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import MatrixLayout, ProductCall
@@ -96,12 +96,12 @@ def _through_blas(call: ProductCall) -> Kernel | None:
     if call.dtype.name not in LETTERS or 0 in (call.batch, call.rows, call.inner, call.columns):
         return None
     words = _words(call)
-    if words is None or max(words[:3] + words[8:11]) > LARGEST:
+    if words is None or largest(*words[:3], *words[8:11]) > LARGEST:
         return None
     cost = call.rows * call.inner * call.columns
     elements = call.batch * words.rows
     is_large = call.batch * cost > _SINGLE_UP_TO
-    share = max(math.ceil(elements / native.usable_processors()), _SINGLE_UP_TO // (cost // words.rows))
+    share = largest(-(-elements // native.usable_processors()), _SINGLE_UP_TO // (cost // words.rows))
     loop = _code(call.dtype.name, words.columns == 1)
     number = builtin.COMPLEX if call.dtype.is_complex else builtin.FLOAT
     return builtin.builtin(

@@ -16,6 +16,7 @@ from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_i
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
+from opdsl.runtime.lowering import largest, smallest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, ReductionCall
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _LANES_ACROSS = 1024
 _LANES_ALONG = 64
 _LANES_ORDERED = 16
+
+_POWERS = tuple(1 << power for power in range(_LANES_ALONG.bit_length() - 1, 0, -1))
 
 # Contiguous rows up to this length are folded one after the other by code that does nothing else.
 _LONGEST_SHORT_ROW = 2048
@@ -110,10 +113,10 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
     if kind == CONSTANTS["ACROSS"]:
         lanes, tile, block = _LANES_ACROSS, _LANES_ACROSS, _STEPS_OF_A_BLOCK
     elif kind == CONSTANTS["ALONG"]:
-        lanes = min(_LANES_ALONG, 1 << max(0, folded.length.bit_length() - 1))
+        lanes = next((each for each in _POWERS if folded.length >= each), 1)
         tile, block = 1, lanes * _STEPS_OF_A_BLOCK
     elif kind == CONSTANTS["ROWS"]:
-        tile = max(1, min(_LANES_ALONG, _TILE_OF_ROWS // max(1, folded.length)))
+        tile = largest(1, smallest(_LANES_ALONG, _TILE_OF_ROWS // largest(1, folded.length)))
         lanes, block = tile, _LONGEST_SHORT_ROW
     else:
         lanes, tile, block = _LANES_ORDERED, 1, _ORDERED_BLOCK
@@ -122,9 +125,9 @@ def _cut(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> Shape:
     tiles = row_tiles * math.prod(kept.sizes)
     row_blocks = -(-folded.length // block)
     blocks = rows * row_blocks
-    chunks = _chunks(tiles, blocks, min(tile, kept.length) * rows * folded.length)
+    chunks = _chunks(tiles, blocks, smallest(tile, kept.length) * rows * folded.length)
     chunk_blocks = -(-blocks // chunks) if chunks else 0
-    chunks = max(1, -(-blocks // chunk_blocks)) if chunk_blocks else 1
+    chunks = largest(1, -(-blocks // chunk_blocks)) if chunk_blocks else 1
     return Shape(kind, lanes, block, row_blocks, blocks, chunks, chunk_blocks, tiles, row_tiles)
 
 
@@ -141,9 +144,10 @@ def _kind(kept: Rows, folded: Rows, itemsize: int, in_order: bool) -> int:
 
 def _chunks(tiles: int, blocks: int, elements: int) -> int:
     """In how many chunks a tile of so many elements is cut; only few and large tiles are."""
-    if tiles == 0 or tiles >= _ENOUGH_TASKS:
+    if tiles == 0 or tiles >= _ENOUGH_TASKS or elements < 2 * _CHUNK:
         return 1
-    return max(1, min(blocks, elements // _CHUNK, 4 * _ENOUGH_TASKS))
+    chunks: int = largest(1, smallest(blocks, elements // _CHUNK, 4 * _ENOUGH_TASKS))
+    return chunks
 
 
 def _signature(folding: Folding, call: ReductionCall, shape: Shape, lane_stride: int) -> FoldSignature:
@@ -177,7 +181,7 @@ def _work(
 ) -> Work:
     tasks = shape.tiles * shape.chunks
     total = math.prod(kept.sizes) * kept.length * count * cost
-    share = max(1, -(-SHARE_OF_A_THREAD * tasks // max(1, total)))
+    share = largest(1, -(-SHARE_OF_A_THREAD * tasks // largest(1, total)))
     shared = native.code()
     *functions, rows = [code.address(each) for each in SYMBOLS]
     return Work(
@@ -198,7 +202,7 @@ def _geometry(shape: Shape, kept: Rows, folded: Rows, count: int, signature: Fol
         shape.chunks,
         shape.blocks,
         shape.chunk_blocks,
-        max(1, shape.row_blocks),
+        largest(1, shape.row_blocks),
         shape.block,
         folded.length,
         folded.strides[0],
@@ -207,7 +211,7 @@ def _geometry(shape: Shape, kept: Rows, folded: Rows, count: int, signature: Fol
         Table([each[0] for each in folded.outer]),
         count,
         shape.tiles,
-        max(1, shape.row_tiles),
+        largest(1, shape.row_tiles),
         kept.length,
         Table(kept.strides),
         len(kept.sizes),

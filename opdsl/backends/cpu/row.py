@@ -19,6 +19,7 @@ from opdsl.backends.cpu.pointwise import (
 )
 from opdsl.backends.cpu.row_text import LANES, SYMBOL, RowSignature, module_ir
 from opdsl.backends.cpu.storage import MEMORY
+from opdsl.runtime.lowering import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall
@@ -44,12 +45,12 @@ def row(graph: TypedGraph, call: RowCall) -> Kernel:
     keep = _fits(graph, call, across=across)
     code = row_code(graph, _signature(graph, call, across=across), keep=keep)
     rows = kept_elements(call)
-    cost = max(1, rows * call.length * graph_cost(graph))
+    cost = largest(1, rows * call.length * graph_cost(graph))
     unit = LANES if across else 1
     work = Work(
         loop=native.code().address("walk"),
         elements=rows,
-        grain=max(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
+        grain=largest(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
         unit=unit,
         details=nest_details(code.address(SYMBOL), call),
     )

@@ -12,6 +12,7 @@ from opdsl.backends.cpu.loops import SINGLE, STRIDED, Operand
 from opdsl.backends.cpu.nests import kept_elements, layout_of, nest_details, runs_across
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, planned_outputs
 from opdsl.backends.cpu.scan_text import ABREAST, ACROSS, LANES, PARTS, SYMBOL, ScanSignature, module_ir
+from opdsl.runtime.lowering import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall, Scanning
@@ -37,12 +38,12 @@ def scan(scanning: Scanning, call: RowCall) -> Kernel:
     signature = _signature(scanning, call)
     code = scan_code(scanning.lift, scanning.combine, scanning.finish, signature)
     rows = kept_elements(call)
-    cost = max(1, rows * call.length * sum(map(graph_cost, (scanning.lift, scanning.combine, scanning.finish))))
+    cost = largest(1, rows * call.length * sum(map(graph_cost, (scanning.lift, scanning.combine, scanning.finish))))
     unit = 1 if signature.form == PARTS else LANES[signature.form]
     work = Work(
         loop=native.code().address("walk"),
         elements=rows,
-        grain=max(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
+        grain=largest(unit, SHARE_OF_A_THREAD * rows // cost) if cost >= PARALLEL_FROM and rows > 1 else 0,
         unit=unit,
         details=nest_details(code.address(SYMBOL), call, part_length(call.length)),
     )

@@ -283,3 +283,78 @@ wrap:
   %result = call ptr @new_tensor(ptr %tensor, ptr %made, ptr %base)
   ret ptr %result
 }
+
+; A view of an array: the array, the bytes from its first element, the sizes, the strides in bytes -> an array.
+define ptr @array_view(ptr %self, ptr %arguments, i64 %given) {
+entry:
+  %plan_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %plan = load ptr, ptr %plan_field
+  %dimensions_field = getelementptr i64, ptr %plan, i64 1
+  %dimensions = load i64, ptr %dimensions_field
+  %numbers = sub i64 %given, 1
+  %twice = mul i64 %dimensions, 2
+  %expected = add i64 %twice, 2
+  %fits = icmp eq i64 %given, %expected
+  br i1 %fits, label %prepare, label %count_wrong
+count_wrong:
+  call void @refuse(ptr @PyExc_TypeError, ptr @wrong_count)
+  ret ptr null
+prepare:
+  %words = alloca i64, i64 %numbers, align 16
+  br label %take
+take:
+  %i = phi i64 [ 0, %prepare ], [ %i_1, %taken ]
+  %more = icmp slt i64 %i, %numbers
+  br i1 %more, label %take_one, label %source
+take_one:
+  %i_1 = add i64 %i, 1
+  %argument_place = getelementptr ptr, ptr %arguments, i64 %i_1
+  %argument = load ptr, ptr %argument_place
+  %number = call i64 @PyLong_AsLongLong(ptr %argument)
+  %number_place = getelementptr i64, ptr %words, i64 %i
+  store i64 %number, ptr %number_place
+  %odd = icmp eq i64 %number, -1
+  br i1 %odd, label %ask, label %taken
+ask:
+  %error = call ptr @PyErr_Occurred()
+  %fine = icmp eq ptr %error, null
+  br i1 %fine, label %taken, label %bad
+bad:
+  ret ptr null
+taken:
+  br label %take
+source:
+  %array = load ptr, ptr %arguments
+  %frame = alloca ptr, align 8
+  %is_array = call i1 @take_array(ptr %array, ptr %frame)
+  br i1 %is_array, label %make, label %bad
+make:
+  %data = load ptr, ptr %frame
+  %offset = load i64, ptr %words
+  %first = getelementptr i8, ptr %data, i64 %offset
+  %shape = getelementptr i64, ptr %words, i64 1
+  %strides = getelementptr i64, ptr %shape, i64 %dimensions
+  %flags_field = getelementptr i8, ptr %array, i64 FLAGS_OFFSET
+  %flags = load i32, ptr %flags_field
+  %writeable = and i32 %flags, ARRAY_WRITEABLE
+  %dimensions_32 = trunc i64 %dimensions to i32
+  %dtype = load ptr, ptr %plan
+  call void @Py_IncRef(ptr %array)                  ; NumPy takes both references, also when it fails
+  call void @Py_IncRef(ptr %dtype)
+  %made = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %dtype, i32 %dimensions_32, ptr %shape, ptr %strides,
+                                         ptr %first, i32 %writeable, ptr null)
+  %missing = icmp eq ptr %made, null
+  br i1 %missing, label %drop_array, label %hold
+drop_array:
+  call void @Py_DecRef(ptr %array)
+  ret ptr null
+hold:
+  %status = call i32 @PyArray_SetBaseObject(ptr %made, ptr %array)
+  %refused = icmp slt i32 %status, 0
+  br i1 %refused, label %drop, label %end
+drop:
+  call void @Py_DecRef(ptr %made)
+  ret ptr null
+end:
+  ret ptr %made
+}

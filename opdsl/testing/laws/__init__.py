@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.testing.laws import bad_input, composites, devices, effects, gradients, meta, schema, signatures, variants
+from opdsl.testing.laws import (
+    bad_input,
+    composites,
+    devices,
+    effects,
+    forms,
+    gradients,
+    meta,
+    schema,
+    signatures,
+    variants,
+)
 from opdsl.testing.subject import Subject
 
 Law = Callable[[Subject], Iterator[str]]
@@ -20,4 +31,5 @@ LAWS: dict[int, tuple[str, Law]] = {
     8: ("the function's parameters are the schema's", signatures.check),
     9: ("composite bodies and derivatives call operators, and nothing else", composites.check),
     10: ("bad input raises and changes nothing", bad_input.check),
+    11: ("a plan of a form serves sizes that it has not seen", forms.check),
 }

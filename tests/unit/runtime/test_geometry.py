@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import itertools
 import pickle
 import weakref
@@ -121,8 +120,16 @@ def test_copies_are_the_same_object():
 
 def test_geometries_nobody_refers_to_are_forgotten():
     form = weakref.ref(geometry(float32, cpu, (123, 7)))
-    gc.collect()
+    for size in range(1 << 14):
+        geometry(float32, cpu, (size, 7))
     assert form() is None
+
+
+def test_a_geometry_that_is_used_stays_the_same_object():
+    form = geometry(float32, cpu, (123, 7))
+    for size in range(1 << 14):
+        geometry(float32, cpu, (size, 7))
+    assert geometry(float32, cpu, (123, 7)) is form
 
 
 def test_threads_get_the_same_object():

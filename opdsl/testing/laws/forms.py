@@ -1,0 +1,114 @@
+"""Law 11: a call is the same by the plan of its form, for sizes that the plan has not seen, as without any plan."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.dispatch import checked
+from opdsl.dispatch.forms import lowered_at_once
+from opdsl.errors import OpdslError
+from opdsl.runtime import Tensor, contiguous_strides, version_of
+from opdsl.runtime.contents import Content, contents, tensors_in
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.viewing import make_view
+from opdsl.testing.laws.variants import UNINITIALISED
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+# By how much sizes are larger than those that a plan was made for.
+_GROWTH = (1, 3)
+_SAMPLES = 4
+
+
+class Outcome(NamedTuple):
+    """All that a call does.
+
+    error: the class of what it raised.
+    results, arguments: what they are afterwards.
+    views: of each result whether it is a view.
+    versions: of the arguments.
+    """
+
+    error: str
+    results: list[Content]
+    arguments: list[Content]
+    views: list[bool]
+    versions: list[int]
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    operator = subject.operator
+    is_random = "nondeterministic_seeded" in operator.tags
+    if is_random or operator.schema.name.base in UNINITIALISED or not _is_on_the_cpu(subject):
+        return
+    operator.packet.forget()
+    with lowered_at_once():
+        for sample in subject.samples[:_SAMPLES]:
+            _outcome(sample, subject.function)
+            for each in (sample, *(_grown(sample, by) for by in _GROWTH)):
+                found = _outcome(each, subject.function)
+                with checked():
+                    wanted = _outcome(each, subject.function)
+                for what, one, other in zip(Outcome._fields, found, wanted, strict=True):
+                    if one != other:
+                        yield f"{each}: {what} by the plan of the form are {one}, without it {other}"
+    operator.packet.forget()
+
+
+def _is_on_the_cpu(subject: Subject) -> bool:
+    return all(each.is_cpu for sample in subject.samples for each in sample.tensors())
+
+
+def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
+    own = sample.copy()
+    error, results = "", []
+    try:
+        results = list(tensors_in(own.call(function)))
+    except OpdslError as raised:
+        error = type(raised).__name__
+    arguments = own.tensors()
+    return Outcome(
+        error,
+        contents(results),
+        contents(arguments),
+        [each.geometry.is_view for each in results],
+        [version_of(each) for each in arguments],
+    )
+
+
+def _grown(sample: Sample, by: int) -> Sample:
+    """The same call with larger sizes: those of two or more, and arguments that are one of them."""
+    sizes = {size for each in sample.tensors() for size in each.shape if size > 1}
+    known: dict[int, Tensor] = {}
+
+    def grown(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return known.setdefault(id(value), _larger(value, by))
+        if isinstance(value, (list, tuple)):
+            return type(value)(grown(each) for each in value)
+        if type(value) is int and value in sizes:
+            return value + by
+        return copy.deepcopy(value)
+
+    return Sample(*map(grown, sample.given), **{name: grown(value) for name, value in sample.named.items()})
+
+
+def _larger(tensor: Tensor, by: int) -> Tensor:
+    """A tensor whose dimensions go on from the beginning again; they lie in memory in the order of the tensor's."""
+    array = tensor.detach().array
+    order = sorted(range(tensor.ndim), key=lambda dim: -tensor.strides[dim])
+    shape = tuple(size + by if size > 1 else size for size in tensor.shape)
+    taken = array[numpy.ix_(*(numpy.arange(size) % old for size, old in zip(shape, tensor.shape, strict=True)))]
+    laid = numpy.ascontiguousarray(taken.transpose(order))
+    made = Tensor()
+    made.array, made._writes, made._base = laid, 0, None
+    made.geometry = geometry(tensor.dtype, tensor.device, laid.shape, contiguous_strides(laid.shape))
+    if order == list(range(tensor.ndim)):
+        return made
+    back = [order.index(dim) for dim in range(tensor.ndim)]
+    return make_view(made, shape, tuple(made.strides[place] for place in back))

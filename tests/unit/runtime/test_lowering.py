@@ -1,0 +1,154 @@
+"""Sizes that record what is asked of them: expressions, guards, and what is settled for all sizes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opdsl.runtime.lowering import (
+    Lowering,
+    NotLoweredError,
+    Symbol,
+    SymbolicArray,
+    deferred,
+    largest,
+    least,
+    lowering,
+    smallest,
+)
+
+SIZES = st.integers(2, 60)
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": largest,
+    "min": smallest,
+}
+COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+LEAVES = st.sampled_from(["a", "b", "c"]) | st.integers(-3, 9)
+TREES = st.recursive(LEAVES, lambda inner: st.tuples(st.sampled_from(sorted(OPERATIONS)), inner, inner), max_leaves=7)
+
+
+def value(tree: Any, names: dict[str, Any]) -> Any:
+    if isinstance(tree, str):
+        return names[tree]
+    if isinstance(tree, int):
+        return tree
+    sign, first, second = tree
+    return OPERATIONS[sign](value(first, names), value(second, names))
+
+
+def symbols(examples: dict[str, int]) -> tuple[Lowering, dict[str, Symbol]]:
+    recorder = Lowering()
+    return recorder, {name: recorder.size(name, example) for name, example in examples.items()}
+
+
+def holds(recorder: Lowering, names: dict[str, int]) -> bool:
+    """Whether other sizes answer all guards as the example does."""
+    scope = {**recorder.constants, **names}
+    return all(eval(text, scope) is outcome for text, outcome in recorder.guards.items())
+
+
+@given(TREES, st.tuples(SIZES, SIZES, SIZES), st.tuples(SIZES, SIZES, SIZES))
+def test_an_expression_gives_for_other_sizes_what_python_does(tree: Any, first: Any, second: Any) -> None:
+    recorder, names = symbols(dict(zip("abc", first, strict=True)))
+    try:
+        made = value(tree, names)
+    except ZeroDivisionError:
+        return
+    others = dict(zip("abc", second, strict=True))
+    if not holds(recorder, others):
+        return
+    try:
+        wanted = value(tree, others)
+    except ZeroDivisionError:
+        return  # raised by the expression, too
+    found = eval(made.text, {**recorder.constants, **others}) if isinstance(made, Symbol) else made
+    assert found == wanted
+
+
+@given(TREES, TREES, st.tuples(SIZES, SIZES, SIZES), st.tuples(SIZES, SIZES, SIZES), st.sampled_from(COMPARISONS))
+def test_a_comparison_without_a_guard_is_the_same_for_all_sizes(
+    left: Any, right: Any, first: Any, second: Any, compare: Callable[[Any, Any], bool]
+) -> None:
+    recorder, names = symbols(dict(zip("abc", first, strict=True)))
+    others = dict(zip("abc", second, strict=True))
+    try:
+        answer = compare(value(left, names), value(right, names))
+        wanted = compare(value(left, others), value(right, others))
+        if holds(recorder, others):
+            assert answer == wanted
+    except ZeroDivisionError:
+        return
+
+
+@given(TREES, st.tuples(SIZES, SIZES, SIZES), st.tuples(SIZES, SIZES, SIZES))
+def test_nothing_is_less_than_its_least_value(tree: Any, first: Any, second: Any) -> None:
+    _, names = symbols(dict(zip("abc", first, strict=True)))
+    try:
+        made = value(tree, names)
+        wanted = value(tree, dict(zip("abc", second, strict=True)))
+    except ZeroDivisionError:
+        return
+    bound = least(made) if isinstance(made, Symbol) else None
+    assert bound is None or wanted >= bound
+
+
+def test_sizes_of_two_or_more_settle_most_questions() -> None:
+    recorder, names = symbols({"a": 5, "b": 7})
+    a, b = names["a"], names["b"]
+    assert a != 0 and a != 1 and a * b > a and a * b - b > 0 and a and b * a == a * b and (a * b) // b is not None
+    assert recorder.guards == {}
+
+
+def test_what_sizes_decide_becomes_a_guard() -> None:
+    recorder, names = symbols({"a": 5, "b": 7})
+    assert names["a"] != names["b"]
+    assert recorder.guards == {"a != b": True}
+
+
+def test_who_wants_the_number_itself_pins_it() -> None:
+    recorder, names = symbols({"a": 3})
+    assert list(range(names["a"])) == [0, 1, 2]
+    assert recorder.guards == {"a == 3": True}
+
+
+def test_an_exact_quotient_is_none_that_is_rounded() -> None:
+    _, names = symbols({"a": 5, "b": 7})
+    assert ((names["a"] * names["b"] * 4) // names["a"]).text == "(4 * b)"
+
+
+@pytest.mark.parametrize("number", [2, 2.5, True, 1j])
+def test_a_symbol_is_of_the_class_of_its_number(number: Any) -> None:
+    assert isinstance(Lowering().number("x", number), type(number))
+
+
+def test_a_deferred_function_runs_in_the_plan_even_where_its_result_is_not_used() -> None:
+    recorder = Lowering()
+    root = deferred(math.isqrt)
+    root(recorder.size("x", 9))
+    assert [step.function for step in recorder.steps] == [math.isqrt]  # type: ignore[union-attr]
+
+
+def test_elements_of_a_symbolic_array_cannot_be_read() -> None:
+    import numpy
+
+    array = SymbolicArray("x", numpy.dtype("f4"))
+    with pytest.raises(NotLoweredError):
+        numpy.asarray(array)
+    with pytest.raises(NotLoweredError):
+        bool(array)
+
+
+def test_nothing_is_lowered_by_default() -> None:
+    assert lowering.get() is None
