@@ -60,6 +60,10 @@ class ScalarFunctionError(DeclarationError):
     """A scalar function uses Python that the scalar graph cannot hold."""
 
 
+class RoundedResultError(ScalarFunctionError):
+    """A scalar function gives floating-point numbers of integers where integers are wanted."""
+
+
 class DuplicateOperatorError(DeclarationError, RuntimeError):
     """An operator, overload, variant or kernel is declared twice."""
 

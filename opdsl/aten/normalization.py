@@ -66,7 +66,7 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 _softmax.meta(softmax_meta)
 
 
-@_softmax.row
+@_softmax.row(promote="floating")
 def softmax_row(self):
     exponential = math.exp(self - row_max(self))
     return exponential / row_sum(exponential)
@@ -86,7 +86,7 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
 _softmax_backward_data.meta(softmax_backward_meta)
 
 
-@_softmax_backward_data.row
+@_softmax_backward_data.row(promote="floating")
 def softmax_backward_row(grad_output, output):
     return (grad_output - row_sum(grad_output * output)) * output
 
@@ -112,7 +112,7 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 _log_softmax.meta(softmax_meta)
 
 
-@_log_softmax.row
+@_log_softmax.row(promote="floating")
 def log_softmax_row(self):
     shifted = self - row_max(self)
     return shifted - math.log(row_sum(math.exp(shifted)))
@@ -132,7 +132,7 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 _log_softmax_backward_data.meta(softmax_backward_meta)
 
 
-@_log_softmax_backward_data.row
+@_log_softmax_backward_data.row(promote="floating")
 def log_softmax_backward_row(grad_output, output):
     return grad_output - math.exp(output) * row_sum(grad_output)
 
@@ -254,7 +254,7 @@ def native_layer_norm_meta(ctx, input, normalized_shape, weight, bias, eps):
     return dims
 
 
-@native_layer_norm.row
+@native_layer_norm.row(promote="floating")
 def native_layer_norm_row(input, eps, weight=1.0, bias=0.0):
     mean = row_mean(input)
     deviation = input - mean
@@ -310,7 +310,7 @@ def layer_norm_input_gradient_meta(ctx, grad_out, input, mean, rstd, weight, dim
     return range(input.ndim - dims, input.ndim)
 
 
-@layer_norm_input_gradient.row
+@layer_norm_input_gradient.row(promote="floating")
 def layer_norm_input_gradient_row(grad_out, input, mean, rstd, weight=1.0):
     normalized = (input - mean) * rstd
     scaled = grad_out * weight

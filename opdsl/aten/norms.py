@@ -46,7 +46,7 @@ def attach_norms(norm: Any, name: str, powers: Any, roots: Any) -> None:
         name: of the argument that says which norm.
         powers, roots: the general case: the power of a magnitude, and the root of the sum of the powers.
     """
-    common: dict[str, Any] = {"accumulators": ("real",)}
+    common: dict[str, Any] = {"accumulators": ("real",), "promote": "floating"}
     for order in (2, None) if name == "p" else (2,):
         when = {name: order}
         norm.reduction(init=0, lift=square, finish=root_of_squares, when=when, **common)(plus)

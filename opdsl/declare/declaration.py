@@ -427,11 +427,12 @@ class Declaration:
         if not chosen:
             self._register_common()
 
-    def attach_row(self, function: object) -> None:
+    def attach_row(self, function: object, *, promote: str = "default") -> None:
         """Take a row function, for every backend and variant.
 
         Args:
             function: a scalar function of the operator's tensor and number parameters, by name, which may fold rows.
+            promote: what becomes of integers, see ``RowDefinition``.
 
         Raises:
             ScalarFunctionError: the function holds what a scalar graph cannot.
@@ -447,7 +448,7 @@ class Declaration:
                 f"which dimensions a row has. Write @{self.function.__name__}.meta above it."
             )
         Attached(row, self.name, decorator, self.main.schema).require_numbers()
-        definition = RowDefinition(self.main.schema, self.name, self.attached["meta"], row)
+        definition = RowDefinition(self.main.schema, self.name, self.attached["meta"], row, promote)
         self._claim("row", row)
         self.definition = definition
         for key in COMPILED_KEYS:

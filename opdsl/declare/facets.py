@@ -184,7 +184,8 @@ class Facets:
         >>> def divide(total, weight, count, sharpness):
         ...     return total / weight
         >>> @soft_maximum.reduction(
-        ...     init=(0, 0), lift=weigh, finish=divide, accumulators=("value", "value"), results=("value",)
+        ...     init=(0, 0), lift=weigh, finish=divide, accumulators=("value", "value"), results=("value",),
+        ...     promote="int_to_float",
         ... )
         ... def add_both(total, weight, other_total, other_weight):
         ...     return total + other_total, weight + other_weight
@@ -200,11 +201,12 @@ class Facets:
 
         return attach
 
-    def row(self, function: object = None, /) -> object:
+    def row(self, function: object = None, /, *, promote: str = "default") -> object:
         """Attach a row function."""
 
         def attach(decorated: object) -> object:
-            self.declaration.attach_row(decorated)
+            self._check_option("row", "promote", promote, str)
+            self.declaration.attach_row(decorated, promote=promote)
             return decorated
 
         return attach if function is None else attach(function)

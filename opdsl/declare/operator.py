@@ -102,8 +102,19 @@ class Operator(Protocol, Generic[P, R_co]):
     ) -> Callable[[F], F]:
         """Attach the scalar functions of a reduction: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
 
-    def row(self, function: F, /) -> F:
-        """Attach a row function beneath ``.meta``: it sees one element, and folds the row with ``row_sum`` and kin."""
+    @overload
+    def row(self, function: F, /) -> F: ...
+    @overload
+    def row(self, *, promote: str = "default") -> Callable[[F], F]: ...
+    def row(self, *args: object, **kwargs: object) -> object:
+        """Attach a row function beneath ``.meta``: it sees one element, and folds the row with ``row_sum`` and kin.
+
+        Args:
+            function: the row function.
+            promote: ``default``: tensors are taken as they are; a function that would round floating-point results of
+                integers is refused. ``int_to_float``: integers are computed as the default dtype, which outputs like
+                them have then. ``floating``: integers are refused.
+        """
 
     def scan(
         self,

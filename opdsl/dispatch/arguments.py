@@ -317,7 +317,7 @@ def value_key(value: object) -> object:
     if kind is tuple or kind is list:
         each_of = cast("list[object]", value)
         types = tuple(map(type, each_of))
-        return (*each_of, *types) if _PLAIN.issuperset(types) else tuple(map(value_key, each_of))
+        return (*each_of, *types, tuple) if _PLAIN.issuperset(types) else (*map(value_key, each_of), tuple)
     if kind is float:
         return (_bits(value), float)
     if isinstance(value, (float, complex, numpy.inexact)):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING
 
+from opdsl.errors import DTypeError, RoundedResultError, UnsupportedDTypeError
 from opdsl.kernels.numbers import BOUNDS
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
     from opdsl.scalar.graph import TypedGraph
+
+
+_SAY_WHAT_IS_MEANT = (
+    'Say what is meant: promote="int_to_float" computes integers as floating-point numbers, promote="floating" refuses '
+    "them, int(...) rounds."
+)
 
 
 def read_function(function: FunctionType | ScalarFunction) -> ScalarFunction:
@@ -37,10 +44,52 @@ def initial(value: bool | int | float | complex, kind: str) -> bool | int | floa
     return int(value)
 
 
+def require_exact(function: ScalarFunction, types: Mapping[str, str], results: Sequence[str]) -> None:
+    """Refuse a function whose floating-point results would be rounded into integers.
+
+    Args:
+        function: the function.
+        types: of its parameters.
+        results: what its results become.
+
+    Raises:
+        RoundedResultError: what is returned is underlined.
+        ScalarFunctionError: an operation does not exist for the types.
+    """
+    from opdsl.scalar.rounding import rounded_results
+
+    for place in rounded_results(function, types, results):
+        source, node = function.places[function.results[place]]
+        problem = f"this is a floating-point number, which {results[place]} would round"
+        raise RoundedResultError(str(source.error(node, problem, _SAY_WHAT_IS_MEANT)))
+
+
+def refuse_rounding(prepare: Callable[[], object]) -> None:
+    """Refuse where it is declared what would round results; what is refused otherwise is refused where it is called.
+
+    Args:
+        prepare: types the functions for integers.
+
+    Raises:
+        RoundedResultError: a function would round its results.
+    """
+    try:
+        prepare()
+    except (DTypeError, UnsupportedDTypeError) as error:
+        if isinstance(error.__cause__, RoundedResultError):
+            raise error.__cause__ from None
+
+
 def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:
-    """A function typed by place; without one, the function that returns its first parameters."""
+    """A function typed by place; without one, the function that returns its first parameters.
+
+    Raises:
+        ScalarFunctionError: an operation does not exist for the types, or would round its results.
+    """
     if function is not None:
-        return function.specialise(dict(zip(function.parameters, types, strict=False)), results=results)
+        by_name = dict(zip(function.parameters, types, strict=False))
+        require_exact(function, by_name, results)
+        return function.specialise(by_name, results=results)
     from opdsl.scalar.builder import GraphBuilder
     from opdsl.scalar.types import ScalarType
 

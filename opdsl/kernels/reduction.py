@@ -16,6 +16,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dimensions import reduced_dimensions, reduced_shape, require_elements
 from opdsl.kernels.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.monoid import refuse_rounding
 from opdsl.kernels.numbers import Number, convert
 from opdsl.kernels.outputs import Promise, array_of
 from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
@@ -35,7 +36,7 @@ from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.parameters import Parameter
+from opdsl.schema.parameters import Parameter, Role
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -112,14 +113,24 @@ class ReductionDefinition(Definition):
             empty_is_all: whether ``dim=[]`` means all dimensions.
 
         Raises:
-            ScalarFunctionError: a function holds what a scalar graph cannot.
+            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
 
         def refuse(problem: str) -> KernelSignatureError:
             return KernelSignatureError(f"{self.name}: the reduction does not fit {self.schema}: {problem}.")
 
-        self.folds.append(make_fold(combine, self.others, self.results, refuse, **options))
+        fold = make_fold(combine, self.others, self.results, refuse, **options)
+        refuse_rounding(lambda: self._of_integers(fold))
+        self.folds.append(fold)
+
+    def _of_integers(self, fold: Fold) -> None:
+        """Type the functions for integers, if there is a call that folds them."""
+        value = DTYPE_RULES[fold.promote](self.label, int64, None, None)
+        results = [RESULT_RULES[rule](value, int64, None) for rule in fold.results]
+        numbers = [float64 if each.role is Role.FLOAT else int64 for each in fold.numbers]
+        fold.folding(value, results, numbers)
 
     # ----------------------------------------------------------------------------------------------------- a call
 

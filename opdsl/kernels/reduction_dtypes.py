@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opdsl.dispatch.state import current
-from opdsl.errors import DTypeError
+from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels.dtypes import precision_of
 from opdsl.runtime.dtype import Category, DType, bool_, complex128, float64, int64, uint8
 from opdsl.runtime.promotion import can_cast
@@ -38,8 +38,16 @@ def _floating_input(operator: str, source: DType, requested: DType | None, given
     return requested or source
 
 
+def _floats_alone(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    value = requested or source
+    if value.category < Category.FLOAT:
+        raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}'. Convert first: x.to(float32).")
+    return value
+
+
 def _computed(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    return source if source.category >= Category.FLOAT else current.get().default_dtype
+    value = requested or source
+    return value if value.category >= Category.FLOAT else current.get().default_dtype
 
 
 DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]] = {
@@ -47,6 +55,7 @@ DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]
     "sum": _widened,
     "float": _floating,
     "floating_input": _floating_input,
+    "floating": _floats_alone,
     "int_to_float": _computed,
 }
 """``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""

@@ -12,22 +12,31 @@ from functools import lru_cache, reduce
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.errors import (
+    KernelError,
+    KernelSignatureError,
+    RoundedResultError,
+    ScalarFunctionError,
+    UnsupportedDTypeError,
+)
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.kernels.calls import RowCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.meta import MetaContext
+from opdsl.kernels.monoid import require_exact
 from opdsl.kernels.outputs import Promise
+from opdsl.kernels.reduction_dtypes import DTYPE_RULES
 from opdsl.kernels.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.structured import Arguments, Prepared
 from opdsl.runtime.contents import tensors_in
-from opdsl.runtime.dtype import DType
+from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import row_fault
+from opdsl.schema.parameters import Role
 
 if TYPE_CHECKING:
     from opdsl.scalar import ScalarFunction
@@ -46,23 +55,39 @@ class RowDefinition(RowwiseDefinition):
         function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that may
             be None have a default, which stands for None. Of several results, those that depend on elements only by
             way of folds are results of the row as a whole.
+        promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
+            outputs of integers that get floating-point results then have. ``floating``: integers are refused.
 
     Raises:
-        ScalarFunctionError: the function holds what a scalar graph cannot.
-        KernelSignatureError: it does not fit the schema.
+        ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of integers
+            that would be rounded.
+        KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
     """
 
-    __slots__ = ("function", "meta")
+    __slots__ = ("function", "meta", "promote")
 
-    def __init__(self, schema: FunctionSchema, name: str, meta: Callable[..., object], function: FunctionType) -> None:
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        name: str,
+        meta: Callable[..., object],
+        function: FunctionType,
+        promote: str = "default",
+    ) -> None:
         from opdsl.scalar import read
 
         super().__init__(schema, name)
         self.meta = meta
         self.function = function
+        self.promote = promote
         self._check(read(function, rows=True))
 
     def _check(self, function: ScalarFunction) -> None:
+        if self.promote not in _PROMOTIONS:
+            raise KernelSignatureError(
+                f"{self.name}: promote={self.promote!r} of the row function {function.name} is unknown. Use one of "
+                f"{', '.join(_PROMOTIONS)}."
+            )
         fault = row_fault(self.schema, function.parameters)
         if fault is not None:
             raise KernelSignatureError(
@@ -73,6 +98,19 @@ class RowDefinition(RowwiseDefinition):
                 f"{self.name}: the row function {function.name} returns {len(function.results)} values for "
                 f"{self.results} results. Return one for each."
             )
+        if self.promote == "default":
+            self._require_exact(function)
+
+    def _require_exact(self, function: ScalarFunction) -> None:
+        """Refuse what would round results of integers; outputs that are like an input are integers then."""
+        roles = {each.name: each.role for each in self.parameters}
+        types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in function.parameters}
+        try:
+            require_exact(function, types, ("int64",) * self.results)
+        except RoundedResultError:
+            raise
+        except ScalarFunctionError:  # an operation does not exist for integers, which is said where they are given
+            return
 
     @property
     def kind(self) -> str:
@@ -96,8 +134,25 @@ class RowDefinition(RowwiseDefinition):
         promises = context.promises(self.meta.__name__)
         self._check_shapes(promises, shape, dims)
         places = (*arrays, *(place for place in wanted if place not in arrays))
-        precision = precision_of(reduce(promote_types, (arguments[place].dtype for place in arrays)))
-        return Prepared(promises, Rowwise(shape, dims, places, precision, None, promises))
+        value, cast = self._value(reduce(promote_types, (arguments[place].dtype for place in arrays)))
+        if cast is not None:
+            promises = self._of_floats(promises, [self.parameters[place].name for place in places], precision_of(value))
+        return Prepared(promises, Rowwise(shape, dims, places, precision_of(value), cast, promises))
+
+    def _value(self, common: DType) -> tuple[DType, DType | None]:
+        """The dtype that rows are computed in, and what tensors are cast to before, if they are."""
+        if common.category >= Category.FLOAT or self.promote == "default":
+            return common, None
+        value = DTYPE_RULES[self.promote](self.name, common, None, None)
+        return value, value
+
+    def _of_floats(self, promises: Sequence[Promise], names: Sequence[str], value: DType) -> tuple[Promise, ...]:
+        """The outputs of a call of which integers are computed as floating-point numbers."""
+        graph = _read(self.function, tuple(names)).specialise(dict.fromkeys(names, value.name))
+        return tuple(
+            each._replace(dtype=value) if kind.value == value.name and each.dtype.category < Category.FLOAT else each
+            for each, kind in zip(promises, graph.result_types, strict=True)
+        )
 
     def _dims(self, returned: object, shape: tuple[int, ...]) -> tuple[int, ...]:
         dims = tuple(returned) if isinstance(returned, (tuple, list, range)) else None
@@ -132,9 +187,13 @@ class RowDefinition(RowwiseDefinition):
         results = [precision_of(each.dtype).name for each in state.details]
         types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
         try:
+            require_exact(_read(self.function, names), types, results)
             return _read(self.function, names).specialise(types, results=results)
         except ScalarFunctionError as error:
             raise UnsupportedDTypeError(f"not implemented for '{kinds[0].scalar_type}': {error}") from error
+
+
+_PROMOTIONS = ("default", "int_to_float", "floating")
 
 
 @lru_cache(maxsize=512)

@@ -14,7 +14,7 @@ from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedD
 from opdsl.kernels.calls import RowCall, Scanning
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import PRECISION, precision_of
-from opdsl.kernels.monoid import fits, initial, read_function, typed
+from opdsl.kernels.monoid import fits, initial, read_function, refuse_rounding, typed
 from opdsl.kernels.outputs import Promise
 from opdsl.kernels.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES
 from opdsl.kernels.rowwise import Rowwise, RowwiseDefinition
@@ -39,14 +39,7 @@ def _wide(value: DType) -> DType:
     return int64 if value.category is Category.INT else _WIDER.get(value, precision_of(value))
 
 
-def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
-    value = requested or source
-    if value.category < Category.FLOAT:
-        raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}'. Convert first: x.to(float32).")
-    return value
-
-
-PROMOTIONS = {"default": DTYPE_RULES["default"], "sum": DTYPE_RULES["sum"], "floating": _floating}
+PROMOTIONS = {each: DTYPE_RULES[each] for each in ("default", "sum", "floating", "int_to_float")}
 """``promote=`` of a scan: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is scanned."""
 
 ACCUMULATORS: dict[str, Callable[[DType], DType]] = {**ACCUMULATOR_RULES, "wide": _wide}
@@ -112,7 +105,8 @@ class ScanDefinition(RowwiseDefinition):
             results: for each ``value``, ``index`` or ``truth``.
 
         Raises:
-            ScalarFunctionError: a function holds what a scalar graph cannot.
+            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
             KernelSignatureError: a function does not fit, or an option is unknown.
         """
         functions = _Functions(
@@ -126,6 +120,7 @@ class ScanDefinition(RowwiseDefinition):
         self._check(functions, promote)
         self._functions = functions
         self.rule = PROMOTIONS[promote]
+        refuse_rounding(lambda: self.scanning(self.rule(self.label, int64, None, None)))
 
     def _check(self, functions: _Functions, promote: str) -> None:
         count = len(functions.accumulators)

@@ -26,7 +26,7 @@ def declare_rows(lib: Library) -> None:
         ctx.set_output(0, self.shape, like=self)
         return (dim % self.ndim,) if self.ndim else ()
 
-    @softmax.row
+    @softmax.row(promote="floating")
     def softmax_row(self):
         exponential = math.exp(self - row_max(self))
         return exponential / row_sum(exponential)

@@ -115,7 +115,7 @@ def spread_meta(ctx, self, scale):
     return (self.ndim - 1,)
 
 
-@spread.row
+@spread.row(promote="floating")
 def spread_row(self, scale):
     high = row_max(self)
     e = math.exp((self - high) * scale)

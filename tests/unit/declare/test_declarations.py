@@ -336,7 +336,7 @@ def scaled_by_row(f):
         ctx.set_output(0, self.shape, like=self)
         return (0,)
 
-    f.row(lambda self, from_, lambda_: self + from_ * lambda_)
+    f.row(promote="floating")(lambda self, from_, lambda_: self + from_ * lambda_)
 
 
 def scaled_by_out_kernel(f):
@@ -379,7 +379,8 @@ def test_a_number_that_python_cannot_name_reaches_a_reduction(lib):
     @lib.op(out=True)
     def f(self: Tensor, dim: int, lambda_: Annotated[float, Name("lambda")] = 0.5) -> Tensor: ...
 
-    f.reduction(init=0, finish=lambda total, count, lambda_: total * lambda_)(lambda a, b: a + b)
+    finish = lambda total, count, lambda_: total * lambda_  # noqa: E731
+    f.reduction(init=0, finish=finish, promote="floating")(lambda a, b: a + b)
     for _ in range(2):
         assert f(opdsl.tensor([1.0, 2.0]), 0, lambda_=2.0).item() == 6.0
         assert f(opdsl.tensor([1.0, 2.0]), 0, out=opdsl.empty(())).item() == 1.5

@@ -31,6 +31,7 @@ def written(value):
 @example([0.0], [-0.0])
 @example([math.nan], [float("nan")])
 @example([1], [True])
+@example(True, [True])
 @example([[1]], [[1.0]])
 def test_keys_are_equal_where_values_are_the_same(first, second):
     same = written(first) == written(second)
@@ -89,7 +90,7 @@ def sign_by_reduction(f):
     def finish(total, count, s):
         return math.copysign(total, s)
 
-    @f.reduction(init=0, finish=finish)
+    @f.reduction(init=0, finish=finish, promote="floating")
     def plus(a, b):
         return a + b
 
@@ -100,7 +101,7 @@ def sign_by_row(f):
         ctx.set_output(0, self.shape, like=self)
         return (0,)
 
-    @f.row
+    @f.row(promote="floating")
     def row(self, s):
         return math.copysign(self, s)
 

@@ -33,7 +33,7 @@ def standard_meta(ctx, self, dim, shift, weight):
     return (dim,)
 
 
-@standard.row
+@standard.row(promote="floating")
 def standard_row(self, shift, weight=1.0):
     mean = row_mean(self)
     extent = row_max(self) - row_min(self)

@@ -41,7 +41,7 @@ def running_mean(self: Tensor, dim: int) -> Tensor:
     ...
 
 
-@running_mean.scan(init=(0, 0), lift=mean_lift, finish=mean_finish, accumulators=("wide", "index"))
+@running_mean.scan(init=(0, 0), lift=mean_lift, finish=mean_finish, accumulators=("wide", "index"), promote="floating")
 def running_mean_combine(a, n, b, m):
     return a + b, n + m
 

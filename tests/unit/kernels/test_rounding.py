@@ -1,0 +1,121 @@
+"""Floating-point results that integers would round: refused where they are declared, unless what is meant is said."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Ints, Library, Tensor
+from opdsl.errors import KernelSignatureError, RoundedResultError, UnsupportedDTypeError
+from opdsl.scalar.intrinsics import row_max, row_mean
+
+
+def plus(a, b):
+    return a + b
+
+
+@pytest.fixture
+def lib():
+    with Library("rounded") as own:
+        yield own
+
+
+def fold(lib, name, **options):
+    @lib.op(name)
+    def f(self: Tensor, dim: Ints[1] | None = None, *, above: float = 0.0) -> Tensor: ...
+
+    f.reduction(init=0, **options)(plus)
+    return f
+
+
+def scan(lib, name, **options):
+    @lib.op(name)
+    def f(self: Tensor, dim: int) -> Tensor: ...
+
+    f.scan(init=0, **options)(plus)
+    return f
+
+
+def row(lib, name, function, promote=None):
+    @lib.op(name, out=True)
+    def f(self: Tensor, dim: int) -> Tensor: ...
+
+    @f.meta
+    def meta(ctx, self, dim):
+        ctx.set_output(0, self.shape, like=self)
+        return (dim,)
+
+    (f.row if promote is None else f.row(promote=promote))(function)
+    return f
+
+
+def scaled_by_mean(self):
+    return self / row_mean(self)
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda lib: fold(lib, "f", finish=lambda total, count, above: total / count),
+        lambda lib: fold(lib, "f", finish=lambda total, count, above: total * above),
+        lambda lib: fold(lib, "f", lift=lambda x: math.exp(x)),
+        lambda lib: fold(lib, "f", lift=lambda x: x * 0.5, accumulators=("index",)),
+        lambda lib: scan(lib, "f", lift=lambda x: math.exp(x)),
+        lambda lib: row(lib, "f", scaled_by_mean),
+        lambda lib: row(lib, "f", lambda self: self * 0.5),
+    ],
+)
+def test_what_would_be_rounded_is_refused_where_it_is_declared(lib, declare):
+    with pytest.raises(RoundedResultError, match=r'(?s)~+\^.*promote="int_to_float"'):
+        declare(lib)
+
+
+def test_what_is_whole_is_not_refused(lib):
+    number = opdsl.tensor([1.5, -2.0, 3.0])
+    above = fold(lib, "above", lift=lambda x, above: 1 if x > above else 0, accumulators=("index",))
+    assert above(number, above=1.0).item() == 2
+    halves = fold(lib, "halves", finish=lambda total, count, above: int(total / count))
+    assert halves(opdsl.tensor([1, 2, 4])).item() == 2
+    floors = scan(lib, "floors", lift=lambda x: math.floor(x), accumulators=("index",), results=("index",))
+    assert floors(number, 0).tolist() == [1, -1, 2]
+    lower = row(lib, "lower", lambda self: self - row_max(self))
+    assert lower(opdsl.tensor([1, 5]), 0).tolist() == [-4, 0]
+
+
+@pytest.mark.parametrize("dtype", [opdsl.int64, opdsl.uint8, opdsl.bool])
+@pytest.mark.parametrize("default", [opdsl.float32, opdsl.float64])
+def test_integers_are_computed_as_floating_point_numbers_where_that_is_meant(lib, dtype, default):
+    x = opdsl.tensor([1, 0, 1, 1], dtype=dtype)
+    given = torch.tensor([1, 0, 1, 1], dtype=getattr(torch, default.name))
+    mean = fold(lib, "mean", finish=lambda total, count, above: total / count, promote="int_to_float")
+    exps = scan(lib, "exps", lift=lambda x: math.exp(x), promote="int_to_float")
+    rows = row(lib, "rows", scaled_by_mean, "int_to_float")
+    before = opdsl.get_default_dtype()
+    opdsl.set_default_dtype(default)
+    try:
+        for _ in range(2):
+            for found, wanted in (
+                (mean(x), given.mean()),
+                (exps(x, 0), given.exp().cumsum(0)),
+                (rows(x, 0), given / given.mean()),
+                (rows(x, 0, out=opdsl.empty(0, dtype=default)), given / given.mean()),
+            ):
+                assert found.dtype is default
+                torch.testing.assert_close(torch.from_dlpack(found), wanted)
+    finally:
+        opdsl.set_default_dtype(before)
+
+
+def test_integers_are_refused_where_floating_point_numbers_are_meant(lib):
+    mean = fold(lib, "mean", finish=lambda total, count, above: total / count, promote="floating")
+    exps = scan(lib, "exps", lift=lambda x: math.exp(x), promote="floating")
+    rows = row(lib, "rows", scaled_by_mean, "floating")
+    for call in (lambda x: mean(x), lambda x: exps(x, 0), lambda x: rows(x, 0)):
+        assert call(opdsl.ones(2)).dtype is opdsl.float32
+        with pytest.raises(UnsupportedDTypeError, match="not implemented for 'Long'"):
+            call(opdsl.tensor([1, 2]))
+    with pytest.raises(KernelSignatureError, match=r"promote='odd' of the row function .* is unknown"):
+        row(lib, "odd", scaled_by_mean, "odd")
