@@ -5,6 +5,8 @@ module (``geometry``, ``tensor``, ``overlap``) are imported from that module.
 May import: opdsl.errors.
 """
 
+import copyreg
+
 from opdsl.runtime.device import (
     Device,
     Layout,
@@ -71,6 +73,7 @@ from opdsl.runtime.overlap import (
     require_writable,
     share_storage,
 )
+from opdsl.runtime.pickling import reduced
 from opdsl.runtime.preparing import before_first_tensor
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
 from opdsl.runtime.roots import bump_version, storage_root, version_of
@@ -79,6 +82,8 @@ from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor
 from opdsl.runtime.values import host_array
 from opdsl.runtime.viewing import become, make_view, storage_size, view_of, view_plan
 from opdsl.runtime.views import View, infer_size
+
+copyreg.pickle(Tensor, reduced)  # type: ignore[arg-type]  # whose stub has no tuples of other lengths
 
 __all__ = [
     "ALIASES",

@@ -13,6 +13,7 @@ import numpy
 import pytest
 import torch
 
+import opdsl
 from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, RequiresGradError
 from opdsl.runtime import (
     CPUTensor,
@@ -262,6 +263,39 @@ def test_pickle(theirs, ours):
     mine = ours(theirs)
     loaded = pickle.loads(pickle.dumps(mine))
     assert (repr(mine), mine.geometry) == (repr(loaded), loaded.geometry)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[1],
+        lambda x: x.t(),
+        lambda x: x[:, ::2],
+        lambda x: x.view(opdsl.int32),
+        lambda x: x[1:1],
+        lambda x: x[0].expand(2, 3),
+        lambda x: x.detach(),
+        lambda x: x[1][1:],
+    ],
+)
+def test_pickled_views_share_memory_with_what_they_are_pickled_with(view):
+    x = opdsl.arange(6.0).reshape(2, 3).t().contiguous().t()  # dense, but not contiguous
+    y = view(x)
+    loaded, viewed = pickle.loads(pickle.dumps((x, y)))
+    assert (viewed.tolist(), viewed.stride(), viewed.dtype) == (y.tolist(), y.stride(), y.dtype)
+    offset = y.data_ptr() - x.data_ptr()
+    assert viewed.numel() == 0 or viewed.data_ptr() - loaded.data_ptr() == offset
+    loaded.zero_()
+    assert viewed.numel() == 0 or not any(viewed.reshape(-1).tolist())
+    assert version_of(viewed) == version_of(loaded) == 1
+
+
+def test_a_pickled_view_that_requires_grad_is_a_leaf():
+    x = opdsl.ones(2, 3, requires_grad=True)
+    loaded, viewed = pickle.loads(pickle.dumps((x, x[0])))
+    assert (loaded.requires_grad, viewed.requires_grad, viewed.is_leaf) == (True, True, True)
+    (viewed * 2.0).sum().backward()
+    assert (viewed.grad.tolist(), loaded.grad) == ([2.0] * 3, None)
 
 
 def test_deepcopy_of_an_expanded_tensor_is_contiguous(ours):

@@ -1,0 +1,51 @@
+"""Pickled views share memory with what they are pickled with, as in what PyTorch saves.
+
+A view is pickled as a place in the memory of the tensor that owns it, which pickle writes once.
+"""
+
+from __future__ import annotations
+
+from opdsl.runtime import values
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import byte_strides, is_non_overlapping_and_dense
+from opdsl.runtime.roots import storage_root
+from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import view_array, view_geometry
+
+
+def reduced(tensor: Tensor) -> tuple[object, ...]:
+    """What pickle writes of a tensor."""
+    root, form = storage_root(tensor), tensor.geometry
+    offset = None if root is tensor else _offset(root, tensor)
+    if offset is None:
+        return tensor.__reduce_ex__(2)
+    return _rebuild_view, (root, form.dtype, form.shape, form.strides, offset, form.requires_grad)
+
+
+def _offset(root: Tensor, tensor: Tensor) -> int | None:
+    """Where a view begins in the elements of its root, in bytes; None where it has to be pickled by itself.
+
+    What is written of the root are its elements: a view of memory between or behind them would have none. A root that
+    was resized may have other memory than its views.
+    """
+    own, form = root.geometry, tensor.geometry
+    if form.device.type != "cpu" or not is_non_overlapping_and_dense(own.shape, own.strides):
+        return None
+    offset = values.address(tensor) - values.address(root)
+    last = sum((size - 1) * stride for size, stride in zip(form.shape, form.strides, strict=True))
+    end = offset + (last + 1) * form.dtype.itemsize if tensor.numel() else offset
+    return offset if offset >= 0 and end <= root.numel() * own.dtype.itemsize else None
+
+
+def _rebuild_view(
+    root: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, requires_grad: bool
+) -> Tensor:
+    made = Tensor()
+    made._writes = 0
+    made._base = root
+    made.geometry = view_geometry(root.geometry, shape, strides, dtype)
+    made.array = view_array(root.array, shape, byte_strides(strides, dtype.itemsize), offset, dtype.numpy, root)
+    return made.requires_grad_() if requires_grad else made
+
+
+__all__ = ["reduced"]
