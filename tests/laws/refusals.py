@@ -1,0 +1,61 @@
+"""Which dtypes operators refuse, as a file: ``python -m tests.laws.refusals`` writes it anew, for review.
+
+Each line is a dtype and the operators of aten none of whose samples of that dtype is taken.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import opdsl
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import Operator
+from opdsl.errors import OptionError
+from opdsl.runtime import ALL_DTYPES, DType
+from opdsl.testing.samples import fitting, samples_of
+from opdsl.testing.subject import Subject
+
+FILE = Path(__file__).with_name("refused.txt")
+
+
+def operators() -> list[Operator]:
+    """Those that are declared, each with its variants."""
+    opdsl.add  # noqa: B018  loads them
+    return [
+        each for each in opdsl.registry if isinstance(each.declaration, Declaration) and each.declaration.main is each
+    ]
+
+
+def is_refused(operator: Operator, dtype: DType) -> bool:
+    """Whether none of an operator's samples of a dtype is taken."""
+    try:
+        fitting(samples_of(operator, dtype), Subject(operator, []).function)
+    except OptionError:
+        return True
+    return False
+
+
+def known() -> set[tuple[str, str]]:
+    """The operators and dtypes of the file."""
+    lines = [line.split() for line in FILE.read_text().splitlines() if line and not line.startswith("#")]
+    return {(operator, dtype) for dtype, *names in lines for operator in names}
+
+
+def lines_of(dtype: DType) -> Iterator[str]:
+    refused = sorted(each.name for each in operators() if is_refused(each, dtype))
+    for place in range(0, len(refused), 4):
+        yield " ".join([str(dtype), *refused[place : place + 4]])
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    chosen = [getattr(opdsl, name) for name in sys.argv[1:]] or list(ALL_DTYPES)
+    kept = (
+        [line for line in FILE.read_text().splitlines() if line.split()[0] not in map(str, chosen)]
+        if FILE.exists()
+        else []
+    )
+    FILE.write_text("\n".join([*kept, *(line for each in chosen for line in lines_of(each))]) + "\n")
