@@ -37,7 +37,7 @@ SECONDS_OF_A_CALL = 0.2  # what takes PyTorch longer is not tried
 ELEMENTS_OF_A_RESULT = 1 << 26
 SECONDS_OF_A_TURN = 0.002
 ROUNDS = 5
-MEMORY = 16 << 30
+MEMORY = 8 << 30
 WORST, LIMIT = 30, 1.5
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
 
