@@ -67,7 +67,7 @@ def find(name: str) -> Operator | Packet:
     except UnknownOperatorError as error:
         close = close_names(name)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise UnknownOperatorError(f"{error}{hint}") from None
+        raise UnknownOperatorError(f"{error}{hint} Of a module that is not loaded: --module MODULE.") from None
 
 
 def _qualify(name: str) -> str:

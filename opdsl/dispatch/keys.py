@@ -155,11 +155,18 @@ RUNTIME_KEYS = _make_runtime_keys()
 """The rows of a computed table, Undefined first."""
 
 
+# What people call a key by another name.
+_OTHER_NAMES = {"gpu": "CUDA", "nvidia": "CUDA", "host": "CPU", "composite": "CompositeImplicitAutograd"}
+
+
 def _no_such_key(name: object) -> str:
     from difflib import get_close_matches  # only a wrong name needs it
 
     lowered = {each.lower(): each for each in _keys}
-    close = [lowered[each] for each in get_close_matches(str(name).lower(), lowered, n=3)]
+    wanted = _OTHER_NAMES.get(str(name).lower(), str(name)).lower()
+    close = (
+        [lowered[wanted]] if wanted in lowered else [lowered[each] for each in get_close_matches(wanted, lowered, n=3)]
+    )
     meant = f"Did you mean {' or '.join(close)}?" if close else "list(opdsl.DispatchKey) shows all there are."
     return f"there is no dispatch key {name!r}. {meant}"
 

@@ -202,6 +202,8 @@ class Signature:
         if len(self.out_names) == 1 and isinstance(self.out.schema.out[0].type, ListType):
             listed = not isinstance(out, Tensor)
             return self._with_outs(values, (tuple(outs),)) if listed else Mismatch("argument 'out' must be a list")
+        if len(self.out_names) == 1 and not isinstance(out, Tensor):
+            return Mismatch(f"argument 'out' must be Tensor, not {type(out).__name__}")
         if len(outs) != len(self.out_names):
             return Mismatch(f"argument 'out' must hold {len(self.out_names)} tensors, not {len(outs)}")
         names = [each.python_name for each in self.out.schema.arguments]

@@ -38,7 +38,7 @@ from opdsl.runtime.lowering import lowering
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.implementation import scalar_fault
+from opdsl.schema.implementation import scalar_fault, unnumbered_fault
 from opdsl.schema.parameters import Role
 
 if TYPE_CHECKING:
@@ -149,6 +149,12 @@ class PointwiseDefinition(Definition):
         from opdsl.scalar import ScalarFunction, read
 
         condition = dict(when or {})
+        fault = unnumbered_fault(self.schema, condition)  # which a function that reads it could not hold, either
+        if fault is not None:
+            name = getattr(function, "__name__", getattr(function, "name", "function"))
+            raise KernelSignatureError(
+                f"{self.name}: the scalar function {name} does not fit: {fault.problem}. {fault.remedy}."
+            )
         scalar = (
             function if isinstance(function, ScalarFunction) else read(function, constants=_known(function, condition))
         )

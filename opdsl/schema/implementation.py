@@ -132,6 +132,14 @@ def scalar_parameters(schema: FunctionSchema, condition: Collection[str]) -> lis
     return [each for each in parameters_of(schema) if each.name not in condition]
 
 
+def unnumbered_fault(schema: FunctionSchema, condition: Collection[str]) -> Fault | None:
+    """Whether an argument is no number, and does not choose the function either."""
+    for each in scalar_parameters(schema, condition):
+        if each.role is not Role.TENSOR and each.role not in NUMBERS:
+            return Fault(f"{each.name!r} is no number", f"Choose functions by its value: when={{{each.name!r}: ...}}")
+    return None
+
+
 def scalar_fault(
     schema: FunctionSchema, names: Sequence[str], condition: Collection[str] = (), *, is_derived: bool = False
 ) -> Fault | None:
@@ -143,14 +151,13 @@ def scalar_fault(
         condition: the arguments whose values choose the function.
         is_derived: whether nobody wrote the function, so that its parameters' names say nothing.
     """
-    parameters = scalar_parameters(schema, condition)
-    expected = [each.name for each in parameters]
-    other = next((each for each in parameters if each.role is not Role.TENSOR and each.role not in NUMBERS), None)
+    unnumbered = unnumbered_fault(schema, condition)
+    if unnumbered is not None:
+        return unnumbered
+    expected = [each.name for each in scalar_parameters(schema, condition)]
     if len(names) != len(expected):
         problem = f"it takes ({', '.join(names)}) for ({', '.join(expected)})"
         return Fault(problem, "Give it one parameter for each argument")
-    if other is not None:
-        return Fault(f"{other.name!r} is no number", f"Choose functions by its value: when={{{other.name!r}: ...}}")
     for name, place in zip(names, expected, strict=True):
         if name != place and name in expected and not is_derived:
             return Fault(f"{name!r} stands where {place!r} is handed over", f"Write ({', '.join(expected)})")

@@ -251,3 +251,28 @@ def test_a_check_stands_beside_a_pointwise_function_in_either_order(library, opt
         for each in attach:
             each(f, **options) if each is attach_meta else each(f)
         assert f(opdsl.ones(2), 0).tolist() == [1.0, 1.0]
+
+
+def test_an_argument_that_is_no_number_chooses_the_function(library):
+    @library.op
+    def f(self: Tensor, mode: str = "a") -> Tensor: ...
+
+    for function in (lambda x: x, lambda x, mode: x, lambda x, mode: x if mode == "a" else -x):
+        with pytest.raises(KernelSignatureError, match=r"'mode' is no number. Choose .* when=\{'mode': \.\.\.\}"):
+            f.pointwise(function)
+    f.pointwise(when={"mode": "a"})(lambda x: -x)
+    assert f(opdsl.ones(1), "a").item() == -1.0
+
+
+@pytest.mark.parametrize(("name", "meant"), [("GPU", "CUDA"), ("cpu", "CPU"), ("Cuda", "CUDA"), ("host", "CPU")])
+def test_a_key_by_another_name_is_told(name, meant):
+    with pytest.raises(OpdslError, match=rf"no dispatch key '{name}'. Did you mean {meant}\?"):
+        opdsl.DispatchKey(name)
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_one_output_is_no_list_of_one(kind):
+    x = opdsl.ones(1)
+    with pytest.raises(OpdslError, match=f"argument 'out' must be Tensor, not {kind.__name__}"):
+        opdsl.add(x, x, out=kind([x]))
+    assert x.item() == 1.0
