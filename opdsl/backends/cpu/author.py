@@ -182,8 +182,8 @@ def _raise(name: str, environments: Sequence[int], address: int | None) -> None:
     """Raise what the kernel raised, from the description that it left."""
     if not address:
         raise KernelError(f"{name}: the kernel failed without saying why.")
-    error = _compiler().exception_at(address, environments)
-    raise _described(name, error, checks_bounds=_is_checking_bounds()) from error
+    error, line = _compiler().exception_at(address, environments)
+    raise _described(f"{name} ({line})" if line else name, error, checks_bounds=_is_checking_bounds()) from error
 
 
 def _described(name: str, error: BaseException, *, checks_bounds: bool) -> KernelError | BoundsError:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import linecache
+import re
 from collections.abc import Iterator, Sequence
+from os.path import abspath
 from types import FunctionType
 from typing import Any
 
@@ -84,8 +87,8 @@ def helper_addresses(names: Sequence[str]) -> dict[str, int]:
     return {name: int(llvm.address_of_symbol(name)) for name in names}
 
 
-def exception_at(address: int, environments: Sequence[int]) -> BaseException:
-    """The exception that compiled code describes at an address.
+def exception_at(address: int, environments: Sequence[int]) -> tuple[BaseException, str]:
+    """The exception that compiled code describes at an address, and the line that raised it, where that is known.
 
     environments: where the code looks for an object of numba's when it makes Python objects of native values.
 
@@ -101,12 +104,12 @@ def exception_at(address: int, environments: Sequence[int]) -> BaseException:
         for place in environments:
             ctypes.c_void_p.from_address(place).value = id(_environment())
         unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(description.unwrap)
-        kind, arguments, _ = runtime_build_excinfo_struct(pickled, unwrap(description.values))
+        kind, arguments, place = runtime_build_excinfo_struct(pickled, unwrap(description.values))
     else:
-        kind, arguments, _ = loads(pickled)
+        kind, arguments, place = loads(pickled)
     error = kind(*arguments) if kind is not None else RuntimeError("re-raised without an exception")
     assert isinstance(error, BaseException)
-    return error
+    return error, "" if place is None else _line(place[1], place[2])
 
 
 @functools.cache
@@ -130,12 +133,25 @@ class _ExceptionDescription(ctypes.Structure):
 
 
 def _refusal(function: FunctionType, arguments: Sequence[Any], error: NumbaError) -> str:
-    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+    code = function.__code__
+    # The innermost comes first; what calls the kernel is generated, and has no text.
+    named = [(each, int(number)) for file, number in _PLACES.findall(str(error)) for each in (abspath(file), file)]
+    lines = (_line(file, number) for file, number in named if linecache.getline(file, number))
+    place = next(lines, f"{code.co_filename}:{code.co_firstlineno}")
     reason = " ".join(str(error).split("\n\n")[0].split())
     return (
         f"{function.__module__}.{function.__qualname__} ({place}): numba cannot compile the kernel for "
         f"({signature_text(arguments)}): {reason}"
     )
+
+
+_PLACES = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+def _line(file: str, number: int) -> str:
+    """A line of source: its place, and its text."""
+    text = linecache.getline(file, number).strip()
+    return f"{file}:{number}: {text}" if text else f"{file}:{number}"
 
 
 def _needs(library: Any) -> tuple[str, ...]:
