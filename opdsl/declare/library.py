@@ -59,6 +59,7 @@ class Library:
             )
         self.registry = declared_into() if registry is None else registry
         self._undo: list[Callable[[], object]] = []
+        self._fallbacks: dict[DispatchKey, object] = {}
 
     # -------------------------------------------------------------------------------------------- declaring operators
 
@@ -401,6 +402,7 @@ class Library:
 
         Raises:
             DispatchKeyError: there is no such key, it is an alias key, or none is given.
+            DuplicateOperatorError: this library has one for the key; that of another library is put over it.
             KernelSignatureError: the function does not take these parameters.
 
         >>> import opdsl
@@ -425,6 +427,14 @@ class Library:
             kernel = boxed_kernel(function)
             with self._all_or_nothing():
                 for key in parsed:
+                    present = self._fallbacks.get(key)
+                    if present is not None:
+                        raise DuplicateOperatorError(
+                            f'fallback("{key}"): this library has {present} there already. Remove one of them, or put '
+                            "it over the other in a library of its own."
+                        )
+                    self._fallbacks[key] = kernel
+                    self.undo(partial(self._fallbacks.pop, key))
                     self.registry.register_fallback(key, kernel)
                     self.undo(partial(self.registry.deregister_fallback, key, kernel))
             return function

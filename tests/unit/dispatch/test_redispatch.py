@@ -9,7 +9,14 @@ import pytest
 
 import opdsl
 from opdsl import DispatchKeySet, Library, Tensor
-from opdsl.errors import ArgumentError, DispatchKeyError, KernelError, KernelSignatureError, MissingKernelError
+from opdsl.errors import (
+    ArgumentError,
+    DispatchKeyError,
+    DuplicateOperatorError,
+    KernelError,
+    KernelSignatureError,
+    MissingKernelError,
+)
 
 KEY = "TESTING_ONLY_GenericMode"
 BELOW = DispatchKeySet.below(KEY)
@@ -135,6 +142,21 @@ def test_the_newest_fallback_serves_and_taking_it_back_restores_the_one_before(l
         x.neg()
     assert len(second) == 1
     assert len(first) == 1
+
+
+def test_a_second_fallback_of_one_library_is_refused(lib: Library) -> None:
+    def first(operator, args, kwargs):
+        return operator.redispatch(DispatchKeySet("CPU"), *args, **kwargs)
+
+    def second(operator, args, kwargs):
+        raise AssertionError("it is refused")
+
+    lib.fallback(KEY)(first)
+    with pytest.raises(DuplicateOperatorError, match=rf'fallback\("{KEY}"\): this library has .*first there already'):
+        lib.fallback("PrivateUse3", KEY)(second)
+    with opdsl.include_keys(KEY):
+        assert (-ones()).tolist() == [-1.0, -1.0]
+    lib.fallback("PrivateUse3")(second)  # nothing of what was refused is left
 
 
 def test_without_a_fallback_the_key_is_missing() -> None:
