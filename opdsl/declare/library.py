@@ -164,10 +164,10 @@ class Library:
         ...     scale(opdsl.tensor([1.0, 2.0]), 3.0).tolist()
         [3.0, 6.0]
         """
-        from opdsl.declare.defining import function_of
+        from opdsl.declare.defining import as_printed, function_of
         from opdsl.declare.dress import dress
 
-        given = parse_schema(schema) if isinstance(schema, str) else schema
+        given = parse_schema(as_printed(schema)) if isinstance(schema, str) else schema
         namespace = given.name.namespace or self.namespace
         name = attrs.evolve(given.name, namespace=None if namespace == "aten" else namespace)
         parsed = attrs.evolve(given, name=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import pytest
+import torch
 
 import opdsl
 from opdsl import Alias, Device, DType, Ints, Library, MemoryFormat, Name, Scalar, Size, SymInt, Tensor, TensorOptions
@@ -175,3 +176,20 @@ def test_a_schema_may_write_a_default_in_any_way(text: str) -> None:
     with Library("anyway") as lib:
         made = lib.define(f"taken(Tensor self, *, {text}) -> Tensor", lambda self, x: self)
         assert str(made.schema) == f"anyway::taken(Tensor self, *, {text}) -> Tensor"
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("f(Tensor self, int[] d=[-2, -1]) -> Tensor", "f(Tensor self, int[] d=[-2,-1]) -> Tensor"),
+        ("f(Tensor self) -> (Tensor)", "f(Tensor self) -> Tensor"),
+        ("f(Tensor(a) self) -> (Tensor(a))", "f(Tensor(a) self) -> Tensor(a)"),
+        ("f(Tensor self, int a = 2) -> Tensor", "f(Tensor self, int a=2) -> Tensor"),
+        ('f(Tensor self, *, str s="[1, 2] = 3") -> ()', 'f(Tensor self, *, str s="[1, 2] = 3") -> ()'),
+        ("f(Tensor self) -> (Tensor, Tensor)", "f(Tensor self) -> (Tensor, Tensor)"),
+    ],
+)
+def test_spellings_that_torch_takes_are_defined(given, printed):
+    with opdsl.Library("spelled") as lib:
+        assert str(lib.define(given).schema) == f"spelled::{printed}"
+    assert "Tensor" in str(torch._C.parse_schema(given))
