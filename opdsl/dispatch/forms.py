@@ -88,9 +88,10 @@ class FormPlans:
         self.misses = 0
         self.is_hot = False
         self.reason = ""
-        self.marks = [0] * _SLOTS
         self.start = [0]
-        self.counts = self.start * _SLOTS
+        # Filled when the form is lowered: most are not.
+        self.marks: list[int] = []
+        self.counts: list[int] = []
 
     def __call__(self, *given: Any) -> Any:
         """What the first plan gives that serves the call; ``UNSERVED`` where none does."""
@@ -103,7 +104,13 @@ class FormPlans:
     def keeps_no_others(self) -> None:
         """Have all calls served by these plans, however often their sizes come: there are no plans of geometries."""
         self.start[0] = -1 << 62
-        self.counts[:] = self.start * _SLOTS
+        self.counts[:] = self.start * len(self.counts)
+
+    def prepare(self) -> None:
+        """Make room for how often sizes come."""
+        if not self.marks:
+            self.marks += [0] * _SLOTS
+            self.counts += self.start * _SLOTS
 
     @property
     def wants_lowering(self) -> bool:
@@ -316,6 +323,7 @@ class _Emitter:
         head = [*self.inputs.lines]
         if checks:
             head += [f"if {' or '.join(f'({each})' for each in checks)}:", f"    {self.unserved}"]
+        self.plans.prepare()
         sizes = [each.text for each in self.inputs.symbols.values()] or self.inputs.numbers
         if not sizes:
             # One geometry is all that there is of this form.

@@ -311,6 +311,9 @@ class Symbol:
     def __repr__(self) -> str:
         return str(self.example)
 
+    def __format__(self, form: str) -> str:
+        return format(self.example, form)  # of messages, which the slow path says with its own numbers
+
     # ------------------------------------------------------------------------------------------------ arithmetic
 
     def _made(self, terms: Terms, example: Any) -> Any:

@@ -1,0 +1,140 @@
+"""Calls whose shapes no call has had before, against PyTorch: plans of forms serve most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.dispatch.forms import lowered_at_once
+
+SIZES = (5, 9, 2, 6, 1, 13, 0, 7, 6, 40)  # 0 and 1 have forms of their own
+Elements = Callable[[int], Sequence[numpy.ndarray[Any, Any]]]
+
+
+def values(*shape: int) -> numpy.ndarray[Any, Any]:
+    return numpy.random.default_rng(sum(shape)).standard_normal(shape).astype(numpy.float32)
+
+
+def square(n: int) -> Sequence[numpy.ndarray[Any, Any]]:
+    return [values(n, n + 3), values(n, n + 3)]
+
+
+CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
+    "a sum of equal shapes": (square, lambda lib, n, x, y: x + y),
+    "a product with a row": (lambda n: [values(n, 4), values(4)], lambda lib, n, x, y: x * y),
+    "equal sizes after unequal ones": (lambda n: [values(n, 6), values(6, n)], lambda lib, n, x, y: x + y.t()),
+    "one of transposed memory": (lambda n: [values(4, n), values(n, 4)], lambda lib, n, x, y: x.t() - y),
+    "of an expanded one": (lambda n: [values(n, 1), values(n, 5)], lambda lib, n, x, y: x.expand(n, 5) * y),
+    "of every second row": (lambda n: [values(2 * n, 3), values(n, 3)], lambda lib, n, x, y: x[::2] + y),
+    "another option": (square, lambda lib, n, x, y: lib.add(x, y, alpha=n)),
+    "a float": (square, lambda lib, n, x, y: x * (n / 4) + 0.5),
+    "in place": (square, lambda lib, n, x, y: x.add_(y).mul_(2)),
+    "in place on a view": (square, lambda lib, n, x, y: (x[:, 1:].add_(y[:, 1:]), x)),
+    "a sum of a dimension": (square, lambda lib, n, x, y: x.sum(0)),
+    "a mean of all": (square, lambda lib, n, x, y: (x.mean(), y.var(1))),
+    "softmax": (square, lambda lib, n, x, y: x.softmax(-1)),
+    "a running sum": (square, lambda lib, n, x, y: x.cumsum(0)),
+    "products": (lambda n: [values(n, 4), values(4, n + 1)], lambda lib, n, x, y: x @ y),
+    "products of batches": (lambda n: [values(2, 3, n, 4), values(3, 4, 5)], lambda lib, n, x, y: x @ y),
+    "joined": (square, lambda lib, n, x, y: (lib.cat([x, y], 0), lib.stack([x, y], 1))),
+    "views": (square, lambda lib, n, x, y: (x.view(-1), x.t().reshape(-1), x.unsqueeze(1), x[1:], x[:, 2])),
+    "parts": (lambda n: [values(12, n)], lambda lib, n, x: x.split(4, 0)),
+    "where": (square, lambda lib, n, x, y: lib.where(x > y, x, y)),
+    "masked": (square, lambda lib, n, x, y: (x[x > 0], x.masked_fill(y > 0, 1.5))),
+    "positions": (lambda n: [values(7, 3), values(n)], lambda lib, n, x, y: x[(y.abs() * 3).long() % 7]),
+    "new ones": (lambda n: [], lambda lib, n: (lib.ones(n, 2), lib.arange(n), lib.full((n,), 0.5), lib.zeros(2, n))),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_size_gives_what_pytorch_gives(name: str) -> None:
+    elements, call = CALLS[name]
+    with lowered_at_once():
+        for n in SIZES:
+            arrays = elements(n)
+            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()) for each in arrays]))
+            theirs = flat(outcome(call, torch, n, [torch.from_numpy(each.copy()) for each in arrays]))
+            assert len(ours) == len(theirs), n
+            for mine, other in zip(ours, theirs, strict=True):
+                if isinstance(other, str):
+                    assert mine == other, n
+                    continue
+                assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
+                numpy.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
+
+
+def outcome(call: Callable[..., Any], lib: Any, n: int, given: Sequence[Any]) -> Any:
+    """What a call gives, or that it fails."""
+    try:
+        return call(lib, n, *given)
+    except (RuntimeError, IndexError):
+        return "an error"
+
+
+def flat(result: Any) -> list[Any]:
+    """All tensors of a result."""
+    return [each for part in result for each in flat(part)] if isinstance(result, (tuple, list)) else [result]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_gradients_of_every_size(n: int) -> None:
+    found = []
+    with lowered_at_once():
+        for size in (4, n):  # the plans are made with one size, and serve the other
+            for lib in (opdsl, torch):
+                x, w = (lib.from_numpy(each).requires_grad_() for each in (values(size, 4), values(3, 4)))
+                hidden = (x @ w.t()).relu()
+                loss = (hidden[:, 1:] * hidden[:, :2] + hidden.softmax(-1)[:, :2]).view(-1).sum()
+                loss.backward()
+                found.append([each.grad.numpy() for each in (x, w)])
+    for mine, other in zip(found[2], found[3], strict=True):
+        numpy.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
+
+
+def test_shared_memory_is_seen_by_the_plan_of_other_memory() -> None:
+    with lowered_at_once():
+        for n in (4, 6):
+            x = opdsl.arange(n * 4, dtype=opdsl.float32).view(n, 4)
+            x.add_(opdsl.ones(n, 4))
+        with pytest.raises(opdsl.errors.OverlapError):
+            x[1:].add_(x[:-1])
+
+
+def test_a_kernel_registered_later_is_called() -> None:
+    with opdsl.Library("testforms") as lib:
+
+        @lib.op
+        def twice(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @twice.pointwise
+        def twice_scalar(x):
+            return x + x
+
+        with lowered_at_once():
+            assert [twice(opdsl.ones(n)).tolist()[0] for n in (2, 3, 4)] == [2.0] * 3
+
+            @lib.impl("testforms::twice", "CPU")
+            def other(self):
+                return self * 5
+
+            assert twice(opdsl.ones(5)).tolist()[0] == 5.0
+
+
+def test_sizes_that_come_again_get_a_plan_of_their_own() -> None:
+    x = [opdsl.ones(n, 3) for n in range(2, 9)]
+    for each in x:
+        opdsl.log1p(each)
+    for _ in range(64):
+        opdsl.log1p(x[-1])
+    assert any("log1p" in repr(each) for each in plans_of(opdsl.log1p, x[-1]))
+
+
+def plans_of(function: Any, x: opdsl.Tensor) -> list[object]:
+    """The plans that a function has for the geometry of a tensor."""
+    plans = function.__globals__["plans"]
+    return [level[x.geometry] for level in plans.values() if x.geometry in level]
