@@ -71,7 +71,7 @@ SUMS = {
     *("linalg.eigvalsh", "linalg.svdvals", "linalg.qr", "qr"),
     *("linalg.det", "linalg.slogdet", "logdet", "lu_solve", "triangular_solve"),
     *(f"fft.{kind}fft{dims}" for kind in ("", "i", "r", "ir", "h", "ih") for dims in ("", "2", "n")),
-    *("logsumexp", "mm", "bmm", "matmul", "einsum", "tensordot", "nn.functional.bilinear"),
+    *("logsumexp", "mm", "bmm", "matmul", "__rmatmul__", "einsum", "tensordot", "nn.functional.bilinear"),
     *("linalg.vecdot", "cdist", "cov", "corrcoef", "trapezoid", "trapz", "cumulative_trapezoid", "dist", "renorm"),
     *(
         "nn.functional.interpolate",

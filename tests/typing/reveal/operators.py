@@ -181,7 +181,7 @@ def factory_kernel(size, dtype, layout, device, pin_memory):
 @plain_tensor.pointwise(promote="int_to_float")
 def plain_scalar_function(self, n):
     assert_type(self, Any)
-    return self if n else -self
+    return self if n else -self, n
 
 
 def finish(total, count):
