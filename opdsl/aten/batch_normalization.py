@@ -117,7 +117,16 @@ def update_running(
     """Move running means and variances towards those of a batch, of which the variance is unbiased.
 
     statistics: the mean and the biased variance of each channel.
+
+    Raises:
+        ShapeError: there is not one running number for each channel.
     """
+    channels = input.shape[1]
+    for name, each in zip(("running_mean", "running_var"), running, strict=True):
+        check(
+            each is None or each.shape == (channels,),
+            f"{name} should contain {channels} elements, but has shape {None if each is None else list(each.shape)}",
+        )
     count = input.numel() // input.shape[1]
     unbiased = count / (count - 1) if count > 1 else math.inf
     for kept, found, factor in zip(running, statistics, (1.0, unbiased), strict=True):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from opdsl.aten.windows import Sliding, collect, counts_of, lengths_of, seen, spread
 from opdsl.declare import op
-from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, clone, fill_, multiply, new_tensor
 from opdsl.kernels.dtypes import precision_of
 from opdsl.runtime import Category, MemoryFormat, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, int64
@@ -230,12 +230,17 @@ def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
 
 
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool) -> None:
-    """That input, weight and bias have one dtype, for which PyTorch has a kernel.
+    """That input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
 
     Raises:
-        DTypeError: they have not. UnsupportedDTypeError: it has none.
+        DTypeError, DeviceError: they have not. UnsupportedDTypeError: it has none.
     """
     for name, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.device is not input.device:
+            raise DeviceError(
+                f"Expected all tensors to be on the same device, but the input is on {input.device}, and {name} on "
+                f"{each.device}"
+            )
         if each is not None and each.dtype is not input.dtype:
             raise DTypeError(
                 f"Input type ({input.dtype.scalar_type}) and {name} type ({each.dtype.scalar_type}) should be the same"

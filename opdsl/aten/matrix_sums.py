@@ -7,6 +7,8 @@ from typing import Any
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
+from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.numbers import convert
 from opdsl.kernels.outputs import maker_for
 from opdsl.kernels.planners import Planned, planned
 from opdsl.kernels.plans import Plan
@@ -69,8 +71,13 @@ def adds_product(call: Planned) -> Plan | None:
 
 
 def _in_dtype(number: complex, out: Tensor) -> complex:
-    """A number as the kernel's dtype has it: integers lose what is behind the point."""
-    return int(number.real) if out.dtype.category is Category.INT else number
+    """A number as the kernel's dtype has it: integers lose what is behind the point.
+
+    Raises:
+        NumberError: it has none.
+    """
+    made: complex = convert(number, precision_of(out.dtype))
+    return made
 
 
 # --------------------------------------------------------------------------------------------------------------- addmm

@@ -24,7 +24,7 @@ from opdsl.kernels.outputs import check_read_only
 from opdsl.native.entry import NativeFunction
 from opdsl.native.generated import functional_schema, variants_made
 from opdsl.runtime import Tensor
-from opdsl.schema import GENERATED, FunctionSchema, SchemaKind
+from opdsl.schema import GENERATED, BaseType, FunctionSchema, SchemaKind
 
 _KEY = "CompositeExplicitAutograd"
 
@@ -138,7 +138,10 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
     """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
     name = schema.name.qualified
     names = [each.python_name for each in schema.out]
-    taken = {"dtype", "layout", "device"} & {each.name for each in _options(functional)}
+    computed: FunctionSchema = cast(Any, functional).schema
+    taken = {"dtype", "layout", "device"} & {each.name for each in computed.tensor_options}
+    # For each result whether an output takes it.
+    holding = [each.type.base is BaseType.Tensor for each in computed.returns] if len(names) > 1 else [True]
 
     def body(*given: object, **named: Any) -> object:
         outs = [named.pop(name) for name in names]
@@ -146,12 +149,11 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
             named[option] = getattr(outs[0], option)
         result = functional(*given, **named)
         results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
-        rest = [each for each in results if not _holds_tensors(each)]
-        stores = [
-            pair
-            for out, value in zip(outs, (each for each in results if _holds_tensors(each)), strict=True)
-            for pair in _pairs(name, out, value)
-        ]
+        rest = [each for each, holds in zip(results, holding, strict=True) if not holds]
+        found = [each for each, holds in zip(results, holding, strict=True) if holds]
+        # What was not asked for is None, and its output stays as it is.
+        asked = [(out, value) for out, value in zip(outs, found, strict=True) if value is not None]
+        stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
         for out, value in stores:
             resize_output(out, value.shape)
             copy_(out, value)
@@ -159,15 +161,6 @@ def _out(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[...
         return None if not made else made[0] if len(made) == 1 else made
 
     return body
-
-
-def _options(functional: Any) -> tuple[Any, ...]:
-    schema: FunctionSchema = functional.schema
-    return schema.tensor_options
-
-
-def _holds_tensors(value: object) -> bool:
-    return isinstance(value, (Tensor, list, tuple))
 
 
 def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:

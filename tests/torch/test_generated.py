@@ -136,3 +136,14 @@ def test_an_out_variant_gives_what_its_functional_gives(operator: Any, base: Any
             compared += 1
     if not compared:
         pytest.skip("no sample is made from its schema")
+
+
+def test_outputs_of_what_is_not_asked_for_stay() -> None:
+    x = opdsl.ones(3, 4)
+    kept = opdsl.ones(2)
+    outs = opdsl.empty(0), kept, opdsl.empty(0)
+    opdsl.ops.aten.native_layer_norm_backward.out(
+        x, x, [4], x[:, :1], x[:, :1], x[0], x[0], [True, False, True], out0=outs[0], out1=outs[1], out2=outs[2]
+    )
+    assert [each.shape for each in outs] == [(3, 4), (2,), (4,)]
+    assert kept.tolist() == [1, 1]
