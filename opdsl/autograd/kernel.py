@@ -134,7 +134,7 @@ class RecordingKernel:
             results = self.beneath(*arguments)
         noted.steps.append(Record(recorder.after, arguments, results, kept))
         for place, each in enumerate(results if isinstance(results, (tuple, list)) else [results]):
-            if recorder.has_gradient(place, each):
+            if recorder.edges and recorder.has_gradient(place, each):
                 each.geometry = each.geometry.replace(requires_grad=True)
         return results
 

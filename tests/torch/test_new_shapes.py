@@ -138,3 +138,19 @@ def plans_of(function: Any, x: opdsl.Tensor) -> list[object]:
     """The plans that a function has for the geometry of a tensor."""
     plans = function.__globals__["plans"]
     return [level[x.geometry] for level in plans.values() if x.geometry in level]
+
+
+UNDIFFERENTIABLE = {
+    "detach": lambda lib, x: x.detach(),
+    "detached clone": lambda lib, x: x.detach().clone(),
+    "zeros_like": lambda lib, x: lib.zeros_like(x),
+    "compared": lambda lib, x: x > 0,
+    "argmax": lambda lib, x: x.argmax(0),
+}
+
+
+@pytest.mark.parametrize("name", UNDIFFERENTIABLE)
+def test_what_has_no_gradient_has_none_at_new_shapes(name: str) -> None:
+    for size in range(2, 10):
+        x = opdsl.ones(size, size + 1, requires_grad=True)
+        assert not UNDIFFERENTIABLE[name](opdsl, x).requires_grad
