@@ -224,7 +224,7 @@ class Caller:
 
     def _form_of(self, bound: Bound, everything: Everything, state: State, result: object) -> FormPlans | None:
         """What is known of the form of a call; None where it has no plans: on other devices than the CPU."""
-        if state.recording:
+        if state.recording or state.modes:
             return None
         if any(each.geometry.device is not cpu for each in tensors_in((*bound.arguments, result))):
             return None

@@ -284,7 +284,12 @@ class FunctionPlans:
             tensors: those among them.
         """
         state = current.get()
-        if not state.plans or state.recording or any(each.geometry.device is not cpu for each in tensors):
+        if (
+            not state.plans
+            or state.recording
+            or state.modes
+            or any(each.geometry.device is not cpu for each in tensors)
+        ):
             return False
         form = self.known_forms.get(key)
         if form is None:
