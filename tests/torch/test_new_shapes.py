@@ -96,6 +96,31 @@ def test_gradients_of_every_size(n: int) -> None:
         numpy.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("cut", ["detach", "data", "new_zeros", "gt"])
+def test_what_has_no_gradient_has_none_at_any_size(cut: str) -> None:
+    calls = {
+        "detach": lambda x: x.detach(),
+        "data": lambda x: x.detach().clone(),
+        "new_zeros": lambda x: x.new_zeros(x.shape),
+        "gt": lambda x: x > 0,
+    }
+    with lowered_at_once():
+        for n in SIZES:
+            assert not calls[cut](opdsl.ones(n, 2, requires_grad=True)).requires_grad
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_are_asked_for_as_in_pytorch(name: str) -> None:
+    elements, call = CALLS[name]
+    with lowered_at_once():
+        for n in (5, 8):
+            asked = []
+            for lib in (opdsl, torch):
+                given = [lib.from_numpy(each.copy()).requires_grad_() for each in elements(n)]
+                asked.append([getattr(each, "requires_grad", each) for each in flat(outcome(call, lib, n, given))])
+            assert asked[0] == asked[1]
+
+
 def test_shared_memory_is_seen_by_the_plan_of_other_memory() -> None:
     with lowered_at_once():
         for n in (4, 6):
