@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opdsl.runtime.lowering import NotLoweredError, lowering
+
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
@@ -20,7 +22,13 @@ _silence = _Silence()
 
 
 def warn(message: str) -> None:
-    """Warns where the user calls, unless a call is only prepared once more."""
+    """Warns where the user calls, unless a call is only prepared once more.
+
+    Raises:
+        NotLoweredError: a call is lowered for its form, whose plan warns of nothing.
+    """
+    if lowering.get() is not None:
+        raise NotLoweredError("each call warns")
     if not _silence.is_kept:
         warnings.warn(message, UserWarning, stacklevel=_outside())
 

@@ -132,7 +132,8 @@ def test_they_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: opdsl.empty_like(x),
         lambda: x.t().reshape(6),
     )
-    expected = [call() for call in calls]
+    for _ in range(4):  # factories have plans of their forms, which are made when calls come again
+        expected = [call() for call in calls]
     monkeypatch.setattr(Operator, "find", None)
     assert [call().shape for call in calls] == [each.shape for each in expected]
 

@@ -24,13 +24,25 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "function of what requires grad": lambda lib, x: numpy.sin(x.requires_grad_()),
     "function into an array": lambda lib, x: numpy.add(x, 1, out=numpy.ones((2, 3), numpy.float32)).tolist(),
     "array behind": lambda lib, x: x + numpy.ones(3),
-    "array before": lambda lib, x: numpy.ones(3) * x,
-    "array compared": lambda lib, x: x < numpy.ones(3),
     "number of NumPy before": lambda lib, x: numpy.float64(2) * x,
     "matrix of NumPy": lambda lib, x: x @ numpy.ones((3, 2), numpy.float32),
     "array made of tensors": lambda lib, x: numpy.stack([x, x]).tolist(),
     "array written": lambda lib, x: numpy.ones((2, 3), numpy.float32).__iadd__(x).tolist(),
 }
+
+
+# What PyTorch refuses, and NumPy computes.
+BESIDE_ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "array before": lambda x: numpy.ones(3) * x,
+    "array compared": lambda x: x < numpy.ones(3),
+}
+
+
+@pytest.mark.parametrize("program", BESIDE_ARRAYS)
+def test_beside_arrays_elements_are_computed_as_numpy_does(program: str) -> None:
+    elements = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    found = BESIDE_ARRAYS[program](opdsl.tensor(elements))
+    assert found.tolist() == BESIDE_ARRAYS[program](numpy.array(elements)).tolist()
 
 
 def plain(value: Any) -> Any:
