@@ -50,6 +50,10 @@ Terms = dict[Product, int]
 
 _WORDS = re.compile(r"\w+")
 
+# A call that does more, or asks more often, goes on in a loop that sizes or elements decide.
+_MOST_STEPS = 512
+_MOST_QUESTIONS = 10_000
+
 # More products than this are no sizes that anybody writes.
 _MOST_TERMS = 64
 
@@ -128,6 +132,7 @@ class Lowering:
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._names = 0
+        self._asked = 0
 
     def name(self, prefix: str) -> str:
         """A name that is not taken."""
@@ -161,6 +166,9 @@ class Lowering:
 
     def ask(self, text: str, outcome: bool) -> bool:
         """Note a guard, and answer it as the example does."""
+        self._asked += 1
+        if self._asked > _MOST_QUESTIONS:
+            raise NotLoweredError("too many questions of sizes")
         if not self._late.isdisjoint(_WORDS.findall(text)):
             if self.writes():
                 raise NotLoweredError("elements decide what is done after something was written")
@@ -175,6 +183,8 @@ class Lowering:
 
     def run(self, function: Callable[..., Any], operands: Sequence[Any], results: Sequence[str]) -> tuple[str, ...]:
         """Note a step; the names of its results begin as is given."""
+        if len(self.steps) >= _MOST_STEPS:
+            raise NotLoweredError("too many steps")
         names = tuple(self.name(each) for each in results)
         self._late.update(names)
         self.steps.append(Step(function, tuple(operands), names))

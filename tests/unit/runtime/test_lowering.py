@@ -140,6 +140,17 @@ def test_a_deferred_function_runs_in_the_plan_even_where_its_result_is_not_used(
     assert [step.function for step in recorder.steps] == [math.isqrt]  # type: ignore[union-attr]
 
 
+def test_a_loop_that_does_not_end_is_not_lowered() -> None:
+    recorder = Lowering()
+    with pytest.raises(NotLoweredError, match="steps"):
+        while True:
+            recorder.run(math.isqrt, (9,), ["root"])
+    size = recorder.size("s", 9)
+    with pytest.raises(NotLoweredError, match="questions"):
+        while size * size != 80:
+            pass
+
+
 def test_elements_of_a_symbolic_array_cannot_be_read() -> None:
     import numpy
 
