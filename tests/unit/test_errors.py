@@ -135,6 +135,14 @@ def endless(self):
     return self
 
 
+def added(total, other):
+    return total + other
+
+
+def half(x):
+    return 0.5 * x
+
+
 def returns_text(self):
     return "text"
 
@@ -293,6 +301,11 @@ MISTAKES = {
     "scalar function": Mistake(
         errors.ScalarFunctionError,
         lambda: declare(plain, attach=lambda operator: operator.pointwise(endless)),
+        TypeError,
+    ),
+    "rounded result": Mistake(
+        errors.RoundedResultError,
+        lambda: declare(plain, attach=lambda operator: operator.reduction(init=0, lift=half)(added)),
         TypeError,
     ),
     "declared twice": Mistake(errors.DuplicateOperatorError, declare_twice, declare_twice_in_torch),

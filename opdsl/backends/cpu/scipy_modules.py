@@ -6,10 +6,15 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 from opdsl.errors import MissingDependencyError
+from opdsl.runtime.forking import held_across_fork
+
+# Python's own lock of a module is not taken here; a child of a fork must not find one half made.
+_LOCK = held_across_fork(threading.RLock())
 
 
 def load(name: str) -> Any:
@@ -18,6 +23,11 @@ def load(name: str) -> Any:
     Raises:
         MissingDependencyError: there is no SciPy, or it has no such module.
     """
+    with _LOCK:
+        return _load(name)
+
+
+def _load(name: str) -> Any:
     try:
         if name.rpartition(".")[0] in sys.modules:
             return importlib.import_module(name)
