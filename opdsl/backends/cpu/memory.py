@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy
 
 from opdsl.errors import OutOfMemoryError
-from opdsl.runtime.geometry import byte_strides, contiguous_strides
+from opdsl.runtime.geometry import byte_strides, check_sizes, contiguous_strides
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 
 if TYPE_CHECKING:
@@ -140,7 +140,12 @@ def allocator(
 
 
 def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[int, ...] | None = None) -> NDArray:
-    """A new array; strides are in bytes."""
+    """A new array; strides are in bytes.
+
+    Raises:
+        ShapeError: no tensor has such sizes. OutOfMemoryError: there is no such memory.
+    """
+    check_sizes(shape, contiguous_strides(shape), dtype.itemsize)
     return allocator(shape, dtype, strides)()
 
 
