@@ -235,11 +235,14 @@ def as_strided_derivative(grad, self, size, stride, storage_offset):
     offset = self.storage_offset() if storage_offset is None else storage_offset
     shown = as_strided(from_numpy(places), size, stride, offset).reshape(-1).to(grad.device)
     summed = grad.new_zeros(places.shape).index_add(0, shown, grad.reshape(-1))
-    of_self = as_strided(from_numpy(places), self.shape, self.strides, self.storage_offset()).reshape(-1)
-    found = summed.index_select(0, of_self.to(grad.device))
-    counts = numpy.bincount(of_self.numpy())
+    steps = [step * places.itemsize for step in self.strides]
+    own = numpy.ascontiguousarray(
+        numpy.lib.stride_tricks.as_strided(places[self.storage_offset() :], self.shape, steps)
+    ).reshape(-1)
+    found = summed.index_select(0, from_numpy(own).to(grad.device))
+    counts = numpy.bincount(own)
     if counts.max(initial=0) > 1:
-        found = found / from_numpy(counts[of_self.numpy()]).to(grad.device)
+        found = found / from_numpy(counts[own]).to(grad.device)
     return found.view(self.shape)
 
 

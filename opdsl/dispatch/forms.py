@@ -15,6 +15,7 @@ from opdsl.dispatch.arguments import Kind
 from opdsl.dispatch.code import code_of
 from opdsl.dispatch.state import Guard
 from opdsl.runtime import Tensor, bump_version, version_of
+from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry
 from opdsl.runtime.lowering import (
     Check,
@@ -373,7 +374,7 @@ class _Emitter:
     def _operand(self, value: Any) -> str:
         if isinstance(value, Tensor):
             return self._tensor(value)
-        if type(value) is tuple and any(isinstance(each, Tensor) for each in value):
+        if type(value) is tuple and any(True for _ in tensors_in(value)):
             return f"({''.join(f'{self._operand(each)}, ' for each in value)})"
         return self.recorder.source(value)
 

@@ -96,6 +96,14 @@ def test_gradients_of_every_size(n: int) -> None:
         numpy.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
 
 
+def test_gradients_reach_the_tensors_of_lists() -> None:
+    with lowered_at_once():
+        for n in (4, 7):
+            x = opdsl.ones(n, 2, requires_grad=True)
+            (opdsl.cat([opdsl.ones(1, 2), x * 2, x], 0) * 3).sum().backward()
+            assert x.grad is not None and x.grad.tolist() == [[9.0, 9.0]] * n
+
+
 @pytest.mark.parametrize("cut", ["detach", "data", "new_zeros", "gt"])
 def test_what_has_no_gradient_has_none_at_any_size(cut: str) -> None:
     calls = {
