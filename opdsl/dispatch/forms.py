@@ -154,13 +154,9 @@ class _Inputs:
             return type(value)(parts)
         if type(value) is int and sized and value >= 2:
             return self._size(value, text)
-        if type(value) in (bool, int, float, complex) and Kind.NUMBER in kind | self._numbers(kind):
+        if type(value) in (bool, int, float, complex) and kind & {Kind.NUMBER, Kind.TENSOR}:
             return self._number(value, text)
         return value
-
-    @staticmethod
-    def _numbers(kind: set[Kind]) -> set[Kind]:
-        return {Kind.NUMBER} if Kind.TENSOR in kind else set()
 
     def _size(self, value: int, text: str) -> Symbol:
         known = self.symbols.get(value)

@@ -50,15 +50,13 @@ class Creation(Enum):
 class Form:
     """Geometries that differ in their sizes alone: which sizes are 0 or 1 belongs to it, and how the dimensions lie.
 
-    example: one of them.
     order: the dimensions from the outermost to the innermost, of a tensor without gaps; None where it is strided, and
         each of its strides is a number of its own.
     """
 
-    __slots__ = ("example", "order")
+    __slots__ = ("order",)
 
-    def __init__(self, example: Geometry, order: tuple[int, ...] | None) -> None:
-        self.example = example
+    def __init__(self, order: tuple[int, ...] | None) -> None:
         self.order = order
 
 
@@ -361,7 +359,7 @@ def _form_of(geometry: Geometry) -> Form:
     flags = (geometry.requires_grad, geometry.is_view, id(geometry.creation), geometry.is_inference, geometry.read_only)
     key = (geometry.dtype, geometry.device, small, lies, order is None, flags)
     found = _FORMS.get(key)
-    return _FORMS.setdefault(key, Form(geometry, order)) if found is None else found
+    return _FORMS.setdefault(key, Form(order)) if found is None else found
 
 
 _BACKENDS: dict[str, str] = {}
