@@ -22,6 +22,9 @@ from opdsl.runtime.forking import held_across_fork
 
 _NO_IMPORTS: Mapping[str, int] = {}
 
+# What LLVM calls of a runtime library, which no process need have, and what half.ll has for it.
+_OF_HALVES = {"__truncdfhf2": "half_of_double", "__truncsfhf2": "half_of_float", "__extendhfsf2": "float_of_half"}
+
 
 class Statistics:
     """How many modules this process compiled, and how many it loaded from disk."""
@@ -124,11 +127,18 @@ def load_object(content: bytes, symbols: Sequence[str], imports: Mapping[str, in
     """
     with _lock:
         library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
-        for name, address in imports.items():
+        used = {name: _halves().address(ours) for name, ours in _OF_HALVES.items() if name.encode() in content}
+        for name, address in {**used, **imports}.items():
             library.import_symbol(name, address)
         for name in symbols:
             library.export_symbol(name)
         return Code(library.link(_jit(), f"opdsl{next(_numbers)}"), symbols)
+
+
+@functools.cache
+def _halves() -> Code:
+    path = Path(__file__).with_name("half.ll")
+    return compile_ir("conversions of halves", path.read_text, tuple(_OF_HALVES.values()), has_long_loops=False)
 
 
 @functools.cache
