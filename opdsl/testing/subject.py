@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opdsl.dispatch import Operator, State, registry
-from opdsl.dispatch.plan_holders import forget_plans
+from opdsl.dispatch.state import Guard
 from opdsl.errors import DeclarationError
 from opdsl.kernels.plain import PlainKernel
 from opdsl.runtime import Tensor
@@ -107,18 +107,22 @@ class Watch:
         return run
 
 
+# As a mode that keeps no plans, without a key that calls would come to it by: each looks up its kernel.
+_unplanned = Guard(lambda state: state.change(modes=(*state.modes, Watch)))
+
+
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """See every call of an operator whose kernel is looked up. Plans are dropped, so that each is, once."""
+    """See every call of this thread: each looks up its kernel, none is answered by a plan."""
     watch = Watch()
     find = Operator.find
 
     def watched(operator: Operator, arguments: Any, state: State) -> Any:
         return watch.around(operator, find(operator, arguments, state))
 
-    forget_plans()
     Operator.find = watched  # type: ignore[method-assign, assignment]
     try:
-        yield watch
+        with _unplanned:
+            yield watch
     finally:
         Operator.find = find  # type: ignore[method-assign]

@@ -38,14 +38,10 @@ UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 # The dtypes that the variants of an operator are tried with; its function is with all.
 VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
 
-# Where we depart on purpose or by necessity.
-DEPARTURES = {
-    ("special.ndtr", torch.float32): "1 + erf(x) cancels where the curve begins: both have few digits there",
-    **{
-        (f"nn.functional.{name}", torch.uint8): "PyTorch rounds weights to 16 bits there; ours refuses these integers"
-        for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
-    },
-    ("logsumexp", torch.complex64): "PyTorch writes the logarithm of a sum's real part where the output is real",
+# Dtypes that ours refuses (tests/laws/refused.txt): PyTorch rounds weights to 16 bits there.
+REFUSED = {
+    (f"nn.functional.{name}", torch.uint8)
+    for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")
 }
 
 
@@ -84,10 +80,8 @@ def cases(wanted: Callable[[Any], object] | None = None) -> Iterator[Any]:
             continue
         dtypes = info.dtypes - UNKNOWN
         for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
-            if not str(dtype).startswith("torch.float8"):
-                reason = DEPARTURES.get((name_of(info), dtype))
-                marks = pytest.mark.skip(reason) if reason else ()
-                yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}", marks=marks)
+            if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED:
+                yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}")
 
 
 def samples(info: Any, dtype: torch.dtype) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -17,6 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import opdsl
+from opdsl.errors import OpdslError
 from opdsl.interop.torch import wrap
 from tests.torch.twins import Twins, differences
 
@@ -172,23 +173,30 @@ def gradient_differences(func: Any, args: Any, kwargs: Any) -> list[str]:
     mine = Twins().of(given)
     for one, two in zip(leaves(given), tensors_of(mine, given), strict=True):
         two.requires_grad_(one.requires_grad)
+    if not leaves(given):
+        return []  # nothing to differentiate
     state = torch.get_rng_state()
+    expected = refused = None
     try:
-        results = leaves(func(*given, **kwargs))
-        if not results or not leaves(given):
-            return []  # nothing to differentiate
-        seeds = [torch.ones_like(each) for each in results]
-        expected = torch.autograd.grad(results, leaves(given), seeds, allow_unused=True)
+        expected = gradients(torch, func, given, kwargs)
     except RuntimeError as error:
         assert UNDIFFERENTIATED.search(str(error)), f"{func}: {error}"
-        return []
+        refused = error
     torch.set_rng_state(state)
-    made = leaves(wrap(func)(*mine, **Twins().of(kwargs)))
-    if len(made) != len(results):
-        return [f"{len(made)} results require grad for {len(results)}"]
-    seeds = [opdsl.ones_like(each) for each in made]
-    found = opdsl.autograd.grad(made, leaves(mine), seeds, allow_unused=True)
-    return differences(list(found), list(expected), tolerance=1e-5, strides=False)
+    try:
+        found = gradients(opdsl, wrap(func), mine, Twins().of(kwargs))
+    except OpdslError as error:
+        return [] if refused else [f"{type(error).__name__}: {error}"]
+    if refused:
+        return [f"differentiated, where torch says: {refused}"]
+    return differences(found, expected, tolerance=1e-5, strides=False)
+
+
+def gradients(lib: Any, function: Any, given: Any, kwargs: Any) -> list[Any] | None:
+    """Of a call's results by its arguments; None where no result requires grad."""
+    results = leaves(function(*given, **kwargs))
+    seeds = [lib.ones_like(each) for each in results]
+    return list(lib.autograd.grad(results, leaves(given), seeds, allow_unused=True)) if results else None
 
 
 def tensors_of(mine: Any, given: Any) -> list[Any]:

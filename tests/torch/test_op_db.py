@@ -95,6 +95,8 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         for out in outputs(expected):
             if info.name in UNWRITTEN and not out.is_contiguous():
                 continue
+            if info.name == "logsumexp" and expected.is_complex() and not out.is_complex():
+                continue  # PyTorch writes the logarithm of the sum's real part
             twice = copy.deepcopy(given), {**named, "out": out}
             wrong += compare(ours, info.op, *twice, tolerance=tolerance_of(info, computed))
     assert wrong == []
