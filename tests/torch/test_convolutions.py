@@ -53,6 +53,7 @@ def test_transposed_results_of_doubles_are_not_empty():
 @settings(max_examples=40, deadline=None)
 def test_gradients_that_a_mask_asks_for(given_, mask):
     input, weight, bias, *rest = given_
+    input, weight = input.round(), weight.round()  # sums of whole numbers cancel without an error
     try:
         grad = torch.ops.aten.convolution(input, weight, bias, *rest)
     except RuntimeError:
