@@ -9,9 +9,21 @@ from typing import Any, NamedTuple
 from opdsl.aten.windows import Sliding, collect, counts_of, lengths_of, seen, spread
 from opdsl.declare import op
 from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, clone, fill_, multiply, new_tensor
+from opdsl.kernels import check, copy_, fill_, multiply, new_tensor, slide
+from opdsl.kernels.calls import WindowSpec
 from opdsl.kernels.dtypes import precision_of
-from opdsl.runtime import Category, MemoryFormat, Tensor, bfloat16, bool_, contiguous_strides, float16, float32, int64
+from opdsl.runtime import (
+    Category,
+    DType,
+    MemoryFormat,
+    Tensor,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int64,
+)
 from opdsl.runtime.geometry import geometry, strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
 
@@ -51,9 +63,11 @@ def parts(batch: int, elements: int) -> Iterator[tuple[int, int]]:
         yield start, min(step, batch - start)
 
 
-def empty_in(like: Tensor, shape: Shape) -> Tensor:
-    """Contiguous memory of a tensor's dtype and device."""
-    return new_tensor(geometry(like.dtype, like.device, shape, contiguous_strides(shape)))
+def empty_in(
+    like: Tensor, shape: Shape, layout: MemoryFormat = MemoryFormat.contiguous_format, dtype: DType | None = None
+) -> Tensor:
+    """Memory on a tensor's device, of its dtype unless another is given."""
+    return new_tensor(geometry(dtype or like.dtype, like.device, shape, strides_for(shape, layout)))
 
 
 def columns_of(images: Tensor, windows: Slides, groups: int) -> Tensor:
@@ -78,50 +92,91 @@ def multiply_samples(first: Tensor, second: Tensor, out: Tensor) -> None:
         multiply(first, second.select(0, sample), out.select(0, sample))
 
 
-def correlate(images: Tensor, weight: Tensor, windows: Slides, groups: int) -> Tensor:
-    """The products of a weight with all windows: (batch, outputs, counts).
+class Operands(NamedTuple):
+    """A convolution without its bias: of these three it makes the results, its gradients the other two.
 
-    images: (batch, channels, sizes). weight: (outputs, channels of a group, lengths).
+    images: (batch, channels, sizes).
+    weight: (outputs, channels of a group, lengths).
+    results: (batch, outputs, counts).
+    windows: over the images.
+    groups: of channels and outputs.
     """
-    batch, outputs, count = images.shape[0], weight.shape[0], math.prod(counts_of(windows))
-    kernels = weight.reshape((groups, outputs // groups, math.prod(weight.shape[1:])))
-    made = empty_in(images, (batch, groups, outputs // groups, count))
+
+    images: Tensor
+    weight: Tensor
+    results: Tensor
+    windows: Slides
+    groups: int
+
+    def write(self, kind: str, bias: Tensor | None = None) -> None:
+        """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
+        if all(each.geometry.numel for each in self[:3]) and self.images.dtype in (float32, float64):
+            specs = tuple(
+                WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation)
+                for each in self.windows
+            )
+            dense = None if bias is None else bias.contiguous()
+            if slide(kind, self.images, self.weight, self.results, specs, self.groups, dense):
+                return
+        made = _BY_COLUMNS[kind](self)
+        if bias is not None:
+            made.add_(bias.view((-1, *(1,) * len(self.windows))))
+
+    @property
+    def kernels(self) -> Tensor:
+        """The weight as matrices: (groups, outputs of a group, elements of a window)."""
+        outputs = self.weight.shape[0]
+        return self.weight.reshape((self.groups, outputs // self.groups, math.prod(self.weight.shape[1:])))
+
+    @property
+    def flat(self) -> Tensor:
+        """The results as matrices: (batch, groups, outputs of a group, windows)."""
+        batch, outputs = self.results.shape[:2]
+        count = math.prod(counts_of(self.windows))
+        return self.results.reshape((batch, self.groups, outputs // self.groups, count))
+
+
+def correlate(operands: Operands) -> Tensor:
+    """Write the products of the weight with all windows into the results."""
+    images, _, results, windows, groups = operands
+    kernels, count = operands.kernels, math.prod(counts_of(windows))
+    batch = images.shape[0]
+    made = empty_in(images, (batch, groups, kernels.shape[1], count))
     for start, size in parts(batch, groups * kernels.shape[2] * count):
         columns = columns_of(images.narrow(0, start, size), windows, groups)
         multiply_samples(kernels, columns, made.narrow(0, start, size))
-    return made.view((batch, outputs, *counts_of(windows)))
+    return copy_(results, made.view(results.shape))
 
 
-def spread_out(results: Tensor, weight: Tensor, windows: Slides, groups: int) -> Tensor:
-    """The transpose of ``correlate``: (batch, channels, sizes) from (batch, outputs, counts)."""
-    batch, outputs, count = results.shape[0], weight.shape[0], math.prod(counts_of(windows))
+def spread_out(operands: Operands) -> Tensor:
+    """The transpose of ``correlate``: write the images from the results."""
+    images, weight, results, windows, groups = operands
+    batch, count = results.shape[0], math.prod(counts_of(windows))
     inner, dims = weight.shape[1], len(windows)
-    kernels = weight.reshape((groups, outputs // groups, math.prod(weight.shape[1:]))).transpose(1, 2)
-    flat = results.reshape((batch, groups, outputs // groups, count))
-    made = empty_in(results, (batch, groups * inner, *(each.size for each in windows)))
+    kernels, flat = operands.kernels.transpose(1, 2), operands.flat
     back = (0, 1, *range(2 + dims, 2 + 2 * dims), *range(2, 2 + dims))
     for start, size in parts(batch, groups * kernels.shape[1] * count):
         columns = empty_in(results, (size, groups, kernels.shape[1], count))
         multiply_samples(kernels, flat.narrow(0, start, size), columns)
         shape = (size, groups * inner, *lengths_of(windows), *counts_of(windows))
-        collect(made.narrow(0, start, size), columns.view(shape).permute(back), windows)
-    return made
+        collect(images.narrow(0, start, size), columns.view(shape).permute(back), windows)
+    return images
 
 
-def weight_gradient(results: Tensor, images: Tensor, windows: Slides, groups: int) -> Tensor:
-    """The gradient of the weight of ``correlate``: (outputs, channels of a group, lengths).
-
-    results: the gradients of its results. images: what windows were over.
-    """
-    batch, outputs, count = *results.shape[:2], math.prod(counts_of(windows))
-    inner = images.shape[1] // groups
-    made = empty_in(results, (groups, outputs // groups, inner * math.prod(lengths_of(windows))))
+def weight_gradient(operands: Operands) -> Tensor:
+    """Write the gradient of the weight of ``correlate``, of which the results are the gradients of its results."""
+    images, weight, _, windows, groups = operands
+    batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
+    made = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
     fill_(made, 0)
-    flat = results.reshape((batch, groups, outputs // groups, count))
+    flat = operands.flat
     for sample in range(batch if count else 0):
         columns = columns_of(images.narrow(0, sample, 1), windows, groups).squeeze(0)
         multiply(flat.select(0, sample), columns.transpose(1, 2), made, 1, 1)
-    return made.view((outputs, inner, *lengths_of(windows)))
+    return copy_(weight, made.view(weight.shape))
+
+
+_BY_COLUMNS = {"correlate": correlate, "spread": spread_out, "weigh": weight_gradient}
 
 
 # ------------------------------------------------------------------------------------------------------------- checks
@@ -206,8 +261,9 @@ def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
             (size - 1) * stride - 2 * pad + reach + extra
             for (size, _, stride, pad, _), reach, extra in zip(steps, reaches, given.output_padding, strict=True)
         ]
+        least = 0 if input.dtype in COMMON else 1
         check(
-            min(sizes) >= (0 if input.dtype in COMMON else 1) or 0 in input.shape,
+            all(size >= least for size in sizes) or 0 in input.shape,
             f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: {sizes}. "
             "Output size is too small",
         )
@@ -219,7 +275,7 @@ def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
             for (size, _, stride, pad, _), reach in zip(steps, reaches, strict=True)
         ]
         check(
-            min(lengths) > 0 and min(counts) > 0,
+            all(length > 0 for length in lengths) and all(count > 0 for count in counts),
             f"Calculated input size per channel: {sizes}, padded by {list(given.padding)}. Kernel size: "
             f"{list(lengths)}, dilated by {list(given.dilation)}. Kernel size can't be greater than actual input size",
         )
@@ -262,11 +318,6 @@ def layout_of(input: Tensor, weight: Tensor) -> MemoryFormat:
     return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
 
 
-def laid_out(made: Tensor, layout: MemoryFormat) -> Tensor:
-    """A result with the very strides of a memory format: those of others, too, would do for a single channel."""
-    return made if made.strides == strides_for(made.shape, layout) else clone(made, layout)
-
-
 # ---------------------------------------------------------------------------------------------------------- convolution
 
 
@@ -291,11 +342,13 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     if input.shape[1] == 0:
         return empty_in(input, (input.shape[0], 0, *counts_of(windows)))
     wide = precision_of(input.dtype)
-    compute = spread_out if given.transposed else correlate
-    made = compute(input.to(wide), weight.to(wide), windows, given.groups)
-    if bias is not None:
-        made.add_(bias.to(wide).view((-1, *(1,) * len(windows))))
-    return laid_out(made.to(input.dtype), layout_of(input, weight))
+    inner = tuple(each.size for each in windows) if given.transposed else counts_of(windows)
+    made = empty_in(input, (input.shape[0], outputs_of(input, weight, given), *inner), layout_of(input, weight), wide)
+    images, results = (made, input.to(wide)) if given.transposed else (input.to(wide), made)
+    kind = "spread" if given.transposed else "correlate"
+    operands = Operands(images, weight.to(wide), results, windows, given.groups)
+    operands.write(kind, None if bias is None else bias.to(wide))
+    return made.to(input.dtype)
 
 
 @op("aten::convolution", tags="core", autogen="convolution.out")
@@ -390,13 +443,19 @@ def convolution_backward_kernel(
         return found[0], found[1], found[2]
     wide, layout = precision_of(input.dtype), layout_of(input, weight)
     grad, images, kernels = (each.to(wide) for each in (grad_output, input, weight))
+    operands = Operands(*((grad, kernels, images) if transposed else (images, kernels, grad)), windows, groups)
     found = [None, None, None]
     if output_mask[0]:
-        compute = correlate if transposed else spread_out
-        found[0] = laid_out(compute(grad, kernels, windows, groups).to(input.dtype), layout)
+        made = empty_in(input, input.shape, layout, wide)
+        if transposed:
+            operands._replace(results=made).write("correlate")
+        else:
+            operands._replace(images=made).write("spread")
+        found[0] = made.to(input.dtype)
     if output_mask[1]:
-        pair = (images, grad) if transposed else (grad, images)
-        found[1] = laid_out(weight_gradient(*pair, windows, groups).to(weight.dtype), layout)
+        made = empty_in(weight, weight.shape, layout, wide)
+        operands._replace(weight=made).write("weigh")
+        found[1] = made.to(weight.dtype)
     if output_mask[2]:
         found[2] = grad.sum((0, *range(2, grad.ndim))).to(grad_output.dtype)
     return found[0], found[1], found[2]

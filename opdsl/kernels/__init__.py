@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from opdsl.kernels.author import StructuredDefinition
     from opdsl.kernels.checks import check
+    from opdsl.kernels.convolutions import slide
     from opdsl.kernels.dtypes import OutputCast
     from opdsl.kernels.indexed import fill_by_index
     from opdsl.kernels.indirect import Positions, gather, range_of, scatter
@@ -57,6 +58,7 @@ __all__ = [
     "resize",
     "resize_output",
     "scatter",
+    "slide",
     "write_out",
 ]
 
@@ -89,6 +91,7 @@ _MODULES = {
     "resize": "outputs",
     "resize_output": "outputs",
     "scatter": "indirect",
+    "slide": "convolutions",
     "write_out": "primitives",
 }
 

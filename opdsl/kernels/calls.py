@@ -226,3 +226,45 @@ class ProductCall(NamedTuple):
     first: MatrixLayout
     second: MatrixLayout
     out: MatrixLayout
+
+
+class WindowSpec(NamedTuple):
+    """Windows along one dimension: element ``k`` of window ``i`` lies at ``first + i * stride + k * dilation``.
+
+    size: of the dimension; what lies outside of it is a margin of zeros.
+    windows: how many there are.
+    length: how many elements each has.
+    """
+
+    size: int
+    windows: int
+    length: int
+    first: int
+    stride: int
+    dilation: int
+
+
+class ConvolutionCall(NamedTuple):
+    """The products of a weight with windows that slide over images, or what is linear in the same way.
+
+    kind: ``correlate`` writes a result for each window; ``spread``, its transpose, writes images from results;
+        ``weigh`` writes the gradient of the weight, from gradients of results and images.
+    groups: of channels and outputs, each by itself.
+    channels, outputs: of a group, in the images and in the results.
+    windows: one for each dimension.
+    images, weight, results: strides in elements, of (batch, channels, ...), (outputs, channels of a group, ...) and
+        (batch, outputs, ...).
+    is_biased: whether a number is added for each channel of what is written.
+    """
+
+    kind: str
+    dtype: DType
+    samples: int
+    groups: int
+    channels: int
+    outputs: int
+    windows: tuple[WindowSpec, ...]
+    images: tuple[int, ...]
+    weight: tuple[int, ...]
+    results: tuple[int, ...]
+    is_biased: bool

@@ -11,6 +11,7 @@ from opdsl.runtime.device import backends
 if TYPE_CHECKING:
     from opdsl.kernels.calls import (
         AuthorCall,
+        ConvolutionCall,
         Folding,
         IndirectCall,
         Ordering,
@@ -57,6 +58,13 @@ class Compiler(Protocol):
         """Matrix products: the factors' arrays, ``alpha``, ``beta``, then the output -> None.
 
         Where ``beta`` is 0, the output is not read.
+        """
+
+    def convolution(self, call: ConvolutionCall) -> Compiled | None:
+        """A convolution or one of its gradients: the arrays that are read, a bias, then the output -> None.
+
+        Of the images, the weight and the results, in this order, two are read; ``weigh`` reads the results first, and
+        so does ``spread``. None where it has none for the dtype. A backend may have none at all.
         """
 
     def order(self, ordering: Ordering, call: RowCall) -> Compiled:

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import opdsl
-from tests.torch.twins import compare, differences
+from tests.torch.twins import Twins, compare, differences
 
 ATEN = opdsl.ops.aten
 LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
@@ -24,9 +24,9 @@ def calls(draw):
     length, stride, padding, dilation = each(1, 3), each(1, 3), each(0, 2), each(1, 2)
     weight = (inner, outer // groups, *length) if transposed else (outer, inner // groups, *length)
     torch.manual_seed(draw(some.integers(0, 99)))
-    tensors = [
-        torch.randn(2, inner, *each(3, 6)),
-        torch.randn(weight),
+    tensors = [  # whole numbers, whose sums cancel without an error
+        torch.randint(-4, 5, (2, inner, *each(3, 6))).float(),
+        torch.randint(-4, 5, weight).float(),
         draw(some.sampled_from([None, torch.ones(outer)])),
     ]
     if dims in LAST and draw(some.booleans()):
@@ -44,6 +44,63 @@ def test_values_and_errors(given_):
     assert compare(ATEN.convolution, torch.ops.aten.convolution, given_, {}, 2e-6) == []
 
 
+# Input, weight, stride, padding, dilation, groups: more than a tile of each kind, bands, chunks of channels.
+SHAPES = {
+    "tiles of all heights": ((2, 3, 9, 17), (15, 3, 3, 3), 1, 1, 1, 1),
+    "wide rows": ((1, 5, 3, 200), (11, 5, 2, 5), 1, 2, 1, 1),
+    "single elements": ((2, 19, 7, 7), (33, 19, 1, 1), 1, 0, 1, 1),
+    "bands": ((1, 40, 60, 50), (9, 40, 3, 3), 1, 1, 1, 1),
+    "long signals": ((2, 40, 3000), (5, 40, 4), 2, 3, 2, 1),
+    "volumes": ((2, 11, 6, 9, 8), (6, 11, 3, 2, 3), 2, 1, 1, 1),
+    "groups": ((2, 12, 13, 18), (20, 3, 3, 3), 2, 2, 1, 4),
+    "depthwise": ((2, 17, 21, 30), (17, 1, 3, 3), 1, 1, 1, 17),
+    "depthwise by strides": ((2, 6, 21, 30), (12, 1, 5, 3), 2, 2, 1, 6),
+    "dilated by strides": ((1, 9, 30, 31), (10, 9, 3, 3), 3, 2, 2, 1),
+    "only margins": ((2, 3, 2, 2), (4, 3, 5, 5), 1, 4, 1, 1),
+}
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("case", SHAPES)
+def test_shapes_of_all_kinds(case, dtype, is_last):
+    shape, weight_shape, stride, padding, dilation, groups = SHAPES[case]
+    dims = len(shape) - 2
+    x, w, b = (torch.randint(-4, 5, each).to(dtype) for each in (shape, weight_shape, weight_shape[:1]))
+    if is_last and dims in LAST:
+        x, w = (each.contiguous(memory_format=LAST[dims]) for each in (x, w))
+    rest = ([stride] * dims, [padding] * dims, [dilation] * dims, False, [0] * dims, groups)
+    expected = torch.ops.aten.convolution(x, w, b, *rest)
+    assert compare(ATEN.convolution, torch.ops.aten.convolution, (x, w, b, *rest), {}, 0.0) == []
+    grad = torch.randint(-4, 5, expected.shape).to(dtype)
+    mask = (True, True, True)
+    gradients = torch.ops.aten.convolution_backward(grad, x, w, list(weight_shape[:1]), *rest, mask)
+    found = ATEN.convolution_backward(*Twins().of((grad, x, w)), weight_shape[:1], *rest, mask)
+    assert differences(found, list(gradients), tolerance=0.0, strides=False) == []
+
+
+def test_threads_do_not_change_results():
+    x, w, grad = opdsl.randn((3, 16, 40, 40)), opdsl.randn((24, 16, 3, 3)), opdsl.randn((3, 24, 40, 40))
+    rest = ((1, 1), (1, 1), (1, 1), False, (0, 0), 1)
+
+    def made():
+        return [
+            ATEN.convolution(x, w, None, *rest),
+            *ATEN.convolution_backward(grad, x, w, None, *rest, (True, True, False))[:2],
+        ]
+
+    before = opdsl.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            opdsl.set_num_threads(threads)
+            results.append(made())
+    finally:
+        opdsl.set_num_threads(before)
+    for other in results[1:]:
+        assert all(bool((one == two).all()) for one, two in zip(results[0], other, strict=True))
+
+
 def test_transposed_results_of_doubles_are_not_empty():
     given_ = (torch.ones(2, 1, 4).double(), torch.ones(1, 1, 1).double(), None, [1], [2], [1], True, [0], 1)
     assert compare(ATEN.convolution, torch.ops.aten.convolution, given_, {}, 2e-6) == []
@@ -53,7 +110,6 @@ def test_transposed_results_of_doubles_are_not_empty():
 @settings(max_examples=40, deadline=None)
 def test_gradients_that_a_mask_asks_for(given_, mask):
     input, weight, bias, *rest = given_
-    input, weight = input.round(), weight.round()  # sums of whole numbers cancel without an error
     try:
         grad = torch.ops.aten.convolution(input, weight, bias, *rest)
     except RuntimeError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opdsl.backends.cpu.author import author
+    from opdsl.backends.cpu.convolution import convolution
     from opdsl.backends.cpu.indirect import indirect
     from opdsl.backends.cpu.pointwise import pointwise
     from opdsl.backends.cpu.product import product
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from opdsl.backends.cpu.scan import scan
     from opdsl.backends.cpu.tensors import plan
 
-__all__ = ["author", "indirect", "plan", "pointwise", "product", "reduction", "row", "scan"]
+__all__ = ["author", "convolution", "indirect", "plan", "pointwise", "product", "reduction", "row", "scan"]
 
 _MODULES = {
     "author": "author",
+    "convolution": "convolution",
     "indirect": "indirect",
     "plan": "tensors",
     "pointwise": "pointwise",

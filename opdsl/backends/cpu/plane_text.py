@@ -1,0 +1,200 @@
+"""LLVM text of what convolutions do beside multiplying: planes of what windows show, results, tables of offsets."""
+
+from __future__ import annotations
+
+from opdsl.backends.cpu.convolution_words import DIMENSIONS, Known, joined, split
+from opdsl.backends.cpu.nests import Loop
+from opdsl.backends.cpu.storage import MEMORY
+from opdsl.backends.cpu.vector_text import Function, Machine
+
+BAND = ", ".join([f"i64 %n{dim}, i64 %q{dim}, i64 %e{dim}" for dim in range(DIMENSIONS)])
+
+
+def prepare_ir(machine: Machine) -> str:
+    """Make planes of channels: elements of the input a step apart, zeros where it has none.
+
+    n: windows of the band along each dimension; q: the first one; e: how large planes are.
+    """
+    text = Function(
+        machine, f"internal void @prepare(ptr %known, ptr %x, ptr %to, i64 %channels, i64 %plane, {BAND}) noinline"
+    )
+    known = Known(text)
+    unit = text.is_("eq", text.mul(known.step[2], known.x_stride[2]), 1)
+    size = text.mul("%e0", "%e1", "%e2")
+    ends = [text.add(f"%n{dim}", known.shift[dim]) for dim in range(DIMENSIONS)]
+    begins = [text.add(known.base[dim], text.mul(f"%q{dim}", known.step[dim])) for dim in range(DIMENSIONS)]
+    with Loop(text, "c", "0", "%channels") as c, Loop(text, "r0", "0", known.phases[0]) as r0:
+        channel, target = text.mul(c.counter, known.x_channel), text.mul(c.counter, "%plane")
+        with Loop(text, "r1", "0", known.phases[1]) as r1, Loop(text, "r2", "0", known.phases[2]) as r2:
+            phase = text.inner(
+                (text.inner((r0.counter, known.phases[1]), (r1.counter, 1)), known.phases[2]), (r2.counter, 1)
+            )
+            start = text.add(begins[2], r2.counter)
+            with Loop(text, "i0", "0", ends[0]) as i0, Loop(text, "i1", "0", ends[1]) as i1:
+                row = text.inner((i0.counter, "%e1"), (i1.counter, 1))
+                place = text.at("%to", text.add(target, text.mul(phase, size), text.mul(row, "%e2")))
+                s0 = text.add(begins[0], text.mul(i0.counter, known.step[0]), r0.counter)
+                s1 = text.add(begins[1], text.mul(i1.counter, known.step[1]), r1.counter)
+                inside = text.value(
+                    f"and i1 {text.is_('ult', s0, known.size[0])}, {text.is_('ult', s1, known.size[1])}"
+                )
+                limit = text.choose(inside, known.size[2], 0)
+                source = text.at(
+                    "%x", text.add(channel, text.mul(s0, known.x_stride[0]), text.mul(s1, known.x_stride[1]))
+                )
+                _copy_row(text, place, source, start, ends[2], limit, known, unit)
+    return text.end()
+
+
+def _copy_row(
+    text: Function, place: str, source: str, start: str, end: str, limit: str, known: Known, unit: str
+) -> None:
+    """Elements from a start on, with zeros outside of the limit. Up to a vector more than the row is written."""
+    machine = text.machine
+    align = f"align {MEMORY[machine.dtype].itemsize}"
+    text.line(f"  br i1 {unit}, label %near, label %far\nnear:")
+    with Loop(text, "near_j", "0", end, machine.lanes) as j:
+        first = text.add(start, j.counter)
+        mask = text.below(text.lanes_from(first), limit)
+        values = text.value(
+            f"call {machine.vector} @llvm.masked.load.{machine.suffix}.p0(ptr {text.at(source, first)}, "
+            f"i32 {MEMORY[machine.dtype].itemsize}, <{machine.lanes} x i1> {mask}, {machine.vector} zeroinitializer)"
+        )
+        text.line(f"  store {machine.vector} {values}, ptr {text.at(place, j.counter)}, {align}")
+    text.line("  br label %copied\nfar:")
+    with Loop(text, "far_j", "0", end, machine.lanes) as j:
+        numbers = text.lanes_from(text.add(start, text.mul(j.counter, known.step[2])), known.step[2])
+        mask = text.below(numbers, limit)
+        places = text.addresses(source, numbers, known.x_stride[2])
+        values = text.value(
+            f"call {machine.vector} @llvm.masked.gather.{machine.suffix}.v{machine.lanes}p0(<{machine.lanes} x ptr> "
+            f"{places}, i32 {MEMORY[machine.dtype].itemsize}, <{machine.lanes} x i1> {mask}, "
+            f"{machine.vector} zeroinitializer)"
+        )
+        text.line(f"  store {machine.vector} {values}, ptr {text.at(place, j.counter)}, {align}")
+    text.line("  br label %copied\ncopied:")
+
+
+def finish_ir(machine: Machine) -> str:
+    """Write rows of sums to where their results lie, with a bias.
+
+    n, q, e: see ``prepare_ir``; p: the phase of the results.
+    """
+    phases = ", ".join(f"i64 %p{dim}" for dim in range(DIMENSIONS))
+    head = f"ptr %known, ptr %from, i64 %pitch, i64 %height, ptr %to, ptr %bias, {BAND}, {phases}"
+    text = Function(machine, f"internal void @finish({head}) noinline")
+    known = Known(text)
+    vector, lanes, bytes_ = machine.vector, machine.lanes, MEMORY[machine.dtype].itemsize
+    unit = text.is_("eq", text.mul(known.out_step[2], known.out_stride[2]), 1)
+    begins = [
+        text.add(known.out_base[dim], text.mul(f"%q{dim}", known.out_step[dim]), f"%p{dim}")
+        for dim in range(DIMENSIONS)
+    ]
+    with Loop(text, "r", "0", "%height") as r:
+        biased = text.value("icmp ne ptr %bias, null")
+        some = text.value(f"select i1 {biased}, ptr {text.at('%bias', r.counter)}, ptr %from")
+        read = text.value(f"load {machine.element}, ptr {some}")
+        bias = text.splat(text.value(f"select i1 {biased}, {machine.element} {read}, {machine.element} -0.0"))
+        sums, results = text.at("%from", text.mul(r.counter, "%pitch")), text.mul(r.counter, known.out_channel)
+        with Loop(text, "i0", "0", "%n0") as i0, Loop(text, "i1", "0", "%n1") as i1:
+            s0 = text.add(begins[0], text.mul(i0.counter, known.out_step[0]))
+            s1 = text.add(begins[1], text.mul(i1.counter, known.out_step[1]))
+            inside = text.value(
+                f"and i1 {text.is_('ult', s0, known.out_size[0])}, {text.is_('ult', s1, known.out_size[1])}"
+            )
+            limit = text.choose(inside, known.out_size[2], 0)
+            source = text.at(sums, text.mul(text.inner((i0.counter, "%e1"), (i1.counter, 1)), "%e2"))
+            target = text.at(
+                "%to", text.add(results, text.mul(s0, known.out_stride[0]), text.mul(s1, known.out_stride[1]))
+            )
+            with Loop(text, "j", "0", "%n2", lanes) as j:
+                read = text.value(f"load {vector}, ptr {text.at(source, j.counter)}, align {bytes_}")
+                values = text.value(f"fadd {vector} {read}, {bias}")
+                first = text.add(begins[2], text.mul(j.counter, known.out_step[2]))
+                numbers = text.lanes_from(first, known.out_step[2])
+                mask = text.both(text.below(numbers, limit), text.below(text.lanes_from(j.counter), "%n2"))
+                text.line(f"  br i1 {unit}, label %near, label %far\nnear:")
+                given = [
+                    f"{vector} {values}",
+                    f"ptr {text.at(target, first)}",
+                    f"i32 {bytes_}",
+                    f"<{lanes} x i1> {mask}",
+                ]
+                text.call(f"llvm.masked.store.{machine.suffix}.p0", *given)
+                text.line("  br label %stored\nfar:")
+                places = text.addresses(target, numbers, known.out_stride[2])
+                text.line(
+                    f"  call void @llvm.masked.scatter.{machine.suffix}.v{lanes}p0({vector} {values}, <{lanes} x ptr> "
+                    f"{places}, i32 {bytes_}, <{lanes} x i1> {mask})"
+                )
+                text.line("  br label %stored\nstored:")
+    return text.end()
+
+
+def tables_ir() -> str:
+    """Where the factors of a sum lie, phase by phase: in the weight (ka) and in the planes (kb).
+
+    starts: where the part of each phase begins, and its end.
+    """
+    machine = Machine("float32", 1, ())
+    extents = ", ".join(f"i64 %e{dim}" for dim in range(DIMENSIONS))
+    text = Function(
+        machine,
+        f"internal void @tables(ptr %known, i64 %channels, i64 %plane, {extents}, ptr %ka, ptr %kb, ptr %starts) "
+        "noinline",
+    )
+    known = Known(text)
+    spreads = text.is_("ne", known.spreads, 0)
+    phases = text.mul(*known.out_phases)
+    size = text.mul("%e0", "%e1", "%e2")
+    text.line("  %at = alloca i64\n  store i64 0, ptr %at")
+    with Loop(text, "phase", "0", phases) as phase:
+        text.put("%starts", phase.counter, text.value("load i64, ptr %at"))
+        asked = split(text, phase.counter, known.out_phases)
+        with (
+            Loop(text, "c", "0", "%channels") as c,
+            Loop(text, "t0", "0", known.length[0]) as t0,
+            Loop(text, "t1", "0", known.length[1]) as t1,
+            Loop(text, "t2", "0", known.length[2]) as t2,
+        ):
+            moved, residues, fits = [], [], "true"
+            for dim, t in enumerate((t0, t1, t2)):
+                reach = text.mul(t.counter, known.dilation[dim])
+                residue, steps = text.remainder(reach, known.stride[dim]), text.divide(reach, known.stride[dim])
+                moved.append(text.choose(spreads, text.sub(known.shift[dim], steps), steps))
+                residues.append(text.choose(spreads, 0, residue))
+                same = text.is_("eq", residue, asked[dim])
+                fits = text.value(f"and i1 {fits}, {same}")
+            plane = joined(text, residues, known.phases)
+            flat = joined(text, moved, ["%e0", "%e1", "%e2"])
+            taken = text.value("load i64, ptr %at")
+            offset = text.add(text.mul(c.counter, "%plane"), text.mul(plane, size), flat)
+            text.put("%kb", taken, offset)
+            taps = zip((t0.counter, t1.counter, t2.counter), known.w_stride, strict=True)
+            text.put("%ka", taken, text.inner((c.counter, known.w_channel), *taps))
+            counts = text.value(f"select i1 {spreads}, i1 {fits}, i1 true")
+            more = text.add(taken, text.value(f"zext i1 {counts} to i64"))
+            text.line(f"  store i64 {more}, ptr %at")
+    text.put("%starts", phases, text.value("load i64, ptr %at"))
+    return text.end()
+
+
+def turn_ir(machine: Machine) -> str:
+    """Lay the results of a band out with their outputs side by side: a row of ``pitch`` for each, zeros behind."""
+    text = Function(machine, f"internal void @turn(ptr %known, ptr %from, ptr %to, i64 %pitch, {BAND}) noinline")
+    known = Known(text)
+    with Loop(text, "i0", "0", "%n0") as i0, Loop(text, "i1", "0", "%n1") as i1:
+        lines = zip((i0, i1), known.out_stride, strict=False)
+        moved = [text.mul(text.add(i.counter, f"%q{dim}"), stride) for dim, (i, stride) in enumerate(lines)]
+        source = text.at("%from", text.add(*moved))
+        row = text.mul(text.inner((i0.counter, "%n1"), (i1.counter, 1)), "%n2")
+        with Loop(text, "o", "0", "%pitch") as o:
+            within = text.is_("ult", o.counter, known.outputs)
+            channel = text.choose(within, text.mul(o.counter, known.out_channel), 0)
+            with Loop(text, "j", "0", "%n2") as j:
+                place = text.add(channel, text.mul(text.add(j.counter, "%q2"), known.out_stride[2]))
+                read = text.value(f"load {machine.element}, ptr {text.at(source, place)}")
+                value = text.value(f"select i1 {within}, {machine.element} {read}, {machine.element} 0.0")
+                target = text.at("%to", text.inner((text.add(row, j.counter), "%pitch"), (o.counter, 1)))
+                text.line(f"  store {machine.element} {value}, ptr {target}")
+    return text.end()

@@ -1,0 +1,77 @@
+"""Convolutions, through the compilers of backends that have them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from opdsl.kernels.calls import ConvolutionCall, WindowSpec
+from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
+from opdsl.kernels.outputs import array_of
+from opdsl.runtime.device import meta
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+
+
+def slide(
+    kind: str,
+    images: Tensor,
+    weight: Tensor,
+    results: Tensor,
+    windows: tuple[WindowSpec, ...],
+    groups: int,
+    bias: Tensor | None = None,
+) -> bool:
+    """Writes one of the three from the other two, on a backend that compiles this; whether it does.
+
+    Args:
+        kind: ``correlate`` writes the results, ``spread`` the images, ``weigh`` the weight; see ``ConvolutionCall``.
+        images: (batch, channels, sizes); of a floating-point dtype, with elements, like the others.
+        weight: (outputs, channels of a group, lengths).
+        results: (batch, outputs, counts).
+        windows: over the images.
+        groups: of channels and outputs.
+        bias: a number for each channel of what is written, which is not the weight; contiguous.
+    """
+    device = images.device
+    if device is meta or not has_compiler(device.type):
+        return device is meta
+    forms = (images.geometry, weight.geometry, results.geometry)
+    compiled = _compiled(kind, *forms, windows, groups, bias is not None)
+    if compiled is None:
+        return False
+    operands = {"correlate": (images, weight, results), "spread": (results, weight, images)}
+    read, other, written = operands.get(kind, (results, images, weight))
+    given = (read, other, written) if bias is None else (read, other, bias, written)
+    compiled(*map(array_of, given))
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _compiled(
+    kind: str,
+    images: Geometry,
+    weight: Geometry,
+    results: Geometry,
+    windows: tuple[WindowSpec, ...],
+    groups: int,
+    is_biased: bool,
+) -> Compiled | None:
+    """The loop of ``slide``: what it reads, a bias, and what it writes; None where the backend has none."""
+    make = getattr(compiler_for(images.device.type), "convolution", None)
+    if make is None:
+        return None
+    call = ConvolutionCall(
+        kind=kind,
+        dtype=images.dtype,
+        samples=images.shape[0],
+        groups=groups,
+        channels=images.shape[1] // groups,
+        outputs=results.shape[1] // groups,
+        windows=windows,
+        images=images.strides,
+        weight=weight.strides,
+        results=results.strides,
+        is_biased=is_biased,
+    )
+    made: Compiled | None = make(call)
+    return made
