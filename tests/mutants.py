@@ -1,0 +1,437 @@
+"""How strong the tests are: one small change of the code at a time, and whether a test notices it.
+
+    python -m tests.mutants --folder opdsl/runtime --count 50 --seed 1 tests/unit/runtime tests/torch/test_views.py
+
+Everything happens in a copy of the repository, which ``--work`` keeps for further runs. The tests that are named run in
+it once, which tells for each line the tests that execute it. Then each mutant is tried by those alone, in a process of
+its own, up to the first failure. Of a survivor a test is missing, or the code is not needed, or it computes the same as
+the original: those stand in ``equivalent_mutants.txt``, with the reason, and are not tried again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import importlib
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
+
+# What most tests import; the process that is forked for each mutant has it already.
+_PRELOADED = ("numpy", "scipy.linalg", "numba", "hypothesis", "mpmath", "typeguard", "torch")
+_PRELOADED_LATE = ("torch.testing._internal.common_methods_invocations",)
+
+# Of the tests that execute a line no more are run than these.
+_MOST_TESTS = 400
+_MOST_SECONDS = 40.0
+
+# ------------------------------------------------------------------------------------------------------------ mutations
+
+_OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+class Mutant(NamedTuple):
+    """One changed expression.
+
+    path: of the module, in the repository.
+    scope: the function that it is in, by its qualified name; empty at module level.
+    node: what is replaced.
+    statement: the line of the statement that it is in.
+    after: what replaces it.
+    """
+
+    path: str
+    scope: str
+    node: ast.expr | ast.AugAssign
+    statement: int
+    after: ast.AST
+
+    def __str__(self) -> str:
+        return f"{self.path}::{self.scope}: {ast.unparse(self.node)} -> {ast.unparse(self.after)}"
+
+    def applied(self, text: str) -> str:
+        """The module's text with the change in it; every other line keeps its number."""
+        lines = text.encode().splitlines(keepends=True)
+        first, last = self.node.lineno - 1, (self.node.end_lineno or self.node.lineno) - 1
+        changed = ast.unparse(self.after) + "\n" * (last - first)
+        if isinstance(self.node, ast.expr):
+            changed = f"({changed})"
+        head, tail = lines[first][: self.node.col_offset], lines[last][self.node.end_col_offset :]
+        return b"".join([*lines[:first], head, changed.encode(), tail, *lines[last + 1 :]]).decode()
+
+
+def mutants_of(path: str, text: str) -> Iterator[Mutant]:
+    """All mutants of a module."""
+    return _below(ast.parse(text), path, "", 0)
+
+
+def _below(node: ast.AST, path: str, scope: str, statement: int) -> Iterator[Mutant]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        scope = f"{scope}.{node.name}".lstrip(".")
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    if isinstance(node, ast.stmt):
+        statement = node.lineno
+    for before, after in _changes(node, inside_function=bool(scope)):
+        yield Mutant(path, scope, before, statement, after)
+    for each in _evaluated(node):
+        yield from _below(each, path, scope, statement)
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node that compute something: no annotations, and no texts, whose parts have no places."""
+    if isinstance(node, (ast.JoinedStr, ast.Assert)):
+        return
+    for name, field in ast.iter_fields(node):
+        if name not in ("annotation", "returns"):
+            yield from (each for each in (field if isinstance(field, list) else [field]) if isinstance(each, ast.AST))
+
+
+def _changes(node: ast.AST, *, inside_function: bool) -> Iterator[tuple[Any, ast.AST]]:
+    """What is replaced with what, at this node itself."""
+    if isinstance(node, ast.Compare):
+        for place, operator in enumerate(node.ops):
+            yield node, _with(node, ops=[*node.ops[:place], _OPERATORS[type(operator)](), *node.ops[place + 1 :]])
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node, node.operand
+    elif isinstance(node, (ast.BoolOp, ast.BinOp, ast.AugAssign)) and type(node.op) in _OPERATORS:
+        if inside_function or not isinstance(node.op, ast.BitOr):  # a union of types
+            yield node, _with(node, op=_OPERATORS[type(node.op)]())
+    elif isinstance(node, (ast.If, ast.IfExp)):
+        yield node.test, ast.Constant(True)
+        yield node.test, ast.Constant(False)
+    elif isinstance(node, ast.While):
+        yield node.test, ast.Constant(False)
+    elif isinstance(node, ast.comprehension):
+        yield from ((each, ast.Constant(True)) for each in node.ifs)
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+# --------------------------------------------------------------------------------------- which tests execute which line
+
+
+class Reach:
+    """A plugin of pytest that notes the lines of modules that each test executes, and how long the test takes.
+
+    Args:
+        folders: of the modules.
+        cases: of each parametrised test so many are run, chosen at random.
+    """
+
+    def __init__(self, folders: Sequence[str], cases: int) -> None:
+        self._folders = tuple(folders)
+        self._cases = cases
+        self._lines: set[tuple[str, int]] = set()
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        self.reached: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Iterator[None]:
+        """What imports execute, those of operators that are loaded late too, is noted for the test ''."""
+        self._follow()
+        try:
+            return (yield)
+        finally:
+            importlib.import_module("opdsl").ops.aten  # noqa: B018
+            self._note("")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave some cases of each test."""
+        by_test: dict[str, list[pytest.Item]] = defaultdict(list)
+        for each in items:
+            by_test[each.nodeid.partition("[")[0]].append(each)
+        few = {
+            case
+            for name, cases in by_test.items()
+            for case in random.Random(name).sample(cases, min(self._cases, len(cases)))
+        }
+        items[:] = [each for each in items if each in few]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """One test."""
+        started = time.perf_counter()
+        self._follow()
+        try:
+            return (yield)
+        finally:
+            self.seconds[item.nodeid] = time.perf_counter() - started
+            self._note(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Tests that fail without a mutation tell nothing."""
+        if not report.passed:
+            self.failed.add(report.nodeid)
+
+    def _follow(self) -> None:
+        self._lines.clear()
+        threading.settrace(self._entered)
+        sys.settrace(self._entered)
+
+    def _note(self, test: str) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+        for path, line in tuple(self._lines):
+            self.reached[os.path.relpath(path)][line].append(test)
+
+    def _entered(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        return self._stepped if frame.f_code.co_filename.startswith(self._folders) else None
+
+    def _stepped(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+        if event == "line":
+            self._lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._stepped
+
+    def table(self) -> dict[str, Any]:
+        """What was noted, of tests that pass."""
+        good = {"": 0.0, **{test: seconds for test, seconds in self.seconds.items() if test not in self.failed}}
+        numbers = {test: number for number, test in enumerate(good)}
+        reached = {
+            path: {line: [numbers[each] for each in tests if each in numbers] for line, tests in lines.items()}
+            for path, lines in self.reached.items()
+        }
+        return {"tests": list(good.items()), "reached": reached}
+
+
+class Table:
+    """What is known of the tests: ``Reach.table``, as it comes from its file."""
+
+    def __init__(self, path: Path) -> None:
+        noted = json.loads(path.read_text())
+        self._tests: list[str] = [test for test, _ in noted["tests"]]
+        self._seconds: Mapping[str, float] = dict(noted["tests"])
+        self._reached: Mapping[str, Mapping[str, list[int]]] = noted["reached"]
+
+    def tests_for(self, mutant: Mutant) -> list[str]:
+        """The tests that execute a mutant: of each module some, the short ones first, and no more than fit the time."""
+        lines = self._reached.get(mutant.path, {})
+        numbers = lines.get(str(mutant.node.lineno)) or lines.get(str(mutant.statement)) or []
+        if 0 in numbers:  # executed by an import: any test of the module may notice
+            numbers = list(dict.fromkeys(itertools.chain(numbers, *lines.values())))
+        by_module: dict[str, list[str]] = defaultdict(list)
+        for each in sorted((self._tests[number] for number in numbers if number), key=self._seconds.__getitem__):
+            by_module[each.partition("::")[0]].append(each)
+        tests: list[str] = []
+        seconds = 0.0
+        for each in filter(None, itertools.chain(*itertools.zip_longest(*by_module.values()))):
+            if len(tests) < _MOST_TESTS and seconds + self._seconds[each] < _MOST_SECONDS:
+                seconds += self._seconds[each]
+                tests.append(each)
+        return tests
+
+    def limit(self, tests: Sequence[str]) -> float:
+        """How long tests may take, in seconds."""
+        return 60 + 5 * sum(self._seconds[each] for each in tests)
+
+
+# -------------------------------------------------------------------------------------------------------------- running
+
+
+class Only:
+    """A plugin of pytest that runs certain tests, and keeps the name of the first that fails."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._tests = frozenset(tests)
+        self.failed = ""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave those."""
+        items[:] = [each for each in items if each.nodeid in self._tests]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the name."""
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+
+def note_reach(folders: Sequence[str], cases: int, tests: Sequence[str], path: Path, send: Connection) -> None:
+    """Run tests in the copy that the process is in, and write which lines they execute."""
+    noted = Reach([os.path.abspath(each) for each in folders], cases)
+    status = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[noted])
+    path.write_text(json.dumps(noted.table()))
+    send.send(f"{int(status)}")
+
+
+def try_tests(tests: Sequence[str], send: Connection) -> None:
+    """Run tests up to the first failure, and send what failed; nothing when they pass."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(null, stream)
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    only = Only(tests)
+    try:
+        cache: Any = importlib.import_module("opdsl.backends.cache")
+        cache.store = lambda *_: None  # the kernels of a mutant are nobody else's
+        files = list(dict.fromkeys(each.partition("::")[0] for each in tests))
+        status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files], plugins=[only])
+    except BaseException as error:
+        send.send(f"import: {type(error).__name__}")
+    else:
+        send.send(only.failed or ("" if status in (0, 5) else f"collection: {status!r}"))
+
+
+def in_copy(copied: Path, seconds: float | None, task: Callable[..., None], *arguments: object) -> str | None:
+    """Do something in a forked process that takes its modules from a copy of the repository.
+
+    Returns:
+        What it sent; None when it took too long, and "died" when it ended without a word.
+    """
+    receive, send = multiprocessing.Pipe(duplex=False)
+
+    def run() -> None:
+        os.setsid()
+        os.chdir(copied)
+        os.environ["PYTHONPATH"] = sys.path[0] = str(copied)
+        for name in [each for each in sys.modules if each.partition(".")[0] in ("opdsl", "tests")]:
+            del sys.modules[name]
+        task(*arguments, send)
+        os._exit(0)
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    send.close()
+    try:
+        if not receive.poll(seconds):
+            return None
+        return str(receive.recv())
+    except EOFError:
+        return "died"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.join()
+
+
+@contextlib.contextmanager
+def applied(mutant: Mutant, copied: Path) -> Iterator[None]:
+    """The mutant stands in the copy within this block."""
+    path = copied / mutant.path
+    before, times = path.read_text(), path.stat()
+    path.write_text(mutant.applied(before))
+    try:
+        yield
+    finally:
+        path.write_text(before)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def equivalent() -> dict[str, str]:
+    """The mutants that compute the same as the original, with the reason."""
+    lines = [each.partition("  # ") for each in EQUIVALENT.read_text().splitlines()] if EQUIVALENT.exists() else []
+    return {mutant.strip(): reason.strip() for mutant, _, reason in lines if mutant.strip()}
+
+
+def chosen(copied: Path, options: argparse.Namespace) -> list[Mutant]:
+    """As many mutants of the folders as are asked for, always the same for a seed."""
+    paths = sorted(itertools.chain(*((copied / each).rglob("*.py") for each in options.folder)))
+    paths += [copied / each for each in options.folder if each.endswith(".py")]
+    every = [each for path in paths for each in mutants_of(str(path.relative_to(copied)), path.read_text())]
+    same = equivalent()
+    wanted = [
+        each
+        for each in every
+        if str(each) not in same and not (options.skip and re.search(options.skip, f"{each.path}::{each.scope}"))
+    ]
+    picked = random.Random(options.seed).sample(wanted, min(options.count, len(wanted)))
+    return [each for each in picked if not options.match or options.match in str(each)]
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--folder", action="append", required=True, help="a folder or module to change; several may be")
+    parser.add_argument("--count", type=int, default=20, help="how many mutants")
+    parser.add_argument("--seed", type=int, default=0, help="which mutants")
+    parser.add_argument("--skip", help="a regular expression: no mutants in paths::scopes with it")
+    parser.add_argument("--match", help="of the chosen mutants only those with this text")
+    parser.add_argument("--work", type=Path, help="a directory for the copy; one that is there is used again")
+    parser.add_argument("--cases", type=int, default=8, help="how many cases of each parametrised test are run")
+    parser.add_argument("tests", nargs="*", default=["tests/tiny", "tests/unit"], help="what pytest runs")
+    options = parser.parse_args()
+    for name in _PRELOADED + _PRELOADED_LATE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        copied = (options.work or Path(temporary) / "copy").resolve()
+        if not copied.exists():
+            shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        noted = copied / "reach.json"
+        if not noted.exists():
+            in_copy(copied, None, note_reach, options.folder, options.cases, options.tests, noted)
+        report(chosen(copied, options), Table(noted), copied)
+
+
+def report(mutants: Sequence[Mutant], table: Table, copied: Path) -> None:
+    """Try mutants, and print what became of each."""
+    counts: Counter[str] = Counter()
+    for mutant in mutants:
+        tests = table.tests_for(mutant)
+        started = time.perf_counter()
+        with applied(mutant, copied):
+            failed = in_copy(copied, table.limit(tests), try_tests, tests) if tests else ""
+        outcome = "timed out" if failed is None else "killed" if failed else "survived" if tests else "not reached"
+        counts[outcome] += 1
+        place = f"{mutant.path}:{mutant.node.lineno}"
+        print(f"{outcome:11} {place} {str(mutant).partition('::')[2]}", end="  ")
+        print(f"[{len(tests)} tests, {time.perf_counter() - started:.0f} s] {failed or ''}", flush=True)
+    print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
+
+
+if __name__ == "__main__":
+    main()
