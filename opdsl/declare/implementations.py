@@ -18,7 +18,7 @@ from opdsl.dispatch.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import DispatchKeyError, KernelSignatureError
 from opdsl.kernels.plain import PlainKernel
-from opdsl.runtime import Array, Tensor, View
+from opdsl.runtime import Tensor, View
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, Type
 from opdsl.schema.defaults import default_of
 from opdsl.schema.implementation import (
@@ -171,7 +171,9 @@ class Attached:
         grad, grads = GRADIENTS
         given: dict[str, Type] = {grad: BaseType.Tensor, grads: ListType(BaseType.Tensor)}
         self.require_types(Tensor, more={**dict(results), **given, OUTPUT_MASK: ListType(BaseType.bool)})
-        self.require(result_fault(annotations_of(self.function), [Return(None, kinds[each]) for each in names]))
+        returns = [Return(None, kinds[each]) for each in names if each in kinds]
+        if len(returns) == len(names):  # names that are no arguments are refused where they are taken
+            self.require(result_fault(annotations_of(self.function), returns))
 
     def require_nothing(self) -> None:
         """Hold a function that fills its outputs against that it returns nothing.
@@ -212,42 +214,32 @@ def dispatch_keys(keys: Iterable[str], function: FunctionType, operator: Operato
 
 
 def checked_kernel(
-    function: object, keys: Iterable[str], operator: Operator, decorator: str
-) -> tuple[FunctionType, list[DispatchKey]]:
+    function: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str
+) -> FunctionType:
     """A function as a kernel: tensors in, results out.
 
     Raises:
-        KernelSignatureError: it does not fit the schema, or there is no key.
-        DispatchKeyError: there is no such key.
+        KernelSignatureError: it does not fit the schema.
     """
     schema = operator.schema
-    kernel = with_separate_options(require_function(function, decorator), schema)
-    parsed = dispatch_keys(keys, kernel, operator)
-    if not parsed:
-        raise KernelSignatureError(
-            f'{location(kernel)}: {operator.name}: @{decorator} names no dispatch key. Write @{decorator}("CPU").'
-        )
+    kernel = with_separate_options(function, schema)
     wanted = [each.python_name for each in schema.arguments]
     if wants_key_set(kernel):
         wanted.insert(0, parameter_names(kernel)[0])
     attached = Attached(kernel, operator.name, decorator, schema)
     attached.require_names(wanted)
     attached.require_result()
-    for key in parsed:
+    for key in keys:
         attached.require_types(tensor_at(str(key)))
-    return kernel, parsed
+    return kernel
 
 
-def checked_view_kernel(
-    function: object, keys: Iterable[str], operator: Operator, decorator: str
-) -> tuple[FunctionType, list[DispatchKey]]:
-    """A function as a view kernel: from where a tensor's elements lie to where a view's do.
+def require_view_kernel(kernel: FunctionType, operator: Operator, decorator: str) -> None:
+    """Hold a function against what a view kernel is: from where a tensor's elements lie to where a view's do.
 
     Raises:
         KernelSignatureError: it does not fit the schema, or the operator returns no view.
-        DispatchKeyError: there is no such key.
     """
-    kernel = require_function(function, decorator)
     schema = operator.schema
     attached = Attached(kernel, operator.name, decorator, schema)
     attached.require_names([each.python_name for each in schema.arguments], by_place=True)
@@ -257,79 +249,37 @@ def checked_view_kernel(
             f"{location(kernel)}: {operator.name}: @{decorator} makes views, but {schema} returns none. "
             'Declare the alias: self: Tensor[Alias("a")] and -> Tensor[Alias("a")].'
         )
-    return kernel, dispatch_keys(keys, kernel, operator)
 
 
-def checked_meta(function: object, operator: Operator, decorator: str) -> FunctionType:
-    """A function as a shape function: a context and the arguments in.
+def require_meta(meta: FunctionType, operator: Operator, decorator: str) -> None:
+    """Hold a function against what a shape function is: a context and the arguments in.
 
     Raises:
         KernelSignatureError: it does not fit the schema.
     """
-    meta = require_function(function, decorator)
     attached = Attached(meta, operator.name, decorator, operator.schema)
     attached.require_names(meta_parameters(operator.schema, parameter_names(meta)), by_place=True)
     attached.require_types(Tensor)
-    return meta
 
 
-def checked_out_kernel(
-    kernel: FunctionType,
-    keys: Iterable[str],
-    operator: Operator,
-    decorator: str,
-    parameters: Iterable[str],
-    more: Mapping[str, Type],
-    *,
-    compiled: bool,
-) -> list[DispatchKey]:
-    """Hold an out-kernel against its parameters, outputs last.
-
-    Args:
-        kernel: the function.
-        keys: the dispatch keys.
-        operator: what it is for.
-        decorator: what attaches it.
-        parameters: what it has to have.
-        more: the types of those of them that are no arguments, by name.
-        compiled: whether the backend compiles it for arrays and numbers.
-
-    Returns:
-        The parsed keys.
-
-    Raises:
-        KernelSignatureError: it does not fit the schema.
-        DispatchKeyError: there is no such key.
-    """
-    attached = Attached(kernel, operator.name, decorator, operator.schema)
-    attached.require_names(parameters, by_place=True)
-    attached.require_nothing()
-    parsed = dispatch_keys(keys, kernel, operator)
-    for key in parsed:
-        attached.require_types(Array if compiled else tensor_at(str(key)), more=more, compiled=compiled)
-    return parsed
-
-
-def checked_launch(launch: FunctionType, keys: Iterable[str], operator: Operator, decorator: str) -> list[DispatchKey]:
+def require_launch(launch: FunctionType, keys: Iterable[DispatchKey], operator: Operator, decorator: str) -> None:
     """Hold the function that says how a CUDA kernel is launched against what it is called with.
 
     Raises:
         KernelSignatureError: it does not take tensors and scalars, or is for another backend than CUDA.
-        DispatchKeyError: there is no such key.
     """
-    names = parameter_names(launch)
+    names = list(parameter_names(launch))
     if len(names) != 2 or launch.__code__.co_argcount != 2:
         raise KernelSignatureError(
             f"{location(launch)}: {operator.name}: @{decorator}(source=...) {launch.__name__}({', '.join(names)}) does "
             f"not fit. Write: def {launch.__name__}(tensors, scalars): return grid, block, shared."
         )
-    parsed = dispatch_keys(keys, launch, operator)
-    if [str(each) for each in parsed] != ["CUDA"]:
+    names = [str(each) for each in keys]
+    if names != ["CUDA"]:
         raise KernelSignatureError(
             f"{location(launch)}: {operator.name}: @{decorator}(source=...) is CUDA C++, which is for CUDA alone (got "
-            f'{", ".join(map(str, parsed)) or "no key"}). Write @{decorator}("CUDA", source=...).'
+            f'{", ".join(names)}). Write @{decorator}("CUDA", source=...).'
         )
-    return parsed
 
 
 def defaults_of(function: FunctionType) -> dict[str, object]:

@@ -100,7 +100,36 @@ class Operator(Protocol, Generic[P, R_co]):
         needs_elements: bool = False,
         empty_is_all: bool = True,
     ) -> Callable[[F], F]:
-        """Attach the scalar functions of a reduction: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
+        """Attach the scalar functions of a reduction; the decorated one combines accumulators.
+
+        ``lift`` makes accumulators of an element, ``finish`` results of them, the number of elements and the operator's
+        other number arguments; ``lift`` may take these too, by their names, and the index of its element.
+        ``accumulators`` says what each of several accumulators is. ``opdsl.kernels.ReductionDefinition.add`` tells of
+        all options.
+
+        >>> import math
+        >>> import opdsl
+        >>> from opdsl import Ints, Library, Tensor
+        >>> lib = Library("doctest_reduction")
+        >>> @lib.op
+        ... def soft_maximum(self: Tensor, sharpness: float, dim: Ints[1] | None = None) -> Tensor:
+        ...     '''The mean along dimensions, weighted by ``exp(sharpness * self)``.'''
+        ...     ...
+        >>> def weigh(x, sharpness):
+        ...     weight = math.exp(sharpness * x)
+        ...     return x * weight, weight
+        >>> def divide(total, weight, count, sharpness):
+        ...     return total / weight
+        >>> @soft_maximum.reduction(
+        ...     init=(0, 0), lift=weigh, finish=divide, accumulators=("value", "value"), results=("value",),
+        ...     promote="int_to_float",
+        ... )
+        ... def add_both(total, weight, other_total, other_weight):
+        ...     return total + other_total, weight + other_weight
+        >>> soft_maximum(opdsl.tensor([[1.0, 2.0], [3.0, 3.0]]), 20.0, 1)
+        tensor([2., 3.])
+        >>> lib.close()
+        """
 
     @overload
     def row(self, function: F, /) -> F: ...

@@ -34,7 +34,6 @@ from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.tensor import Tensor
-from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import row_fault
 from opdsl.schema.parameters import Role
 
@@ -49,34 +48,30 @@ class RowDefinition(RowwiseDefinition):
     Args:
         schema: of the operator.
         name: its name, for messages.
-        meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the dimensions of
-            a row: neighbours, ascending. Tensors broadcast to the shape of the largest of them, which outputs have,
-            too; outputs for the row as a whole have size 1 along it.
-        function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that may
-            be None have a default, which stands for None. Of several results, those that depend on elements only by
-            way of folds are results of the row as a whole.
-        promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
-            outputs of integers that get floating-point results then have. ``floating``: integers are refused.
-
-    Raises:
-        ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of integers
-            that would be rounded.
-        KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
     """
 
     __slots__ = ("function", "meta", "promote")
 
-    def __init__(
-        self,
-        schema: FunctionSchema,
-        name: str,
-        meta: Callable[..., object],
-        function: FunctionType,
-        promote: str = "default",
-    ) -> None:
+    def add(self, function: FunctionType, *, meta: Callable[..., object], promote: str = "default") -> None:
+        """Take the row function.
+
+        Args:
+            function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that
+                may be None have a default, which stands for None. Of several results, those that depend on elements
+                only by way of folds are results of the row as a whole.
+            meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the
+                dimensions of a row: neighbours, ascending. Tensors broadcast to the shape of the largest of them, which
+                outputs have, too; outputs for the row as a whole have size 1 along it.
+            promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
+                outputs of integers that get floating-point results then have. ``floating``: integers are refused.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
+            KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
+        """
         from opdsl.scalar import read
 
-        super().__init__(schema, name)
         self.meta = meta
         self.function = function
         self.promote = promote

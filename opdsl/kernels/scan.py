@@ -82,7 +82,7 @@ class ScanDefinition(RowwiseDefinition):
         self.label = schema.name.functional_base
         self.rule = PROMOTIONS["default"]
 
-    def define(
+    def add(
         self,
         combine: FunctionType | ScalarFunction,
         *,

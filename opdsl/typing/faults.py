@@ -14,9 +14,8 @@ from opdsl.schema.implementation import (
     meta_parameters,
     names_fault,
     returned_fault,
-    row_fault,
-    scalar_fault,
 )
+from opdsl.schema.kinds import KINDS, Function
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import Precomputed, out_kernel_names
 
@@ -35,7 +34,7 @@ def misfit(place: Place, declared: Declared) -> str:
         place: any of its places.
         declared: its operator.
     """
-    fault = _FAULTS[place.decorator](place, declared)
+    fault = _FAULTS[KINDS[place.decorator].function](place, declared)
     if fault is None:
         return ""
     return (
@@ -55,9 +54,10 @@ def options_name(place: Place, schema: FunctionSchema) -> str:
 def _handed_over(place: Place, declared: Declared) -> Fault | None:
     """Faults of what gets the arguments themselves."""
     schema = declared.schema
-    expected = _EXPECTED[place.decorator](place, declared)
+    function = KINDS[place.decorator].function
+    expected = _EXPECTED[function](place, declared)
     problem = names_fault(place.parameters, expected) or keyword_only_fault(
-        schema, place.keyword_only, by_place=place.decorator != "kernel"
+        schema, place.keyword_only, by_place=function is not Function.TENSORS
     )
     with_default = {each.python_name for each in schema.arguments if each.default is not None}
     for each in place.defaulted:
@@ -65,7 +65,7 @@ def _handed_over(place: Place, declared: Declared) -> Fault | None:
             problem = f"'{each}' has a default, but the schema gives it none"
     if problem:
         return Fault(problem, f"Write: def {place.function}({', '.join(expected)})")
-    wrong = returned_fault(schema, place.returned) if place.decorator == "kernel" else ""
+    wrong = returned_fault(schema, place.returned) if function is Function.TENSORS else ""
     return Fault(wrong, "Return what the schema says") if wrong else None
 
 
@@ -93,22 +93,24 @@ def _with_outputs(place: Place, declared: Declared) -> Sequence[str]:
     return [*taken, *outputs]
 
 
-_EXPECTED: dict[str, Callable[[Place, Declared], Sequence[str]]] = {
-    "kernel": _arguments,
-    "view_kernel": _arguments,
-    "meta": _with_context,
-    "out_kernel": _with_outputs,
+_EXPECTED: dict[Function, Callable[[Place, Declared], Sequence[str]]] = {
+    Function.TENSORS: _arguments,
+    Function.VIEW: _arguments,
+    Function.CONTEXT: _with_context,
+    Function.OUTPUTS: _with_outputs,
 }
 
 
-def _pointwise(place: Place, declared: Declared) -> Fault | None:
-    """The arguments whose values choose the function may be among its parameters."""
+def _numbers(place: Place, declared: Declared) -> Fault | None:
+    """The arguments whose values choose the function may be among its parameters.
+
+    Reductions and scans take accumulators, which only their options tell.
+    """
+    fault = KINDS[place.decorator].fault
+    if fault is None:
+        return None
     names = [each for each in place.parameters if each not in place.condition]
-    return scalar_fault(declared.schema, names, place.condition) or _results_fault(place, declared)
-
-
-def _row(place: Place, declared: Declared) -> Fault | None:
-    return row_fault(declared.schema, place.parameters) or _results_fault(place, declared)
+    return fault(declared.schema, names, place.condition) or _results_fault(place, declared)
 
 
 def _results_fault(place: Place, declared: Declared) -> Fault | None:
@@ -126,19 +128,9 @@ def _derivative(place: Place, declared: Declared) -> Fault | None:
     )
 
 
-def _nothing(place: Place, declared: Declared) -> Fault | None:
-    """Reductions and scans take accumulators, which only their options tell."""
-
-
-_FAULTS: dict[str, Callable[[Place, Declared], Fault | None]] = {
-    "kernel": _handed_over,
-    "view_kernel": _handed_over,
-    "meta": _handed_over,
-    "out_kernel": _handed_over,
-    "pointwise": _pointwise,
-    "row": _row,
-    "derivative": _derivative,
-    "reduction": _nothing,
-    "scan": _nothing,
+_FAULTS: dict[Function, Callable[[Place, Declared], Fault | None]] = {
+    **dict.fromkeys(_EXPECTED, _handed_over),
+    Function.NUMBERS: _numbers,
+    Function.GRADIENTS: _derivative,
 }
-"""What can be wrong with an implementation, by the decorator that attaches it."""
+"""What can be wrong with an implementation, by what it is."""

@@ -35,23 +35,13 @@ from mypy.nodes import (
 from mypy.traverser import all_return_statements, has_return_statement
 from mypy.types import Type, UnboundType
 
+from opdsl.schema.kinds import KINDS, Function, Kind
 from opdsl.typing.place import Place
 from opdsl.typing.precomputed import Precomputed, precomputed_in
 from opdsl.typing.syntax import called, options_of, path_of, set_types, texts_of, written_types
 
-IMPLEMENTING = frozenset(
-    ("pointwise", "reduction", "row", "scan", "meta", "out_kernel", "kernel", "view_kernel", "derivative")
-)
-"""The decorators that attach an implementation."""
-
-SCALAR = frozenset(("pointwise", "row"))
-"""Those that attach a scalar function whose results are the operator's."""
-
 NUMBERS = (OpExpr, UnaryExpr, ComparisonExpr, IntExpr, FloatExpr, ComplexExpr)
 """What gives one number in a scalar function; a name or a call may stand for several."""
-
-HANDED_OVER = frozenset(("lift", "finish"))
-"""The arguments of ``reduction`` and ``scan`` that are scalar functions."""
 
 KEY_SETS = frozenset(("DispatchKeySet", "KeySet"))
 """How a kernel's first parameter is annotated when it asks for the key set of the call."""
@@ -95,7 +85,13 @@ def _assigned(statements: Iterable[Statement]) -> Iterator[tuple[str, str]]:
 
 def _is_attaching(decorator: Expression) -> bool:
     callee = called(decorator)
-    return isinstance(callee, MemberExpr) and callee.name in IMPLEMENTING and not _launches(decorator)
+    return isinstance(callee, MemberExpr) and callee.name in KINDS and not _launches(decorator)
+
+
+def _kind(attaching: Expression) -> Kind:
+    callee = called(attaching)
+    assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
+    return KINDS[callee.name]
 
 
 def _launches(decorator: Expression) -> bool:
@@ -119,10 +115,11 @@ def _handed_over(statement: Statement) -> Iterator[tuple[str, Expression]]:
 
 
 def _scalar_functions(attaching: Expression) -> Iterator[tuple[str, Expression]]:
-    if isinstance(attaching, CallExpr):
-        for name, argument in zip(attaching.arg_names, attaching.args, strict=True):
-            if name in HANDED_OVER and isinstance(argument, NameExpr):
-                yield argument.name, attaching
+    given = options_of(attaching)
+    for name, option in _kind(attaching).options.items():
+        argument = given.get(name)
+        if option.is_function and isinstance(argument, NameExpr):
+            yield argument.name, attaching
 
 
 def _mark(function: FuncDef, attaching: Expression, known: Known) -> bool:
@@ -146,6 +143,7 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
     """The place of a function's result."""
     callee = called(attaching)
     assert isinstance(callee, MemberExpr), "what attaches is an attribute of an operator"
+    kind = KINDS[callee.name]
     operator, is_whole = path_of(callee.expr)
     arguments = function.arguments[1:] if _wants_key_set(function) else function.arguments
     options = options_of(attaching)
@@ -153,15 +151,15 @@ def _place(function: FuncDef, attaching: Expression, known: Known) -> Place:
     return Place(
         operator=operator,
         is_whole=is_whole,
-        decorator=callee.name,
+        decorator=kind.name,
         texts=texts,
         condition=_keys_of(options.get("when")),
-        handed=_handed(callee.name, texts, options),
+        handed=_handed(kind, texts, options),
         function=function.name,
         parameters=tuple(each.variable.name for each in arguments),
         keyword_only=tuple(each.variable.name for each in arguments if each.kind.is_named()),
         defaulted=tuple(each.variable.name for each in arguments if each.kind.is_optional()),
-        returned=_returned(function, is_scalar=callee.name in SCALAR),
+        returned=_returned(function, is_scalar=kind.fault is not None),
         returns_value=has_return_statement(function),
         precomputed=known.precomputed.get(operator),
         made_by=known.made_by.get(operator, ""),
@@ -190,11 +188,11 @@ def _returned(function: FuncDef, *, is_scalar: bool) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _handed(decorator: str, keys: Sequence[str], options: Mapping[str | None, Expression]) -> str:
+def _handed(kind: Kind, keys: Sequence[str], options: Mapping[str | None, Expression]) -> str:
     """What an implementation gets for a tensor: arrays where numba compiles it, as it does for the CPU."""
     refined = f"{keys[0]}Tensor" if len(set(keys)) == 1 and keys[0] in ("CPU", "CUDA") else "Tensor"
-    if decorator != "out_kernel":
-        return refined if decorator == "kernel" else "Tensor"
+    if kind.function is not Function.OUTPUTS:
+        return refined if kind.function is Function.TENSORS else "Tensor"
     compiled = options.get("compiled")
     if isinstance(compiled, NameExpr):
         return {"False": refined, "True": "Array"}.get(compiled.name, "Any")

@@ -32,10 +32,10 @@ from opdsl.typing.precomputed import symbols_in
 from opdsl.typing.resolution import HOOKS as IMPLEMENTATIONS
 from opdsl.typing.syntax import RECEIVED, blocks, import_received, imports_opdsl
 
-# mypy drops what it has cached when the text of a plugin changes, and looks at this module and its version alone.
-__version__ = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-).hexdigest()
+# mypy drops what it has cached when the text of a plugin changes, and looks at this module and its version alone: this
+# stands for all that the plugin consists of.
+_TEXTS = sorted(Path(__file__).parents[1].glob("typing/*.py")) + sorted(Path(__file__).parents[1].glob("schema/*.py"))
+__version__ = hashlib.sha256(b"".join(path.read_bytes() for path in _TEXTS)).hexdigest()
 
 # mypy's priority of ordinary imports, when it looks for an order of the modules in a cycle.
 _MEDIUM = 10

@@ -34,6 +34,7 @@ from mypy.types import (
 
 from opdsl.schema import ListType
 from opdsl.schema.implementation import OUTPUT_MASK, result_names
+from opdsl.schema.kinds import KINDS, Function
 from opdsl.typing.annotations import LISTS, TENSOR_MODULE, TENSORS, TypeHook, named
 from opdsl.typing.calls import OPERATOR
 from opdsl.typing.declarations import NUMBERS
@@ -74,7 +75,7 @@ def received(context: AnalyzeTypeContext) -> Type:
     fault = "" if signature.declared is None else misfit(place, signature.declared)
     if fault and not place.parameter:
         api.fail(fault, context.context)
-    expected = None if fault else TYPES[place.decorator](api, place, signature)
+    expected = None if fault else _type(api, place, signature)
     if written is None:
         return AnyType(TypeOfAny.explicit) if expected is None else expected
     problem = "" if fault else disagreement(api, place, signature, written)
@@ -238,18 +239,19 @@ def _gradients(api: TypeAnalyser, place: Place, signature: Signature) -> Type | 
     return TupleType(gradients, api.named_type("builtins.tuple", [AnyType(TypeOfAny.special_form)]))
 
 
-TYPES: dict[str, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
-    "pointwise": _scalar,
-    "reduction": _scalar,
-    "row": _scalar,
-    "scan": _scalar,
-    "meta": _meta,
-    "out_kernel": _out_kernel,
-    "kernel": _kernel,
-    "view_kernel": _view_kernel,
-    "derivative": _derivative,
+TYPES: dict[Function, Callable[[TypeAnalyser, Place, Signature], Type | None]] = {
+    Function.NUMBERS: _scalar,
+    Function.CONTEXT: _meta,
+    Function.OUTPUTS: _out_kernel,
+    Function.TENSORS: _kernel,
+    Function.VIEW: _view_kernel,
+    Function.GRADIENTS: _derivative,
 }
-"""The type of a place by the decorator that it stands below; None where every type is right."""
+"""The type of a place by what the function is; None where every type is right."""
+
+
+def _type(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
+    return TYPES[KINDS[place.decorator].function](api, place, signature)
 
 
 def _argument(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
@@ -317,7 +319,8 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
     if signature.declared is None or not _is_complete(written):
         return ""
     shown = format_type_bare(written, api.options)
-    if TYPES[place.decorator] is _scalar:
+    function = KINDS[place.decorator].function
+    if function is Function.NUMBERS:
         numbers = [api.named_type(each, []) for each in NUMBERS]
         parts = _items(written) if not place.parameter else [written]
         holds = all(any(is_subtype(number, part) for number in numbers) for part in parts)
@@ -328,9 +331,9 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
         if expected is None or is_subtype(written, expected):
             return ""
         return f"it returns {shown}, but the schema returns {format_type_bare(expected, api.options)}"
-    handed = TYPES[place.decorator](api, evolve(place, parameter=place.parameter), signature)
+    handed = _type(api, evolve(place, parameter=place.parameter), signature)
     declared = signature.types.get(place.parameter)
-    if declared is not None and place.decorator == "kernel":
+    if declared is not None and function is Function.TENSORS:
         handed = _handed_over(api, declared, place, place.handed)
     if handed is None or is_subtype(_as_real(api, handed, written), _as_sequence(api, written)):
         return ""
@@ -339,8 +342,8 @@ def disagreement(api: TypeAnalyser, place: Place, signature: Signature, written:
 
 def _result(api: TypeAnalyser, place: Place, signature: Signature) -> Type | None:
     """What an implementation may say that it returns."""
-    if place.decorator != "kernel" or signature.result is None:
-        return TYPES[place.decorator](api, evolve(place, parameter="", returns_value=True), signature)
+    if KINDS[place.decorator].function is not Function.TENSORS or signature.result is None:
+        return _type(api, evolve(place, parameter="", returns_value=True), signature)
     return UnionType.make_union([_returned(api, signature.result), NoneType()])
 
 

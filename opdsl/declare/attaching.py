@@ -1,0 +1,112 @@
+"""What the decorators beneath a declaration do: hold what they are given against their kind's record, and attach it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any
+
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.definitions import attach_definition
+from opdsl.declare.derivatives import attach_derivative
+from opdsl.declare.implementations import require_function
+from opdsl.declare.kernels import attach_kernel, attach_view_kernel
+from opdsl.declare.operator import Operator
+from opdsl.declare.structured import attach_meta, attach_out_kernel
+from opdsl.errors import DispatchKeyError, KernelSignatureError
+from opdsl.schema.kinds import Function, Kind, Option, Texts
+
+PROCEDURES: Mapping[Function, Callable[[Attachment], None]] = {
+    Function.NUMBERS: attach_definition,
+    Function.CONTEXT: attach_meta,
+    Function.OUTPUTS: attach_out_kernel,
+    Function.TENSORS: attach_kernel,
+    Function.VIEW: attach_view_kernel,
+    Function.GRADIENTS: attach_derivative,
+}
+"""What attaches a function, by what it is."""
+
+
+class Decorator:
+    """``f.pointwise`` and its like: attaches what it decorates, and returns it as it is.
+
+    Args:
+        declaration: what it attaches to.
+        kind: its record.
+    """
+
+    __slots__ = ("declaration", "kind")
+
+    def __init__(self, declaration: Declaration, kind: Kind) -> None:
+        self.declaration = declaration
+        self.kind = kind
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        """Attach a function, where one is given in the place of texts, or make what does.
+
+        Raises:
+            KernelSignatureError: the options are not those of the kind, or the function does not fit.
+            DispatchKeyError: something else stands where dispatch keys do.
+        """
+        takes_texts = self.kind.texts is not Texts.NONE
+        texts = self._texts(given) if takes_texts else ()
+        checked = self._options(options)
+
+        def attach(decorated: Any) -> Any:
+            function = require_function(decorated, str(self)[1:])
+            PROCEDURES[self.kind.function](Attachment(self.declaration, self.kind, function, texts, checked))
+            return decorated
+
+        function, *more = (None,) if takes_texts or not given else given
+        if more:
+            raise KernelSignatureError(f"{self._where} takes a function, and options by name.")
+        return attach if function is None else attach(function)
+
+    def __str__(self) -> str:
+        return f"@{self.declaration.function.__name__}.{self.kind.name}"
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """What ``help`` and ``inspect`` show of it."""
+        declared: Callable[..., Any] = getattr(Operator, self.kind.name)
+        return MethodType(declared, self)
+
+    @property
+    def _where(self) -> str:
+        return f"{self.declaration.name}: {self}"
+
+    def _texts(self, given: tuple[object, ...]) -> tuple[str, ...]:
+        texts = tuple(each for each in given if isinstance(each, str))
+        if self.kind.texts is Texts.ARGUMENTS:
+            if not texts or len(texts) < len(given):
+                raise KernelSignatureError(f'{self._where} names arguments. Write {self}("self") above the formula.')
+        elif len(texts) < len(given):
+            raise DispatchKeyError(f'{self} takes dispatch keys. Write {self}("CPU").')
+        return texts
+
+    def _options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        known = self.kind.options
+        unknown = [each for each in options if each not in known]
+        missing = [each for each, option in known.items() if option.required and each not in options]
+        if unknown or missing:
+            problem = (
+                f"has no option {unknown[0]!r}" if unknown else f"needs {missing[0]}=, {known[missing[0]].required}"
+            )
+            raise KernelSignatureError(f"{self._where} {problem}. It takes {', '.join(known) or 'none'}.")
+        return {name: self._option(name, known[name], value) for name, value in options.items()}
+
+    def _option(self, name: str, option: Option, value: Any) -> Any:
+        """The value of an option, a list of texts as a tuple."""
+        if value is None and option.is_optional:
+            return value
+        values: Any = (value,) if option.is_listed and isinstance(value, str) else value
+        fits = isinstance(values, option.type)
+        if not fits:
+            raise KernelSignatureError(f"{self._where}({name}={values!r}) is no {option.type.__name__}")
+        if not option.is_listed:
+            return values
+        for each in values:
+            if not isinstance(each, str):
+                raise KernelSignatureError(f"{self._where}({name}={each!r}) is no str")
+        return tuple(values)

@@ -1,0 +1,65 @@
+"""A function on its way beneath a declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.implementations import Attached, dispatch_keys
+from opdsl.declare.signature import location
+from opdsl.dispatch import DispatchKey
+from opdsl.errors import KernelSignatureError
+from opdsl.schema.kinds import Kind, Texts
+
+
+class Attachment:
+    """A function that is to be attached beneath a declaration.
+
+    declaration: itself.
+    kind: of the decorator.
+    function: the decorated one.
+    texts: what the decorator is given before its options.
+    options: these, checked.
+    """
+
+    __slots__ = ("declaration", "function", "kind", "options", "texts")
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        kind: Kind,
+        function: FunctionType,
+        texts: tuple[str, ...],
+        options: Mapping[str, Any],
+    ) -> None:
+        self.declaration = declaration
+        self.kind = kind
+        self.function = function
+        self.texts = texts
+        self.options = options
+
+    @property
+    def decorator(self) -> str:
+        """``f.kernel``"""
+        return f"{self.declaration.function.__name__}.{self.kind.name}"
+
+    def checks(self, function: FunctionType | None = None) -> Attached:
+        """What a function is held against: the decorated one, or another that an option holds."""
+        main = self.declaration.main
+        return Attached(function or self.function, main.name, self.decorator, main.schema)
+
+    def keys(self) -> list[DispatchKey]:
+        """The dispatch keys, each once.
+
+        Raises:
+            DispatchKeyError: there is no such key.
+            KernelSignatureError: none is given, and the kind needs one.
+        """
+        if not self.texts and self.kind.texts is Texts.KEYS:
+            raise KernelSignatureError(
+                f"{location(self.function)}: {self.declaration.name}: @{self.decorator} names no dispatch key. Write "
+                f'@{self.decorator}("CPU").'
+            )
+        return list(dict.fromkeys(dispatch_keys(self.texts, self.function, self.declaration.main)))

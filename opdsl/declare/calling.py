@@ -1,0 +1,109 @@
+"""Calls of a declared operator besides the plain one: of one kernel, with a key set, of geometries alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import DispatchKey, DispatchTable, KeySet, Operator, Signature, bind, current
+from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
+from opdsl.errors import ArgumentError, MissingKernelError
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Device, Tensor
+from opdsl.schema import SchemaKind
+
+
+class Calling:
+    """What one operator of a declaration runs, to look at and to call.
+
+    Args:
+        declaration: its declaration.
+        operator: the operator.
+    """
+
+    __slots__ = ("declaration", "operator")
+
+    def __init__(self, declaration: Declaration, operator: Operator) -> None:
+        self.declaration = declaration
+        self.operator = operator
+
+    def dispatch_table(self) -> DispatchTable:
+        """The computed dispatch table: what each key runs, and why."""
+        return DispatchTable.of(self.operator.registrations, self.operator.fallbacks)
+
+    def direct(self, key: str) -> Callable[..., object]:
+        """The kernel of a key, called without the dispatcher.
+
+        Raises:
+            MissingKernelError: the operator has no kernel for that key.
+        """
+        wanted = DispatchKey(key)
+        signature = self._signature()
+
+        def call(*given: object, **named: object) -> object:
+            bound = bind(self.operator.schema.name.base, (signature,), given, named)
+            kernel = bound.operator.entry(wanted).kernel
+            if kernel is None:
+                have = f"no {key} kernel to call directly (have {bound.operator.kernel_keys})"
+                raise MissingKernelError(f"{bound.operator.name}: {have}. Register one for {key}.")
+            return bound.operator.for_call(kernel, KeySet(wanted))(*bound.arguments)
+
+        return call
+
+    def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
+        """The kernel that the operator has for a key now; see ``opdsl.get_kernel``."""
+        return get_kernel(self.operator, dispatch_key)
+
+    def redispatch(self, keys: KeySet, *given: object, **named: object) -> object:
+        """Call the operator with a key set of the caller's, past the guards: what a kernel does that hands a call on.
+
+        Args:
+            keys: the key set; ``keys & DispatchKeySet.below(key)`` goes on beneath a key.
+            given, named: the arguments of a call.
+
+        Raises:
+            MissingKernelError: there is no kernel for these keys.
+        """
+        if not isinstance(keys, KeySet):
+            raise ArgumentError(
+                f"{self.operator.name}: redispatch takes a key set first, not {type(keys).__name__}. "
+                "Pass opdsl.DispatchKeySet(...) and then the arguments."
+            )
+        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
+        return bound.operator.find_in(keys)(*bound.arguments)
+
+    def _signature(self) -> Signature:
+        """The signature of the operator and of its ``out=`` variant."""
+        if self.operator.schema.kind is SchemaKind.out:
+            return Signature(None, self.operator)
+        operators = self.declaration.operators
+        return Signature(self.operator, operators.get("out") if self.operator is operators.get("functional") else None)
+
+    def _on_meta(self, *given: Any, **named: Any) -> Any:
+        """Run the shape function: a call whose tensors have no memory."""
+        bound = bind(self.operator.schema.name.base, (self._signature(),), given, named)
+        arguments = tuple(_without_memory(each) for each in bound.arguments)
+        if not any(_holds_tensor(each) for each in arguments):
+            arguments = _with_meta_device(bound.operator, arguments)
+        return bound.operator.call(arguments, current.get())
+
+
+def _without_memory(value: object) -> object:
+    """An argument with its tensors replaced by tensors of the same geometry without memory."""
+    if isinstance(value, Tensor):
+        return new_tensor(value.geometry.replace(device=Device("meta"), is_view=False))
+    return tuple(_without_memory(each) for each in value) if isinstance(value, tuple) else value
+
+
+def _holds_tensor(value: object) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(_holds_tensor(each) for each in value))
+
+
+def _with_meta_device(operator: Operator, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """The arguments of a factory, its device replaced by meta."""
+    schema = operator.schema.arguments
+    return tuple(
+        Device("meta") if argument.name == "device" else value
+        for argument, value in zip(schema, arguments, strict=True)
+    )

@@ -1,0 +1,89 @@
+"""Bodies of operators that copy: a functional one around what writes its arguments, ``out=`` around what computes.
+
+Source: ``gen_composite_functional_kernel`` and ``gen_composite_out_kernel`` in torchgen/gen_functionalization_type.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from opdsl.errors import DTypeError
+from opdsl.kernels import check, clone, copy_, resize_output
+from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.outputs import check_read_only
+from opdsl.runtime import Tensor
+from opdsl.schema import BaseType, FunctionSchema
+
+KEY = "CompositeExplicitAutograd"
+"""Where such a body is registered."""
+
+
+def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
+    """Copies what the base writes, calls it, and returns its fresh results and the copies."""
+    names = [each.python_name for each in schema.positional]
+    written = [each.python_name for each in schema.written_arguments]
+    fresh = [place for place, each in enumerate(schema.returns) if each.alias is None]
+
+    def body(*given: object, **named: object) -> object:
+        values = dict(zip(names, given, strict=True)) | named
+        copies = {name: _copied(values[name]) for name in written}
+        values |= copies
+        positional = [values.pop(name) for name in names]
+        result = base(*positional, **values)
+        results = result if isinstance(result, tuple) else (result,)
+        made = (*(results[place] for place in fresh), *copies.values())
+        return made[0] if len(made) == 1 else made
+
+    return body
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(each) for each in value)
+    return clone(value) if isinstance(value, Tensor) else value
+
+
+def out_body(functional: Callable[..., Any], schema: FunctionSchema) -> Callable[..., object]:
+    """Computes, and copies the results into the outputs; what is no tensor among them is returned."""
+    name = schema.name.qualified
+    names = [each.python_name for each in schema.out]
+    computed: FunctionSchema = cast(Any, functional).schema
+    taken = {"dtype", "layout", "device"} & {each.name for each in computed.tensor_options}
+    # For each result whether an output takes it.
+    holding = [each.type.base is BaseType.Tensor for each in computed.returns] if len(names) > 1 else [True]
+
+    def body(*given: object, **named: Any) -> object:
+        outs = [named.pop(name) for name in names]
+        for option in taken:
+            named[option] = getattr(outs[0], option)
+        result = functional(*given, **named)
+        results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
+        rest = [each for each, holds in zip(results, holding, strict=True) if not holds]
+        found = [each for each, holds in zip(results, holding, strict=True) if holds]
+        # What was not asked for is None, and its output stays as it is.
+        asked = [(out, value) for out, value in zip(outs, found, strict=True) if value is not None]
+        stores = [pair for out, value in asked for pair in _pairs(name, out, value)]
+        for out, value in stores:
+            resize_output(out, value.shape)
+            copy_(out, value)
+        made = (*rest, *(outs if schema.returns and len(schema.returns) > len(rest) else ()))
+        return None if not made else made[0] if len(made) == 1 else made
+
+    return body
+
+
+def _pairs(operator: str, out: Any, value: Any) -> list[tuple[Tensor, Tensor]]:
+    """Outputs with what is to be stored in them.
+
+    Raises:
+        DTypeError, ShapeError: an output has another dtype, or there are not as many; nothing is stored then.
+    """
+    if not isinstance(value, Tensor):
+        check(len(value) == len(out), f"{operator}: expected {len(value)} tensors in out, but got {len(out)}")
+        return [pair for one, other in zip(out, value, strict=True) for pair in _pairs(operator, one, other)]
+    if out.dtype is not value.dtype:
+        wanted, given = c_name(value.dtype), c_name(out.dtype)
+        raise DTypeError(f"{operator}: Expected out tensor to have dtype {wanted}, but got {given} instead")
+    check_read_only(out)
+    return [(out, value)]

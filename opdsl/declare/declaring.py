@@ -1,0 +1,283 @@
+"""From a function, or a schema, and options to a declaration: its operators and their variants, in a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import attrs
+
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.forwarding import renamed
+from opdsl.declare.kernels import attach_body, attach_forward
+from opdsl.declare.options import Inplace, Out, normalised
+from opdsl.declare.scope import Scope
+from opdsl.declare.signature import is_declaration, location, schema_of
+from opdsl.declare.variants import inplace_base, inplace_schema, out_overload, out_schema
+from opdsl.dispatch import Operator
+from opdsl.errors import DeclarationError, DuplicateOperatorError, SchemaError
+from opdsl.schema import FunctionSchema, OperatorName, SchemaKind, check, parse_operator_name
+from opdsl.schema.invariants import check_relations
+
+# What a derived variant takes over from the functional entry.
+_INHERITED = ("device_check", "device_guard", "python_module", "structured_inherits", "category_override")
+
+# What an operator is told besides its entry.
+_OWN = ("accepts_numbers", "is_bound", "may_alias")
+
+
+def declared(
+    scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
+) -> Declaration:
+    """The declaration of a function's signature; a body is a composite kernel.
+
+    Args:
+        scope: where it is defined.
+        function: the function.
+        name: the operator's; that of the function by default.
+        options: as ``op`` takes them.
+        names: local names that annotations may use.
+
+    Raises:
+        DeclarationError: the signature, a name or an option is wrong.
+        DuplicateOperatorError: the name is taken.
+    """
+    checked = require_declaration(function)
+    return _with_body(declaration_of(scope, checked, schema_of(checked, _name(scope, checked, name), names), options))
+
+
+def declared_variant(
+    declaration: Declaration,
+    variant: str,
+    function: object,
+    name: str | None,
+    options: Mapping[str, Any],
+    names: Mapping[str, object],
+) -> Declaration:
+    """The declaration of a variant that is written by hand.
+
+    Raises:
+        DuplicateOperatorError: the variant is derived, or written, already.
+        DeclarationError: the signature is no such variant of the declaration's operator.
+    """
+    checked, scope = require_declaration(function), declaration.library
+    if declaration.functions.get(variant) is not None:
+        raise DuplicateOperatorError(
+            f"{location(checked)}: {declaration.name} has an {variant} variant already: it is declared or derived "
+            f"at {location(declaration.function)}. Keep one: drop {variant}= there, or this declaration."
+        )
+    relative = name or _variant_name(declaration, variant)
+    full = relative if "::" in relative else f"{declaration.name.partition('::')[0]}::{relative}"
+    schema = schema_of(checked, _name(scope, checked, full), names)
+    if schema.kind.value != variant or str(schema.signature()) != str(declaration.main.schema.signature()):
+        raise DeclarationError(
+            f"{location(checked)}: {schema} is no {variant} variant of {declaration.main.schema}. Their arguments "
+            'and returns must be the same, but for what is written: Tensor[Alias("a", write=True)].'
+        )
+    return _with_body(declaration_of(scope, checked, schema, options))
+
+
+def declared_alias(declaration: Declaration, name: str, module: str, options: Mapping[str, Any]) -> Declaration:
+    """The declaration of another name of a declared operator: composites that call it, variant by variant.
+
+    Args:
+        declaration: of the operator.
+        name: the other name, ``"aten::arccos"``; the overload is the operator's.
+        module: where it is declared.
+        options: as ``op`` takes them; variants, and what calls reach, are the operator's own by default.
+
+    Raises:
+        DuplicateOperatorError: the name is taken.
+    """
+    main, base = declaration.main, name.rpartition("::")[2]
+    function = renamed(declaration.function, base, module)
+    own_name = attrs.evolve(_name(declaration.library, function, name), overload=main.schema.name.overload)
+    operators = {each: operator for each, operator in declaration.operators.items() if operator is not main}
+    derived: dict[str, object] = {}
+    if "inplace" in operators:
+        variants = operators["inplace"].properties["variants"]
+        derived["inplace"] = Inplace(_with_overload(inplace_base(base), operators["inplace"]), variants=variants)
+    if "out" in operators:
+        derived["out"] = Out(_with_overload(base, operators["out"]))
+    inherited = {
+        "variants": main.properties["variants"],
+        "accepts_numbers": main.accepts_numbers,
+        "is_bound": main.is_bound,
+    }
+    schema = attrs.evolve(main.schema, name=own_name)
+    alias = declaration_of(declaration.library, function, schema, {**inherited, **derived, **options})
+    attach_forward(alias, declaration, {})
+    return alias
+
+
+def declaration_of(
+    scope: Scope, function: FunctionType, schema: FunctionSchema, options: Mapping[str, Any]
+) -> Declaration:
+    """Define a schema's operator and the variants that its options ask for: all of them, or none."""
+    where = f"{location(function)}: {function.__name__}"
+    rest = dict(options)
+    inplace, out = (_variant_option(where, name, rest.pop(name, False), kind) for name, kind in _VARIANTS.items())
+    structured = rest.pop("structured", True)
+    if structured and "structured" in options and schema.kind is SchemaKind.out:
+        rest["structured"] = True  # of the entry itself: nothing else is derived here
+    own = {name: rest.pop(name) for name in _OWN if name in rest}
+    entries = {each.variant: each for each in _entries(where, schema, normalised(rest, where), inplace, out)}
+    _check_variants(where, {variant: each.schema for variant, each in entries.items()})
+    operators = {
+        variant: Operator(
+            each.schema,
+            scope.registry.fallbacks,
+            tags=each.properties.get("tags", ()),
+            properties={key: value for key, value in each.properties.items() if key != "tags"},
+            **own,
+            location=location(function),
+        )
+        for variant, each in entries.items()
+    }
+    declaration = Declaration(
+        scope,
+        function,
+        operators,
+        structured=structured,
+        out_is_explicit=isinstance(out, Out) and out.explicit,
+        untagged=frozenset(variant for variant, each in entries.items() if "tags" not in each.properties),
+    )
+    _define_all(declaration)
+    return declaration
+
+
+class _Entry(NamedTuple):
+    """One operator of a declaration: which variant it is, its schema, and what else its entry says."""
+
+    variant: str
+    schema: FunctionSchema
+    properties: dict[str, Any]
+
+
+def _entries(
+    where: str, schema: FunctionSchema, properties: dict[str, Any], inplace: bool | Inplace, out: bool | Out
+) -> Iterator[_Entry]:
+    """The declared operator, then the derived ones."""
+    yield _Entry(_variant_of(schema), schema, properties)
+    inherited = {key: value for key, value in properties.items() if key in _INHERITED}
+    if "tags" in properties:
+        # `core` marks the functional operators of PyTorch's core set alone; what an entry generates is its own matter.
+        inherited["tags"] = tuple(each for each in properties["tags"] if each != "core")
+    if inplace:
+        how = inplace if isinstance(inplace, Inplace) else Inplace()
+        own = {**inherited, "variants": properties["variants"], **how.options}
+        yield _Entry("inplace", inplace_schema(schema, how), normalised(own, where))
+    if out:
+        how_out = out if isinstance(out, Out) else Out()
+        yield _Entry("out", out_schema(schema, how_out), normalised({**inherited, **how_out.options}, where))
+
+
+def _with_body(declaration: Declaration) -> Declaration:
+    if not is_declaration(declaration.function):
+        attach_body(declaration)
+    return declaration
+
+
+def _define_all(declaration: Declaration) -> None:
+    """Register the operators of a declaration, replacing one that the same place declared before."""
+    scope = declaration.library
+    for operator in declaration.operators.values():
+        _make_room(scope, operator, declaration.function)
+    for operator in declaration.operators.values():
+        operator.declaration = declaration
+        scope.registry.define(operator, declaration.function.__module__)
+        scope.undo(partial(scope.registry.remove, operator))
+
+
+def _make_room(scope: Scope, operator: Operator, function: FunctionType) -> None:
+    present = scope.registry.operators.get(operator.name)
+    before = None if present is None else present.declaration
+    if isinstance(before, Declaration) and _is_same_place(before.function, function):
+        for each in before.operators.values():
+            scope.registry.remove(each)
+
+
+def _is_same_place(before: FunctionType, now: FunctionType) -> bool:
+    """Whether two functions are one declaration made twice: a cell run again, edited or not, or a module reloaded."""
+    if (before.__module__, before.__qualname__) != (now.__module__, now.__qualname__):
+        return False
+    one, two = before.__code__, now.__code__
+    return one.co_filename != two.co_filename or one.co_firstlineno == two.co_firstlineno
+
+
+# ------------------------------------------------------------------------------------------------------- what is given
+
+
+_VARIANTS: Mapping[str, type] = {"inplace": Inplace, "out": Out}
+
+
+def _variant_option(where: str, name: str, value: Any, options: type) -> Any:
+    if not isinstance(value, (bool, options)):
+        raise DeclarationError(
+            f"{where}: {name}={value!r} is neither True nor False nor {options.__name__}(...). "
+            f"Write {name}=True, or {name}={options.__name__}(...) to say how it departs from the rule."
+        )
+    return value
+
+
+def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
+    """Hold derived schemas against the invariants, and each other; the first is the declared one, whose parts are good.
+
+    Raises:
+        DeclarationError: a name that was given makes no schema, or is that of another variant.
+    """
+    for place, (variant, schema) in enumerate(schemas.items()):
+        violations = check(schema) if place else check_relations(schema)
+        if violations:
+            raise DeclarationError(f"{where}: the {variant} variant {schema}: {violations[0].message}")
+        if variant in _VARIANTS and schema.kind.value != variant:
+            raise DeclarationError(
+                f"{where}: {schema} is no {variant} variant by its name. In-place names end in an underscore."
+            )
+    names = [each.name.qualified for each in schemas.values()]
+    repeated = next((each for each in names if names.count(each) > 1), None)
+    if repeated is not None:
+        raise DeclarationError(f"{where}: two variants have the name {repeated}. Give one of them another.")
+
+
+def require_declaration(function: object) -> FunctionType:
+    """What ``op`` decorates, if it is a function.
+
+    Raises:
+        DeclarationError: it is something else.
+    """
+    if not isinstance(function, FunctionType):
+        raise DeclarationError(f"@op decorates a function, not {type(function).__name__}. Write `@op` above a `def`.")
+    return function
+
+
+# --------------------------------------------------------------------------------------------------------------- names
+
+
+def _name(scope: Scope, function: FunctionType, given: str | None) -> OperatorName:
+    try:
+        name = parse_operator_name(given or function.__name__)
+    except SchemaError as error:
+        raise DeclarationError(f"{location(function)}: {error}") from error
+    namespace = name.namespace or scope.namespace
+    return OperatorName(None if namespace == "aten" else namespace, name.base, name.overload)
+
+
+def _variant_name(declaration: Declaration, variant: str) -> str:
+    schema = declaration.main.schema
+    if variant == "inplace":
+        return str(attrs.evolve(schema.name, namespace=None, base=inplace_base(schema.name.base)))
+    return str(attrs.evolve(schema.name, namespace=None, overload=out_overload(schema.name.overload)))
+
+
+def _with_overload(base: str, operator: Operator) -> str:
+    """A name with the overload of an operator."""
+    overload = operator.schema.name.overload
+    return f"{base}.{overload}" if overload else base
+
+
+def _variant_of(schema: FunctionSchema) -> str:
+    kind = schema.kind
+    return kind.value if kind.value in _VARIANTS else "functional"

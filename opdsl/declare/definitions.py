@@ -1,0 +1,102 @@
+"""Scalar functions as definitions, from which the kernels of all variants and backends come."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib import import_module
+from types import FunctionType
+from typing import Any
+
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.signature import location
+from opdsl.dispatch import DispatchKey
+from opdsl.errors import KernelSignatureError
+from opdsl.scalar import ScalarFunction
+from opdsl.schema.kinds import Kind, Meta
+
+# What scalar functions are compiled for; Meta runs its shape function alone.
+COMPILED_KEYS = tuple(DispatchKey(each) for each in ("CPU", "CUDA", "Meta"))
+
+
+def attach_definition(given: Attachment) -> None:
+    """Take a scalar function, with those that its options hold, for every variant, and every backend or some.
+
+    Raises:
+        ScalarFunctionError: a function holds what a scalar graph cannot.
+        KernelSignatureError: a function does not fit, an option is unknown, or the shape function is missing.
+        DuplicateOperatorError: the operator is computed in another way already.
+    """
+    declaration, kind, function, options = given.declaration, given.kind, given.function, given.options
+    what = _name_of(given)
+    declaration.require_one_way(kind, function)
+    declaration.require_free(what, function)
+    shape = {"meta": _shape_function(given)} if kind.meta is Meta.SHAPE else {}
+    keys = given.keys()
+    for each in (function, *(options.get(name) for name, option in kind.options.items() if option.is_function)):
+        if isinstance(each, FunctionType):
+            given.checks(each).require_numbers()
+    is_further = declaration.kind is kind
+    definition: Any = declaration.definition if is_further else _made(kind, declaration)
+    definition.add(function, **shape, **options)
+    declaration.claim(what, function)
+    if kind.is_derived:
+        _tell_underived(declaration, definition.formulas[-1].function)
+    if is_further:
+        return
+    if kind.meta is Meta.CHECK and "meta" in declaration.attached:
+        check_by_meta(declaration, definition, kind)
+    declaration.definition, declaration.kind = definition, kind
+    declaration.infer_entries(kind)
+    for key in keys or COMPILED_KEYS:
+        declaration.register_structured(key)
+    if not keys:
+        declaration.register_common()
+
+
+def check_by_meta(declaration: Declaration, definition: Any, kind: Kind) -> None:
+    """Have a definition ask the shape function whether arguments fit."""
+    definition.check = declaration.attached["meta"]
+    if kind.shares_plans:
+        definition.check_reads_numbers = declaration.meta_reads_numbers
+
+
+def _name_of(given: Attachment) -> str:
+    """What is attached: functions of one kind may be for some values of other arguments, or some dtypes, each."""
+    condition = given.options.get("when")
+    parts = [given.kind.name, *([str(dict(condition))] if condition else []), *given.options.get("dtypes", ())]
+    return " ".join(parts)
+
+
+def _shape_function(given: Attachment) -> FunctionType:
+    declaration, kind = given.declaration, given.kind
+    found = declaration.attached.get("meta")
+    if found is None:
+        raise KernelSignatureError(
+            f"{location(given.function)}: {declaration.name}: @{given.decorator} has no shape function, which sets the "
+            f"outputs and says which dimensions a {kind.name} has. Write @{declaration.function.__name__}.meta above "
+            "it."
+        )
+    return found
+
+
+def _made(kind: Kind, declaration: Declaration) -> Any:
+    return _class_of(kind.definition)(declaration.main.schema, declaration.name)
+
+
+@cache
+def _class_of(path: str) -> Any:
+    """The class of a definition, with what it needs: kinds that nobody declares load nothing."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _tell_underived(declaration: Declaration, function: ScalarFunction) -> None:
+    """Warn of a scalar function that gives no derivative, unless a formula has been declared before."""
+    error = None if declaration.main.derivative is not None else function.underived()
+    if error is not None:
+        written = function.source.function
+        message = f"{declaration.name}: no gradient can be derived. {error}"
+        code = written.__code__
+        warnings.warn_explicit(message, UserWarning, code.co_filename, code.co_firstlineno, written.__module__)

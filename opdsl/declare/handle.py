@@ -1,0 +1,259 @@
+"""From a declaration to the functions that users hold: attributes, documentation, Tensor methods."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import attrs
+
+from opdsl.declare.attaching import Decorator
+from opdsl.declare.calling import Calling
+from opdsl.declare.copying import KEY, functional_body
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.declaring import declaration_of, declared, declared_alias, declared_variant
+from opdsl.declare.defining import function_of
+from opdsl.declare.derivative_source import derivative_source
+from opdsl.declare.derivatives import exclude_from_derivative
+from opdsl.declare.kernels import attach_forward
+from opdsl.declare.scope import Scope
+from opdsl.declare.signature import caller_names, location
+from opdsl.dispatch import Packet, registry
+from opdsl.dispatch.bindings import is_bound
+from opdsl.dispatch.late_text import LateText
+from opdsl.dispatch.packet import has_method
+from opdsl.errors import DeclarationError
+from opdsl.native.generated import functional_schema
+from opdsl.runtime import install_method
+from opdsl.schema import FunctionSchema, SchemaKind
+from opdsl.schema.kinds import KINDS
+
+
+class OperatorHandle(Calling):
+    """What a declared function carries: its methods are the function's, as ``opdsl.declare.operator`` types them."""
+
+    __slots__ = ()
+
+    def meta(self, *given: Any, **named: Any) -> Any:
+        """``@f.meta`` attaches a shape function; ``f.meta(x)`` runs it on geometries alone."""
+        is_function = len(given) == 1 and isinstance(given[0], FunctionType)
+        if named.keys() <= KINDS["meta"].options.keys() and (is_function or (named and not given)):
+            return Decorator(self.declaration, KINDS["meta"])(*given, **named)
+        return self._on_meta(*given, **named)
+
+    def non_differentiable(self, *names: str) -> None:
+        """Say that gradients do not go to these arguments."""
+        exclude_from_derivative(self.declaration, names)
+
+    def forward(self, target: Any, /, **constants: object) -> None:
+        """Let every variant call the same variant of another declared operator.
+
+        Args:
+            target: the other operator.
+            constants: its arguments that this one does not have.
+        """
+        attach_forward(self.declaration, target.operator.declaration, constants)
+
+    def alias(self, name: str, **options: Any) -> FunctionType:
+        """Declare another name of this operator and of its variants.
+
+        Args:
+            name: the other name, ``"aten::arccos"``; the overload is this operator's.
+            options: as ``@op`` takes them.
+        """
+        module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
+        with self.declaration.library.all_or_nothing():
+            return dress(declared_alias(self.declaration, name, module, options))
+
+    def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare another overload of the packet."""
+        base = self.operator.name.partition(".")[0]
+        full, names = f"{base}.{name}" if name else base, caller_names(1)
+        return lambda function: declare(self.declaration.library, function, full, options, names)
+
+    def inplace_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare the in-place variant by hand."""
+        return partial(self._declare_variant, "inplace", name, options, caller_names(1))
+
+    def out_variant(self, name: str | None = None, **options: Any) -> Callable[[FunctionType], Any]:
+        """Declare the ``out=`` variant by hand."""
+        return partial(self._declare_variant, "out", name, options, caller_names(1))
+
+    def _declare_variant(
+        self,
+        variant: str,
+        name: str | None,
+        options: Mapping[str, Any],
+        names: Mapping[str, object],
+        function: FunctionType,
+    ) -> FunctionType:
+        with self.declaration.library.all_or_nothing():
+            own = declared_variant(self.declaration, variant, function, name, options, names)
+            made = self.declaration.functions[variant] = dress(own)
+        return made
+
+    def _attributes(self) -> dict[str, object]:
+        """What the function gets."""
+        return {
+            "schema": self.operator.schema,
+            "tags": self.operator.tags,
+            "operator": self.operator,
+            "variants": self.declaration.functions,
+            "derivative_source": LateText(partial(derivative_source, self.operator)),
+            **{name: Decorator(self.declaration, kind) for name, kind in KINDS.items()},
+            **{name: getattr(self, name) for name in _METHODS},
+        }
+
+
+_METHODS = [
+    name
+    for name in dir(OperatorHandle)
+    if not name.startswith("_") and isinstance(getattr(OperatorHandle, name), FunctionType)
+]
+
+
+# --------------------------------------------------------------------------------------------------------- declaring
+
+
+def declare(
+    scope: Scope, function: object, name: str | None, options: Mapping[str, Any], names: Mapping[str, object]
+) -> FunctionType:
+    """What ``op`` does; see ``declared``. The option ``functional`` derives what copies, of an in-place operator.
+
+    Returns:
+        The function to call.
+    """
+    rest = dict(options)
+    functional = rest.pop("functional", False)
+    with scope.all_or_nothing():
+        declaration = declared(scope, function, name, rest, names)
+        made = dress(declaration)
+        if functional:
+            declaration.functions["functional"] = _define_functional(declaration)
+        return made
+
+
+def define(
+    scope: Scope,
+    schema: FunctionSchema,
+    body: Callable[..., Any] | None,
+    key: str,
+    module: str,
+    place: tuple[str, int],
+    options: Mapping[str, Any],
+) -> FunctionType:
+    """What ``Library.define`` does.
+
+    Args:
+        scope: where the operator is defined.
+        schema: of the operator.
+        body: its kernel, called with the arguments, keyword-only ones by name; None only declares.
+        key: the dispatch key of ``body``.
+        module: the name of the module that declares.
+        place: file and line, for messages.
+        options: as of ``op``.
+    """
+    namespace = schema.name.namespace or scope.namespace
+    name = attrs.evolve(schema.name, namespace=None if namespace == "aten" else namespace)
+    own = attrs.evolve(schema, name=name)
+    function = partial(function_of, own, module=module, place=place)
+    with scope.all_or_nothing():
+        declaration = declaration_of(scope, function(None), own, options)
+        made = dress(declaration)
+        if body is not None:
+            Decorator(declaration, KINDS["kernel"])(key)(function(body))
+        return made
+
+
+def define_beside(
+    declaration: Declaration, schema: FunctionSchema, body: Callable[..., Any], **options: Any
+) -> FunctionType:
+    """Define an operator that copies around one that is declared, as if it stood where that one does."""
+    function = declaration.function
+    place = (function.__code__.co_filename, function.__code__.co_firstlineno)
+    return define(declaration.library, schema, body, KEY, function.__module__, place, options)
+
+
+def _define_functional(declaration: Declaration) -> FunctionType:
+    """Declare the functional variant of an in-place operator.
+
+    Raises:
+        DeclarationError: the operator is not in place.
+    """
+    schema = declaration.main.schema
+    if schema.kind is not SchemaKind.inplace:
+        raise DeclarationError(
+            f"{location(declaration.function)}: functional=True derives from an in-place operator, and {schema} is "
+            "none. Name it with an underscore at the end, or leave functional= out."
+        )
+    packet = declaration.library.registry.packets[declaration.main.packet_name]
+    body = functional_body(packet.operator_function(declaration.main), schema)
+    return define_beside(declaration, functional_schema(schema), body, variants=declaration.main.properties["variants"])
+
+
+# ---------------------------------------------------------------------------------------------------------- functions
+
+
+def dress(declaration: Declaration) -> FunctionType:
+    """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
+
+    That is the packet's function when the declaration is the packet's first and calls reach it, otherwise the
+    operator's own.
+    """
+    main: FunctionType | None = None
+    for variant, operator in declaration.operators.items():
+        packet = declaration.library.registry.packets[operator.packet_name]
+        # The operator's own function is made when it is looked at: many never are.
+        operator.dress = partial(_describe, handle=OperatorHandle(declaration, operator))
+        leads = operator.is_bound and next(iter(packet.overloads.values())) is operator
+        if leads:
+            operator.dress(packet.function)
+        is_main = operator is declaration.main
+        function = packet.function if leads and is_main else packet.operator_function(operator)
+        if is_main:
+            main = function
+        declaration.functions[variant] = function
+        if "method" in str(operator.properties.get("variants", "")) and _is_method(declaration, packet):
+            _install(declaration, packet)
+    assert main is not None, "a declaration has at least one operator"
+    return main
+
+
+def _describe(function: FunctionType, handle: OperatorHandle) -> None:
+    """Give a function its attributes and the declared one's documentation; ``inspect`` follows ``__wrapped__``."""
+    declared_function = handle.declaration.function
+    function.__dict__.update(handle._attributes())
+    function.__doc__ = declared_function.__doc__ or f"``{handle.operator.schema}``"
+    function.__module__ = declared_function.__module__
+    if handle.operator is handle.declaration.main:
+        if "<locals>" not in declared_function.__qualname__:  # which says where it was declared, not what it is called
+            function.__qualname__ = declared_function.__qualname__
+        function.__dict__["__wrapped__"] = declared_function
+
+
+def _is_method(declaration: Declaration, packet: Packet) -> bool:
+    """Whether Tensor gets the method: only the process's own operators, and of PyTorch's those that Python binds."""
+    if declaration.library.registry is not registry:
+        return False
+    return not packet.name.startswith("aten::") or is_bound(packet.base, as_method=True)
+
+
+def _install(declaration: Declaration, packet: Packet) -> None:
+    """Install the packet's method on Tensor, once.
+
+    Raises:
+        DuplicateOperatorError: Tensor has something of that name already.
+    """
+    if packet.method is not None:
+        return
+    facade = packet.facade(
+        has_method,
+        is_method=True,
+        not_implemented=packet.base.startswith("__"),  # as the special methods of Python's operators must
+    )
+    facade.function.__doc__ = declaration.function.__doc__
+    install_method(packet.base, facade.function)
+    packet.method = facade

@@ -1,0 +1,109 @@
+"""Kernels that are Python: a declaration's body, a call of another operator, and what ``.kernel`` attaches to keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+
+from opdsl.declare.attachment import Attachment
+from opdsl.declare.declaration import Declaration
+from opdsl.declare.derived import DerivedKernel
+from opdsl.declare.forwarding import forwarding
+from opdsl.declare.implementations import checked_kernel, require_view_kernel, wants_key_set, with_separate_options
+from opdsl.declare.signature import location
+from opdsl.dispatch import DispatchKey
+from opdsl.errors import KernelSignatureError
+from opdsl.kernels.plain import PlainKernel
+from opdsl.kernels.view_kernel import ViewKernel
+
+COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
+# A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
+# calls says what it writes.
+EXPLICIT_KEY = DispatchKey("CompositeExplicitAutograd")
+
+
+def attach_body(declaration: Declaration) -> None:
+    """Register the declared function's body as a composite kernel."""
+    declaration.claim("body", declaration.function)
+    kernel = with_separate_options(declaration.function, declaration.main.schema)
+    _register_plain(declaration, kernel, COMPOSITE_KEY)
+
+
+def attach_forward(declaration: Declaration, target: Declaration, constants: Mapping[str, object]) -> None:
+    """Register for every variant a composite kernel that calls the same variant of another operator.
+
+    Args:
+        declaration: of the operator that calls.
+        target: the other operator.
+        constants: its arguments that this one does not have.
+
+    Raises:
+        KernelSignatureError: it lacks a variant, or an argument.
+    """
+    missing = [variant for variant in declaration.operators if variant not in target.operators]
+    if missing:
+        raise KernelSignatureError(
+            f"{location(declaration.function)}: {declaration.name} cannot be forwarded to {target.name}, which has no "
+            f"{missing[0]} variant. Leave {missing[0]}= out."
+        )
+    packets = target.library.registry.packets
+    for variant, operator in declaration.operators.items():
+        other = target.operators[variant]
+        function = forwarding(declaration.function, operator, packets[other.packet_name], other, constants)
+        if operator is declaration.main:
+            declaration.claim("body", function)
+        kernel = PlainKernel(function, operator.schema, operator.name, operator.dynamic_names, bumps_version=False)
+        declaration.library.register(operator, COMPOSITE_KEY, kernel)
+
+
+def attach_kernel(given: Attachment) -> None:
+    """Register a Python kernel under dispatch keys; the derived variants compute with it.
+
+    Raises:
+        KernelSignatureError: its parameters are not the schema's, or no key is given.
+        DispatchKeyError: there is no such key.
+        DuplicateOperatorError: a kernel is attached under that key already.
+    """
+    keys = given.keys()
+    kernel = checked_kernel(given.function, keys, given.declaration.main, given.decorator)
+    for key in _claimed(given, kernel, keys):
+        _register_plain(given.declaration, kernel, key)
+
+
+def attach_view_kernel(given: Attachment) -> None:
+    """Register a function from a tensor's geometry to a view under dispatch keys.
+
+    Raises:
+        KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
+    """
+    declaration = given.declaration
+    require_view_kernel(given.function, declaration.main, given.decorator)
+    for key in _claimed(given, given.function, given.keys()):
+        kernel = ViewKernel(given.function, is_new=not declaration.main.schema.is_view)
+        declaration.library.register(declaration.main, key, kernel)
+
+
+def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -> list[DispatchKey]:
+    """The keys, under none of which a kernel was attached before: all of them, or an error."""
+    for key in keys:
+        given.declaration.require_free(f"kernel {key}", kernel)
+    for key in keys:
+        given.declaration.claim(f"kernel {key}", kernel)
+    return keys
+
+
+def _register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
+    main = declaration.main
+    kernel = PlainKernel(
+        function,
+        main.schema,
+        main.name,
+        main.dynamic_names,
+        bumps_version=key is not COMPOSITE_KEY,
+        wants_key_set=wants_key_set(function),
+    )
+    declaration.library.register(main, key, kernel)
+    for operator in declaration.operators.values():
+        if operator is not main and declaration.operators.get("functional") is main:
+            derived = DerivedKernel(kernel, main.schema, operator.schema, operator.name)
+            declaration.library.register(operator, EXPLICIT_KEY if key is COMPOSITE_KEY else key, derived)

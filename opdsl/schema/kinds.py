@@ -1,0 +1,181 @@
+"""The kinds of implementations that an operator takes: a record for each decorator beneath a declaration.
+
+The decorators check their options by it, declarations register by it, the mypy plugin types and checks by it, messages
+name what there is by it. Its contents are plain data, so that a type checker loads no kernels to read it; classes are
+named by their place and imported when the first implementation of the kind is attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from opdsl.schema.implementation import Fault, row_fault, scalar_fault
+from opdsl.schema.model import FunctionSchema
+
+
+class Function(Enum):
+    """What the decorated function is, in a word for each: what it is handed, and what it gives back."""
+
+    NUMBERS = "scalar function: numbers in, numbers out"
+    CONTEXT = "shape function: a context and the arguments in, perhaps precomputed values out"
+    OUTPUTS = "out-kernel: arguments, precomputed values and outputs in, nothing out"
+    TENSORS = "Python kernel: the arguments in, the results out"
+    VIEW = "view kernel: where a tensor's elements lie and the other arguments in, where a view's do out"
+    GRADIENTS = "derivative: gradients, arguments and results in, gradients out"
+
+
+class Texts(Enum):
+    """What the texts are that a decorator takes before its options."""
+
+    NONE = "none: the decorator may stand without parentheses"
+    KEYS = "dispatch keys"
+    KEYS_OR_ALL = "dispatch keys; without any, all backends that compile"
+    ARGUMENTS = "arguments of the operator"
+
+
+class Meta(Enum):
+    """What ``.meta`` is to a way of computing."""
+
+    NONE = "nothing: the result has the shape of the input"
+    CHECK = "a check of the arguments"
+    SHAPE = "what sets the outputs: it is attached first"
+
+
+class Option(NamedTuple):
+    """What a keyword argument of a decorator may be.
+
+    type: what it is an instance of.
+    is_optional: whether None stands for its default.
+    is_listed: whether one text stands for a list of one, and lists hold texts.
+    is_function: whether it is a scalar function, as the decorated one is.
+    required: what is said where it is missing; empty where it need not be given.
+    """
+
+    type: type = object
+    is_optional: bool = False
+    is_listed: bool = False
+    is_function: bool = False
+    required: str = ""
+
+
+ANY = Option()
+TEXT = Option(str)
+TABLE = Option(dict, is_optional=True)
+NAMES = Option(Collection, is_listed=True)
+NAMES_OR_NONE = Option(Collection, is_listed=True, is_optional=True)
+FUNCTION = Option(is_function=True)
+
+
+class Kind(NamedTuple):
+    """What is to be known of one decorator.
+
+    name: of the decorator: ``scan`` of ``@f.scan(init=0)``.
+    function: what it decorates.
+    texts: what it takes before its options.
+    options: what else it takes, by name.
+    definition: the class of ``opdsl.kernels.structured.Definition`` that functions of this kind are added to, and which
+        makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels, or those of one key.
+    meta: what ``.meta`` is to it.
+    is_way: whether it computes the operator for all variants, so that no other way stands beside it.
+    shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
+    is_derived: whether gradients are derived of the decorated function.
+    fault: what is wrong with the parameters of a scalar function whose results are the operator's: takes the schema,
+        the parameters, and the arguments whose values choose the function (``when=``). None for one of accumulators.
+    tag: of the operator, unless its declaration names tags; empty for none.
+    entry: what else its entries say unless the declaration says otherwise, by the key of an entry.
+    out_entry: what that of ``out=`` says besides, where the operator is structured.
+    """
+
+    name: str
+    function: Function
+    texts: Texts = Texts.NONE
+    options: Mapping[str, Option] = MappingProxyType({})
+    definition: str = ""
+    meta: Meta = Meta.CHECK
+    is_way: bool = False
+    shares_plans: bool = False
+    is_derived: bool = False
+    fault: Callable[[FunctionSchema, Sequence[str], Collection[str]], Fault | None] | None = None
+    tag: str = ""
+    entry: Mapping[str, object] = MappingProxyType({})
+    out_entry: Mapping[str, object] = MappingProxyType({})
+
+
+_ACCUMULATING = {
+    "init": Option(required="the value of no elements"),
+    "lift": FUNCTION,
+    "finish": FUNCTION,
+    "promote": TEXT,
+    "accumulators": NAMES,
+    "results": NAMES,
+}
+
+_KINDS = (
+    Kind(
+        "pointwise",
+        Function.NUMBERS,
+        options={
+            "promote": TEXT,
+            **dict.fromkeys(("keep", "wrapped", "promoting", "rounded", "nonzero", "dtypes"), NAMES),
+            "when": TABLE,
+            "cast": ANY,
+        },
+        definition="opdsl.kernels.pointwise:PointwiseDefinition",
+        is_way=True,
+        shares_plans=True,
+        is_derived=True,
+        fault=scalar_fault,
+        tag="pointwise",
+        entry={"device_check": "NoCheck"},
+        out_entry={"structured_inherits": "TensorIteratorBase"},
+    ),
+    Kind(
+        "reduction",
+        Function.NUMBERS,
+        options={
+            **_ACCUMULATING,
+            "results": NAMES_OR_NONE,
+            "when": TABLE,
+            **dict.fromkeys(("in_order", "needs_elements", "empty_is_all"), ANY),
+        },
+        definition="opdsl.kernels.reduction:ReductionDefinition",
+        is_way=True,
+        tag="reduction",
+    ),
+    Kind(
+        "scan",
+        Function.NUMBERS,
+        Texts.KEYS_OR_ALL,
+        _ACCUMULATING,
+        definition="opdsl.kernels.scan:ScanDefinition",
+        meta=Meta.NONE,
+        is_way=True,
+    ),
+    Kind(
+        "row",
+        Function.NUMBERS,
+        options={"promote": TEXT},
+        definition="opdsl.kernels.row:RowDefinition",
+        meta=Meta.SHAPE,
+        is_way=True,
+        fault=lambda schema, names, condition: row_fault(schema, names),
+    ),
+    Kind("meta", Function.CONTEXT, options={"reads_numbers": ANY}),
+    Kind(
+        "out_kernel",
+        Function.OUTPUTS,
+        Texts.KEYS,
+        dict.fromkeys(("compiled", "alias_safe", "source", "entry"), ANY),
+        meta=Meta.SHAPE,
+        is_way=True,
+    ),
+    Kind("kernel", Function.TENSORS, Texts.KEYS),
+    Kind("view_kernel", Function.VIEW, Texts.KEYS),
+    Kind("derivative", Function.GRADIENTS, Texts.ARGUMENTS, {"output_differentiability": ANY}),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
+"""The kinds by the names of their decorators."""

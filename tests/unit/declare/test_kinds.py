@@ -1,0 +1,163 @@
+"""The records of decorators: what authors write, what type checkers see and what definitions take are the same."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from importlib import import_module
+from typing import get_overloads
+
+import pytest
+
+import opdsl
+from opdsl import Ints, Library, Tensor
+from opdsl.declare.attaching import PROCEDURES
+from opdsl.declare.operator import Operator
+from opdsl.errors import DispatchKeyError, KernelSignatureError, OpdslError
+from opdsl.schema.kinds import KINDS, Function, Meta
+
+WITH_DEFINITION = [name for name, kind in KINDS.items() if kind.definition]
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with Library("kinds") as made:
+        yield made
+
+
+def options_of(function: object) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    return {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+
+def test_every_kind_of_function_has_a_procedure() -> None:
+    assert set(PROCEDURES) == set(Function) == {each.function for each in KINDS.values()}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_type_checkers_see_the_options_of_a_record(name: str) -> None:
+    typed = get_overloads(getattr(Operator, name)) or [getattr(Operator, name)]
+    assert set().union(*map(options_of, typed)) == set(KINDS[name].options)
+
+
+@pytest.mark.parametrize("name", WITH_DEFINITION)
+def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
+    kind = KINDS[name]
+    module, _, class_name = kind.definition.partition(":")
+    definition = getattr(import_module(module), class_name)
+    parameters = inspect.signature(definition.add).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):  # handed on
+        from opdsl.kernels.reduction_functions import make_fold
+
+        parameters = inspect.signature(make_fold).parameters
+    taken = {each.name for each in parameters.values() if each.kind is each.KEYWORD_ONLY}
+    assert taken - ({"meta"} if kind.meta is Meta.SHAPE else set()) == set(kind.options)
+
+
+@pytest.mark.parametrize("name", sorted(set(KINDS) - {"meta"}))
+def test_help_shows_what_authors_write(library: Library, name: str) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    declared = inspect.signature(getattr(Operator, name))
+    shown = inspect.signature(getattr(f, name))
+    assert list(shown.parameters) == list(declared.parameters)[1:]
+
+
+# ----------------------------------------------------------------------------------------------- nothing by halves
+
+
+@pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel", "scan"])
+def test_a_function_in_the_place_of_keys_is_refused(library: Library, decorator: str) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(DispatchKeyError, match=rf'@f.{decorator} takes dispatch keys. Write @f.{decorator}\("CPU"\)'):
+        getattr(f, decorator)(lambda self: self)
+
+
+@pytest.mark.parametrize("decorator", ["kernel", "view_kernel", "out_kernel"])
+def test_a_kernel_for_no_key_is_refused(library: Library, decorator: str) -> None:
+    @library.op
+    def f(self: Tensor[opdsl.Alias("a")]) -> Tensor[opdsl.Alias("a")]: ...
+
+    if decorator == "out_kernel":
+
+        @library.op("g")
+        def f(self: Tensor) -> Tensor: ...
+
+        f.meta(lambda ctx, self: ctx.set_output(0, self.shape, like=self))
+    function = (lambda self, out: None) if decorator == "out_kernel" else (lambda self: self)
+    with pytest.raises(KernelSignatureError, match=f"@.*{decorator} names no dispatch key. Write"):
+        getattr(f, decorator)()(function)
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "row"])
+def test_unknown_options_are_told_with_those_that_there_are(library: Library, kind: str) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    with pytest.raises(KernelSignatureError, match=rf"kinds::f: @f.{kind} has no option 'kept'. It takes promote"):
+        getattr(f, kind)(kept="self")
+
+
+def test_a_refused_formula_leaves_the_derived_gradient(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    f.pointwise(lambda x: x * x)
+    refused = [lambda grad, nope: grad, lambda self: self]
+
+    def annotated(grad: int) -> Tensor: ...
+
+    for each in (*refused, annotated):
+        with pytest.raises(KernelSignatureError):
+            f.derivative("self")(each)
+    with pytest.raises(KernelSignatureError):
+        f.non_differentiable("other")
+    x = opdsl.tensor([3.0], requires_grad=True)
+    f(x).sum().backward()
+    assert x.grad.tolist() == [6.0]
+    f.derivative("self")(lambda grad, self: grad * self)
+
+
+def test_a_refused_key_leaves_the_way_free(library: Library) -> None:
+    @library.op
+    def f(self: Tensor, dim: int) -> Tensor: ...
+
+    with pytest.raises(OpdslError, match="no dispatch key 'GPU'"):
+        f.scan("GPU", init=0)(lambda a, b: a + b)
+    f.scan(init=0)(lambda a, b: a + b)
+    assert f(opdsl.ones(3), 0).tolist() == [1, 2, 3]
+
+
+def test_a_refused_out_kernel_leaves_the_way_free(library: Library) -> None:
+    @library.op
+    def f(self: Tensor, size: Ints[1]) -> Tensor: ...
+
+    f.meta(lambda ctx, self, size: ctx.set_output(0, size, like=self))
+
+    def rebinding(self, size, out):
+        out = self  # noqa: F841
+
+    with pytest.raises(KernelSignatureError, match="assigns to the name 'out'"):
+        f.out_kernel("CPU", compiled=False)(rebinding)
+
+    @f.out_kernel("CPU", compiled=False)
+    def filling(self, size, out):
+        out.fill_(2.0)
+
+    assert f(opdsl.ones(1), [2]).tolist() == [2, 2]
+
+
+def test_a_warning_names_the_line_of_the_function(library: Library) -> None:
+    @library.op
+    def f(self: Tensor) -> Tensor: ...
+
+    def log_gamma(x):
+        return math.lgamma(x)
+
+    with pytest.warns(UserWarning, match="kinds::f: no gradient can be derived") as caught:
+        f.pointwise(log_gamma)
+    assert [(each.filename, each.lineno) for each in caught] == [(__file__, log_gamma.__code__.co_firstlineno)]
