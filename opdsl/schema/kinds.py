@@ -179,3 +179,6 @@ _KINDS = (
 
 KINDS: Mapping[str, Kind] = MappingProxyType({each.name: each for each in _KINDS})
 """The kinds by the names of their decorators."""
+
+COMPILED = tuple(each.name for each in _KINDS if each.definition)
+"""The kinds that backends compile; a backend's function for one has its name (``opdsl.kernels.compiler``)."""

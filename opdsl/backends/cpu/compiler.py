@@ -6,32 +6,12 @@ Each part is imported when it is first asked for: most processes need only some 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from opdsl.backends.cpu.author import author
-    from opdsl.backends.cpu.convolution import convolution
-    from opdsl.backends.cpu.indirect import indirect
-    from opdsl.backends.cpu.pointwise import pointwise
-    from opdsl.backends.cpu.product import product
-    from opdsl.backends.cpu.reduction import reduction
-    from opdsl.backends.cpu.row import row
-    from opdsl.backends.cpu.scan import scan
-    from opdsl.backends.cpu.tensors import plan
+from opdsl.schema.kinds import COMPILED
 
-__all__ = ["author", "convolution", "indirect", "plan", "pointwise", "product", "reduction", "row", "scan"]
-
-_MODULES = {
-    "author": "author",
-    "convolution": "convolution",
-    "indirect": "indirect",
-    "plan": "tensors",
-    "pointwise": "pointwise",
-    "product": "product",
-    "reduction": "reduction",
-    "row": "row",
-    "scan": "scan",
-}
+# Parts and their modules here, which bear the same name but for one.
+_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "product")} | {"plan": "tensors"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opdsl.backends.cuda.launcher import Output, runner
 from opdsl.kernels.calls import IndirectCall, ReductionCall
 from opdsl.kernels.compiler import Compiled
-
-if TYPE_CHECKING:
-    author: Callable[..., Compiled]
-    indirect: Callable[..., Compiled]
-    order: Callable[..., Compiled]
-    pointwise: Callable[..., Compiled]
-    product: Callable[..., Compiled]
-    reduction: Callable[..., Compiled]
-    row: Callable[..., Compiled]
-    scan: Callable[..., Compiled]
-
-__all__ = ["author", "indirect", "pointwise", "product", "reduction", "row", "scan"]
+from opdsl.schema.kinds import COMPILED
 
 MULTIPLIES_16_BITS = True
 """cuBLAS has products of float16 and bfloat16."""
@@ -32,19 +21,12 @@ MULTIPLIES_16_BITS = True
 COUNTS = True
 """Its pointwise loops take operands that lie in no memory."""
 
-# Where the programs of each kind of kernel are made.
-_PROGRAMS = {
-    "indirect": "indirect",
-    "order": "order",
-    "pointwise": "pointwise",
-    "reduction": "reduction",
-    "row": "row",
-    "scan": "scan",
-}
+PROGRAMS = (*COMPILED, "indirect", "order")
+"""The kinds of kernels that are programs; each is made in the module of its name."""
 
 
 def __getattr__(kind: str) -> Any:
-    if kind in _PROGRAMS:
+    if kind in PROGRAMS:
         found: Callable[..., Any] = _compiling(kind)
     elif kind in ("author", "product"):
         found = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
@@ -56,7 +38,7 @@ def __getattr__(kind: str) -> Any:
 
 def _compiling(kind: str) -> Callable[[Any, Any], Compiled]:
     """What the protocol calls for a kind of kernel."""
-    program = getattr(importlib.import_module(f"opdsl.backends.cuda.{_PROGRAMS[kind]}"), kind)
+    program = getattr(importlib.import_module(f"opdsl.backends.cuda.{kind}"), kind)
 
     def compile_call(what: Any, call: Any) -> Compiled:
         specs = [call.output] if hasattr(call, "output") else call.outputs

@@ -28,8 +28,6 @@ __all__ = ["learn"]
 
 NDArray = numpy.ndarray[Any, Any]
 
-_KINDS = ("indirect", "pointwise", "reduction", "row", "scan")
-
 
 def learn(driver: Rehearsal) -> None:
     """Have everything that the CUDA compiler makes from now on queue what the CPU would do.
@@ -37,11 +35,10 @@ def learn(driver: Rehearsal) -> None:
     Args:
         driver: what is queued for.
     """
-    for kind in _KINDS:
-        setattr(compiler, kind, partial(_shadowed, driver, partial(_by_cpu, kind), getattr(compiler, kind)))
-    compiler.order = partial(_shadowed, driver, _ordering, compiler.order)
-    compiler.author = partial(_shadowed, driver, _zeroing, compiler.author)
-    compiler.product = partial(_product, driver)
+    prepared: dict[str, Callable[..., Compiled]] = {kind: partial(_by_cpu, kind) for kind in compiler.PROGRAMS}
+    prepared |= {"order": _ordering, "author": _zeroing}
+    queueing = {kind: partial(_shadowed, driver, each, getattr(compiler, kind)) for kind, each in prepared.items()}
+    vars(compiler).update(queueing, product=partial(_product, driver))
 
 
 def _shadowed(

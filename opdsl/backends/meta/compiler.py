@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from opdsl.kernels.compiler import Compiled
-
-if TYPE_CHECKING:
-    from opdsl.kernels.calls import AuthorCall, Folding, PointwiseCall, ReductionCall, RowCall, Scanning
-    from opdsl.scalar.graph import TypedGraph
+from opdsl.schema.kinds import COMPILED
 
 
-def pointwise(graph: TypedGraph, call: PointwiseCall) -> Compiled:
-    """A kernel that does nothing."""
-    return _nothing
+def __getattr__(name: str) -> Any:
+    """What compiles a call; see ``opdsl.kernels.compiler.Compiler``."""
+    if name not in COMPILED and name != "author":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _compile
 
 
-def reduction(folding: Folding, call: ReductionCall) -> Compiled:
-    """A kernel that does nothing."""
-    return _nothing
-
-
-def row(graph: TypedGraph, call: RowCall) -> Compiled:
-    """A kernel that does nothing."""
-    return _nothing
-
-
-def scan(scanning: Scanning, call: RowCall) -> Compiled:
-    """A kernel that does nothing."""
-    return _nothing
-
-
-def author(function: Callable[..., object], call: AuthorCall) -> Compiled:
-    """A kernel that does nothing."""
+def _compile(what: object, call: object) -> Compiled:
     return _nothing
 
 

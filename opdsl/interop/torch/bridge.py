@@ -19,6 +19,7 @@ from opdsl.interop.torch.fakes import fake
 from opdsl.interop.torch.kernels import CPU
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import is_differentiable
+from opdsl.schema.kinds import COMPILED
 
 if TYPE_CHECKING:
     from opdsl.interop.torch.gradients import Gradients
@@ -28,9 +29,6 @@ __all__ = ["Bridge", "is_plain", "resolved"]
 
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
-
-# Kinds of kernels whose calls plans can answer.
-_PLANNED = frozenset(("pointwise", "reduction", "row", "scan"))
 
 
 class Bridge:
@@ -128,7 +126,7 @@ class Bridge:
     @cached_property
     def plans(self) -> Plans | None:
         """See ``Plans``, if its kernel may have some."""
-        if self.kind not in _PLANNED:
+        if self.kind not in COMPILED:
             return None
         from opdsl.interop.torch.plans import Plans  # with what runs machine code
 
@@ -279,7 +277,7 @@ class Bridge:
         dims = (*dims, *(None,) * (len(values) - len(dims)))
         if self.kind == "pointwise":
             return batching.broadcast(self.call, info.batch_size, dims, values)
-        if self.kind in _PLANNED:
+        if self.kind in COMPILED:
             definition: Any = self.kernel()
             return batching.along_rows(self.call, definition.definition, info.batch_size, dims, values)
         return batching.batched(self.call, info.batch_size, dims, values)

@@ -15,18 +15,17 @@ import torch
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES
-from opdsl.kernels import PointwiseDefinition, ReductionDefinition, RowDefinition, ScanDefinition
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.structured import Bound, StructuredKernel
 from opdsl.runtime import Geometry, Tensor
 from opdsl.runtime.views import required_storage
+from opdsl.schema.kinds import COMPILED
 
 __all__ = ["Plans"]
 
 _MOST_PLANS = 32
 _NEW = -1
 _ANY = -1
-_DEFINITIONS = (PointwiseDefinition, ReductionDefinition, RowDefinition, ScanDefinition)
 
 # Values that a plan may be made for: comparing them runs no Python, and equal ones of a type are the same.
 _VALUES = (bool, int, float, str, type(None), torch.dtype)
@@ -138,7 +137,7 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
     definition = kernel.definition
     inputs = tuple(arguments[: len(definition.parameters)])
     tensors = [each for each in arguments if isinstance(each, Tensor)]
-    if not isinstance(definition, _DEFINITIONS) or any(each.numel() == 0 for each in tensors):
+    if definition.kind not in COMPILED or any(each.numel() == 0 for each in tensors):
         return None
     given = tuple(arguments[place] for place in kernel.written)
     prepared = definition.prepare(inputs, given)

@@ -15,6 +15,7 @@ from opdsl import Ints, Library, Tensor
 from opdsl.declare.attaching import PROCEDURES
 from opdsl.declare.operator import Operator
 from opdsl.errors import DispatchKeyError, KernelSignatureError, OpdslError
+from opdsl.schema import parse_schema
 from opdsl.schema.kinds import KINDS, Function, Meta
 
 WITH_DEFINITION = [name for name, kind in KINDS.items() if kind.definition]
@@ -46,6 +47,7 @@ def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     kind = KINDS[name]
     module, _, class_name = kind.definition.partition(":")
     definition = getattr(import_module(module), class_name)
+    assert definition(parse_schema("f(Tensor self, int dim) -> Tensor"), "f").kind == name
     parameters = inspect.signature(definition.add).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):  # handed on
         from opdsl.kernels.reduction_functions import make_fold
