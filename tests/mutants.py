@@ -43,9 +43,6 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 _PRELOADED = ("numpy", "scipy.linalg", "numba", "hypothesis", "mpmath", "typeguard", "torch")
 _PRELOADED_LATE = ("torch.testing._internal.common_methods_invocations",)
 
-# Of the tests that execute a line no more are run than these.
-_MOST_TESTS = 400
-_MOST_SECONDS = 40.0
 
 # ------------------------------------------------------------------------------------------------------------ mutations
 
@@ -254,8 +251,8 @@ class Table:
         self._seconds: Mapping[str, float] = dict(noted["tests"])
         self._reached: Mapping[str, Mapping[str, list[int]]] = noted["reached"]
 
-    def tests_for(self, mutant: Mutant) -> list[str]:
-        """The tests that execute a mutant: of each module some, the short ones first, and no more than fit the time."""
+    def tests_for(self, mutant: Mutant, most: float) -> list[str]:
+        """The tests that execute a mutant: of each module some, the short ones first, for so many seconds at most."""
         lines = self._reached.get(mutant.path, {})
         numbers = lines.get(str(mutant.node.lineno)) or lines.get(str(mutant.statement)) or []
         if 0 in numbers:  # executed by an import: any test of the module may notice
@@ -266,14 +263,14 @@ class Table:
         tests: list[str] = []
         seconds = 0.0
         for each in filter(None, itertools.chain(*itertools.zip_longest(*by_module.values()))):
-            if len(tests) < _MOST_TESTS and seconds + self._seconds[each] < _MOST_SECONDS:
+            if seconds + self._seconds[each] < most:
                 seconds += self._seconds[each]
                 tests.append(each)
         return tests
 
     def limit(self, tests: Sequence[str]) -> float:
         """How long tests may take, in seconds."""
-        return 60 + 5 * sum(self._seconds[each] for each in tests)
+        return 30 + 3 * sum(self._seconds[each] for each in tests)
 
 
 # -------------------------------------------------------------------------------------------------------------- running
@@ -400,6 +397,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="which mutants")
     parser.add_argument("--skip", help="a regular expression: no mutants in paths::scopes with it")
     parser.add_argument("--match", help="of the chosen mutants only those with this text")
+    parser.add_argument("--seconds", type=float, default=40, help="how long the tests of a mutant took without it")
     parser.add_argument("--work", type=Path, help="a directory for the copy; one that is there is used again")
     parser.add_argument("--cases", type=int, default=8, help="how many cases of each parametrised test are run")
     parser.add_argument("tests", nargs="*", default=["tests/tiny", "tests/unit"], help="what pytest runs")
@@ -414,14 +412,14 @@ def main() -> None:
         noted = copied / "reach.json"
         if not noted.exists():
             in_copy(copied, None, note_reach, options.folder, options.cases, options.tests, noted)
-        report(chosen(copied, options), Table(noted), copied)
+        report(chosen(copied, options), Table(noted), copied, options.seconds)
 
 
-def report(mutants: Sequence[Mutant], table: Table, copied: Path) -> None:
-    """Try mutants, and print what became of each."""
+def report(mutants: Sequence[Mutant], table: Table, copied: Path, most: float) -> None:
+    """Try mutants, each for so many seconds at most, and print what became of them."""
     counts: Counter[str] = Counter()
     for mutant in mutants:
-        tests = table.tests_for(mutant)
+        tests = table.tests_for(mutant, most)
         started = time.perf_counter()
         with applied(mutant, copied):
             failed = in_copy(copied, table.limit(tests), try_tests, tests) if tests else ""

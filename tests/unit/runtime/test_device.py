@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+import threading
 
 import pytest
 import torch
@@ -85,6 +86,23 @@ def test_backend_is_imported_on_first_use(tmp_path, monkeypatch):
     table.register("toy", "toy_backend")
     assert "toy_backend" not in sys.modules
     assert table.load("toy", "memory").name == "toy"
+
+
+def test_a_backend_that_another_thread_imports_is_waited_for(tmp_path, monkeypatch):
+    package = tmp_path / "slow_backend"
+    package.mkdir()
+    (package / "__init__.py").write_text("import threading\nbegun, go_on = threading.Event(), threading.Event()")
+    (package / "memory.py").write_text("import slow_backend as all\nall.begun.set()\nall.go_on.wait(9)\nname = 'slow'")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    table = BackendTable({"slow": BackendEntry("slow_backend", "CPU")})
+    first = threading.Thread(target=table.load, args=("slow", "memory"))
+    import slow_backend
+
+    first.start()
+    assert slow_backend.begun.wait(9)
+    threading.Timer(0.05, slow_backend.go_on.set).start()
+    assert table.load("slow", "memory").name == "slow"
+    first.join()
 
 
 def test_a_backend_that_cannot_be_imported_is_no_hindrance_for_others_of_its_key(tmp_path, monkeypatch):
