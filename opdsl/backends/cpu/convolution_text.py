@@ -17,18 +17,23 @@ from collections.abc import Sequence
 
 from opdsl.backends.cpu.convolution_words import Bands, Known, joined, known_words, split
 from opdsl.backends.cpu.nests import Loop
-from opdsl.backends.cpu.plane_text import finish_ir, prepare_ir, tables_ir, turn_ir
+from opdsl.backends.cpu.plane_text import finish_ir, prepare_ir, tables_ir
 from opdsl.backends.cpu.storage import MEMORY
-from opdsl.backends.cpu.tile_text import tiles_ir
+from opdsl.backends.cpu.tile_text import dots_ir, tiles_ir
+from opdsl.backends.cpu.turn_text import turn_ir
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, When, While, declarations
 
 SYMBOLS = ("correlate", "weigh")
 
+# What a row of a window's element costs in the gradient of a weight, for a vector of windows and an output, and for a
+# window and a vector of outputs. The smaller sum of costs decides; both were timed on a grid of sizes.
+_COST_OF_A_DOT, _COST_IN_A_TILE = 16, 11
+
 
 def module_ir(machine: Machine) -> str:
     """The module: ``correlate`` and ``weigh``, which are loops of plans over units of their results."""
-    parts = [tiles_ir(machine), prepare_ir(machine), finish_ir(machine), tables_ir(), turn_ir(machine)]
-    return "\n".join([*parts, _correlate(machine), _weigh(machine), declarations(machine), ATTRIBUTES])
+    printed = (tiles_ir, dots_ir, prepare_ir, finish_ir, turn_ir, _correlate, _weigh, declarations)
+    return "\n".join([*(each(machine) for each in printed), tables_ir(), ATTRIBUTES])
 
 
 class Room:
@@ -205,7 +210,11 @@ def _weigh(machine: Machine) -> str:
         index = split(text, each.counter, bands.counts)
         text.put(at_window, each.counter, joined(text, index, bands.extents))
         text.put(at_gradient, each.counter, text.mul(each.counter, pitch))
-    count_of_bands = text.divide(text.add(bands.length, text.sub(bands.size, 1)), bands.size)
+    count_of_bands = text.ceiling(bands.length, bands.size)
+    wide = bands.counts[2]
+    folded = text.mul(known.outputs, text.ceiling(wide, machine.lanes), _COST_OF_A_DOT)
+    tiled = text.mul(text.ceiling(known.outputs, machine.lanes), wide, _COST_IN_A_TILE)
+    folds = text.value(f"and i1 {text.is_('ult', folded, tiled)}, {text.is_('eq', known.out_stride[2], 1)}")
     first_group, last = text.divide("%begin", known.channels), text.sub("%end", 1)
     with Loop(text, "group", first_group, text.add(text.divide(last, known.channels), 1)) as group:
         before = text.mul(group.counter, known.channels)
@@ -216,12 +225,11 @@ def _weigh(machine: Machine) -> str:
             first = text.mul(band.counter, bands.size)
             counts, given = bands.of(first, text.smaller(bands.size, text.sub(bands.length, first)))
             results = text.at(grad, text.inner((sample.counter, known.out_sample), (outputs, known.out_channel)))
-            text.call("turn", "ptr %known", f"ptr {results}", f"ptr {turned}", f"i64 {pitch}", f"{given}")
+            with When(text, "tiled", text.value(f"xor i1 {folds}, true")):
+                _turn_results(text, known, results, turned, pitch, counts, first, bands)
             adds = text.is_("ne", text.add(sample.counter, band.counter), 0)
             shown = text.mul(*counts)
-            with Loop(
-                text, "chunk", "0", text.divide(text.add(text.sub(high, low), text.sub(known.chunk, 1)), known.chunk)
-            ) as chunk:
+            with Loop(text, "chunk", "0", text.ceiling(text.sub(high, low), known.chunk)) as chunk:
                 done = text.mul(chunk.counter, known.chunk)
                 channel = text.add(low, done)
                 channels = text.smaller(known.chunk, text.sub(high, channel))
@@ -235,29 +243,97 @@ def _weigh(machine: Machine) -> str:
                     f"i64 {bands.plane}",
                     f"{given}",
                 )
+                height = text.mul(channels, window)
+                target = text.at(sums, text.mul(done, window, pitch))
+                text.line(f"  br i1 {folds}, label %folding, label %tiling\ntiling:")
                 text.call(
                     "tiles",
                     f"ptr {rows}",
                     "i64 0",
-                    f"i64 {text.mul(channels, window)}",
+                    f"i64 {height}",
                     f"ptr {at_window}",
                     f"ptr {at_gradient}",
                     f"i64 {shown}",
                     f"ptr {turned}",
                     f"i64 {pitch}",
-                    f"ptr {text.at(sums, text.mul(done, window, pitch))}",
+                    f"ptr {target}",
                     f"i64 {pitch}",
                     f"i1 {adds}",
                     "i1 false",
                 )
-        with Loop(text, "c", low, high) as c, Loop(text, "t", "0", window) as t:
-            element = split(text, t.counter, known.length)
-            steps = zip(element, known.w_stride, strict=True)
-            target = text.inner((group.counter, known.w_group), (c.counter, known.w_channel), *steps)
-            source = text.mul(text.inner((text.sub(c.counter, low), window), (t.counter, 1)), pitch)
-            with Loop(text, "o", "0", known.outputs) as o:
-                value = text.value(f"load {machine.element}, ptr {text.at(sums, text.add(source, o.counter))}")
-                place = text.at(out, text.add(target, text.mul(o.counter, known.w_output)))
-                text.line(f"  store {machine.element} {value}, ptr {place}")
+                text.line("  br label %summed\nfolding:")
+                begins = [text.choose(cut, first, 0) for cut in bands.is_cut]
+                start = text.at(results, text.inner(*zip(begins, known.out_stride, strict=True)))
+                with Loop(text, "folded", "0", known.outputs) as o:
+                    text.call(
+                        "dots",
+                        f"ptr {rows}",
+                        f"i64 {height}",
+                        f"ptr {text.at(start, text.mul(o.counter, known.out_channel))}",
+                        *(f"i64 {each}" for each in (*counts, *known.out_stride[:2], *bands.extents[1:])),
+                        f"ptr {text.at(target, o.counter)}",
+                        f"i64 {pitch}",
+                        f"i1 {adds}",
+                    )
+                text.line("  br label %summed\nsummed:")
+        target = text.at(out, text.inner((group.counter, known.w_group), (low, known.w_channel)))
+        _write_weight(text, known, sums, pitch, target, text.sub(high, low))
     room.free()
     return text.end()
+
+
+def _turn_results(
+    text: Function, known: Known, results: str, turned: str, pitch: str, counts: list[str], first: str, bands: Bands
+) -> None:
+    """Lay the results of a band out with their outputs side by side: a row of ``pitch`` for each, zeros behind."""
+    strides = known.out_stride
+    begins = [text.choose(cut, first, 0) for cut in bands.is_cut]
+    start = text.at(results, text.inner(*zip(begins, strides, strict=True)))
+    # Rows without gaps are one.
+    is_one = [text.is_("eq", strides[0], text.mul(counts[1], counts[2])), text.is_("eq", strides[1], counts[2])]
+    is_one = [
+        text.value(f"or i1 {each}, {text.is_('eq', count, 1)}") for each, count in zip(is_one, counts, strict=False)
+    ]
+    dense = text.value(f"and i1 {is_one[0]}, {is_one[1]}")
+    whole = text.mul(*counts)
+    length = text.choose(dense, whole, counts[2])
+    with Loop(text, "line", "0", text.choose(dense, 1, text.mul(counts[0], counts[1]))) as line:
+        index = (text.divide(line.counter, counts[1]), text.remainder(line.counter, counts[1]))
+        source = text.at(start, text.inner(*zip(index, strides, strict=False)))
+        target = text.at(turned, text.mul(line.counter, counts[2], pitch))
+        text.call(
+            "turn",
+            f"ptr {source}",
+            f"i64 {known.out_channel}",
+            f"i64 {strides[2]}",
+            f"i64 {known.outputs}",
+            f"i64 {length}",
+            f"ptr {target}",
+            f"i64 {pitch}",
+            f"i64 {pitch}",
+        )
+
+
+def _write_weight(text: Function, known: Known, sums: str, pitch: str, target: str, channels: str) -> None:
+    """Write sums, a row for each element of a channel's window, to where the weight of channels lies."""
+    window = text.mul(*known.length)
+    dense = text.is_("eq", known.w_channel, window)
+    step = "1"
+    for length, stride in reversed(list(zip(known.length, known.w_stride, strict=True))):
+        fits = text.value(f"or i1 {text.is_('eq', stride, step)}, {text.is_('eq', length, 1)}")
+        dense = text.value(f"and i1 {dense}, {fits}")
+        step = text.mul(step, length)
+    text.line(f"  br i1 {dense}, label %together, label %apart\ntogether:")
+    rows = text.mul(channels, window)
+    given = [f"ptr {sums}", f"i64 {pitch}", "i64 1", f"i64 {rows}"]
+    text.call("turn", *given, f"i64 {known.outputs}", f"ptr {target}", f"i64 {known.w_output}", f"i64 {rows}")
+    text.line("  br label %written\napart:")
+    with Loop(text, "c", "0", channels) as c, Loop(text, "t", "0", window) as t:
+        steps = zip(split(text, t.counter, known.length), known.w_stride, strict=True)
+        element = text.at(target, text.inner((c.counter, known.w_channel), *steps))
+        source = text.at(sums, text.mul(text.inner((c.counter, window), (t.counter, 1)), pitch))
+        with Loop(text, "o", "0", known.outputs) as o:
+            value = text.value(f"load {text.machine.element}, ptr {text.at(source, o.counter)}")
+            place = text.at(element, text.mul(o.counter, known.w_output))
+            text.line(f"  store {text.machine.element} {value}, ptr {place}")
+    text.line("  br label %written\nwritten:")

@@ -52,14 +52,19 @@ def _copy_row(
     """Elements from a start on, with zeros outside of the limit. Up to a vector more than the row is written."""
     machine = text.machine
     align = f"align {MEMORY[machine.dtype].itemsize}"
-    text.line(f"  br i1 {unit}, label %near, label %far\nnear:")
+    text.line(f"  br i1 {unit}, label %near, label %apart\nnear:")
     with Loop(text, "near_j", "0", end, machine.lanes) as j:
         first = text.add(start, j.counter)
-        mask = text.below(text.lanes_from(first), limit)
-        values = text.value(
-            f"call {machine.vector} @llvm.masked.load.{machine.suffix}.p0(ptr {text.at(source, first)}, "
-            f"i32 {MEMORY[machine.dtype].itemsize}, <{machine.lanes} x i1> {mask}, {machine.vector} zeroinitializer)"
-        )
+        values = text.masked_load(text.at(source, first), text.below(text.lanes_from(first), limit))
+        text.line(f"  store {machine.vector} {values}, ptr {text.at(place, j.counter)}, {align}")
+    text.line("  br label %copied\napart:")
+    second = text.value(f"and i1 {text.is_('eq', known.step[2], 2)}, {text.is_('eq', known.x_stride[2], 1)}")
+    text.line(f"  br i1 {second}, label %alternate, label %far\nalternate:")
+    with Loop(text, "alternate_j", "0", end, machine.lanes) as j:
+        first = text.add(start, text.mul(j.counter, 2))
+        starts = [first, text.add(first, machine.lanes)]
+        parts = [text.masked_load(text.at(source, each), text.below(text.lanes_from(each), limit)) for each in starts]
+        values = text.shuffle(parts[0], parts[1], range(0, 2 * machine.lanes, 2))
         text.line(f"  store {machine.vector} {values}, ptr {text.at(place, j.counter)}, {align}")
     text.line("  br label %copied\nfar:")
     with Loop(text, "far_j", "0", end, machine.lanes) as j:
@@ -68,8 +73,7 @@ def _copy_row(
         places = text.addresses(source, numbers, known.x_stride[2])
         values = text.value(
             f"call {machine.vector} @llvm.masked.gather.{machine.suffix}.v{machine.lanes}p0(<{machine.lanes} x ptr> "
-            f"{places}, i32 {MEMORY[machine.dtype].itemsize}, <{machine.lanes} x i1> {mask}, "
-            f"{machine.vector} zeroinitializer)"
+            f"{places}, i32 {machine.itemsize}, <{machine.lanes} x i1> {mask}, {machine.vector} zeroinitializer)"
         )
         text.line(f"  store {machine.vector} {values}, ptr {text.at(place, j.counter)}, {align}")
     text.line("  br label %copied\ncopied:")
@@ -85,7 +89,6 @@ def finish_ir(machine: Machine) -> str:
     text = Function(machine, f"internal void @finish({head}) noinline")
     known = Known(text)
     vector, lanes, bytes_ = machine.vector, machine.lanes, MEMORY[machine.dtype].itemsize
-    unit = text.is_("eq", text.mul(known.out_step[2], known.out_stride[2]), 1)
     begins = [
         text.add(known.out_base[dim], text.mul(f"%q{dim}", known.out_step[dim]), f"%p{dim}")
         for dim in range(DIMENSIONS)
@@ -111,24 +114,41 @@ def finish_ir(machine: Machine) -> str:
                 read = text.value(f"load {vector}, ptr {text.at(source, j.counter)}, align {bytes_}")
                 values = text.value(f"fadd {vector} {read}, {bias}")
                 first = text.add(begins[2], text.mul(j.counter, known.out_step[2]))
-                numbers = text.lanes_from(first, known.out_step[2])
-                mask = text.both(text.below(numbers, limit), text.below(text.lanes_from(j.counter), "%n2"))
-                text.line(f"  br i1 {unit}, label %near, label %far\nnear:")
-                given = [
-                    f"{vector} {values}",
-                    f"ptr {text.at(target, first)}",
-                    f"i32 {bytes_}",
-                    f"<{lanes} x i1> {mask}",
-                ]
-                text.call(f"llvm.masked.store.{machine.suffix}.p0", *given)
-                text.line("  br label %stored\nfar:")
-                places = text.addresses(target, numbers, known.out_stride[2])
-                text.line(
-                    f"  call void @llvm.masked.scatter.{machine.suffix}.v{lanes}p0({vector} {values}, <{lanes} x ptr> "
-                    f"{places}, i32 {bytes_}, <{lanes} x i1> {mask})"
-                )
-                text.line("  br label %stored\nstored:")
+                _store_results(text, target, first, j.counter, values, limit, known)
     return text.end()
+
+
+def _store_results(text: Function, target: str, first: str, done: str, values: str, limit: str, known: Known) -> None:
+    """Store a vector of results, a step apart, as far as there are any.
+
+    first: where the first one lies. done: results of the row before it. limit: of where they may lie.
+    """
+    machine, lanes = text.machine, text.machine.lanes
+    unit = text.is_("eq", text.mul(known.out_step[2], known.out_stride[2]), 1)
+    exists = text.below(text.lanes_from(done), "%n2")
+    text.line(f"  br i1 {unit}, label %near, label %apart\nnear:")
+    text.masked_store(values, text.at(target, first), text.both(text.below(text.lanes_from(first), limit), exists))
+    text.line("  br label %stored\napart:")
+    second = text.value(f"and i1 {text.is_('eq', known.out_step[2], 2)}, {text.is_('eq', known.out_stride[2], 1)}")
+    text.line(f"  br i1 {second}, label %alternate, label %far\nalternate:")
+    twice, end = text.mul(done, 2), text.mul("%n2", 2)
+    even = "<" + ", ".join(f"i1 {'false' if lane % 2 else 'true'}" for lane in range(lanes)) + ">"
+    for half in range(2):
+        place = text.add(first, half * lanes)
+        within = text.both(
+            text.below(text.lanes_from(place), limit), text.below(text.lanes_from(text.add(twice, half * lanes)), end)
+        )
+        spread = text.shuffle(values, values, [(half * lanes + lane) // 2 for lane in range(lanes)])
+        text.masked_store(spread, text.at(target, place), text.both(within, even))
+    text.line("  br label %stored\nfar:")
+    numbers = text.lanes_from(first, known.out_step[2])
+    places = text.addresses(target, numbers, known.out_stride[2])
+    mask = text.both(text.below(numbers, limit), exists)
+    text.line(
+        f"  call void @llvm.masked.scatter.{machine.suffix}.v{lanes}p0({machine.vector} {values}, <{lanes} x ptr> "
+        f"{places}, i32 {machine.itemsize}, <{lanes} x i1> {mask})"
+    )
+    text.line("  br label %stored\nstored:")
 
 
 def tables_ir() -> str:
@@ -176,25 +196,4 @@ def tables_ir() -> str:
             more = text.add(taken, text.value(f"zext i1 {counts} to i64"))
             text.line(f"  store i64 {more}, ptr %at")
     text.put("%starts", phases, text.value("load i64, ptr %at"))
-    return text.end()
-
-
-def turn_ir(machine: Machine) -> str:
-    """Lay the results of a band out with their outputs side by side: a row of ``pitch`` for each, zeros behind."""
-    text = Function(machine, f"internal void @turn(ptr %known, ptr %from, ptr %to, i64 %pitch, {BAND}) noinline")
-    known = Known(text)
-    with Loop(text, "i0", "0", "%n0") as i0, Loop(text, "i1", "0", "%n1") as i1:
-        lines = zip((i0, i1), known.out_stride, strict=False)
-        moved = [text.mul(text.add(i.counter, f"%q{dim}"), stride) for dim, (i, stride) in enumerate(lines)]
-        source = text.at("%from", text.add(*moved))
-        row = text.mul(text.inner((i0.counter, "%n1"), (i1.counter, 1)), "%n2")
-        with Loop(text, "o", "0", "%pitch") as o:
-            within = text.is_("ult", o.counter, known.outputs)
-            channel = text.choose(within, text.mul(o.counter, known.out_channel), 0)
-            with Loop(text, "j", "0", "%n2") as j:
-                place = text.add(channel, text.mul(text.add(j.counter, "%q2"), known.out_stride[2]))
-                read = text.value(f"load {machine.element}, ptr {text.at(source, place)}")
-                value = text.value(f"select i1 {within}, {machine.element} {read}, {machine.element} 0.0")
-                target = text.at("%to", text.inner((text.add(row, j.counter), "%pitch"), (o.counter, 1)))
-                text.line(f"  store {machine.element} {value}, ptr {target}")
     return text.end()

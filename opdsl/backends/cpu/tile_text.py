@@ -96,3 +96,61 @@ def _tiles(machine: Machine) -> str:
                 covered = text.add(covered, text.mul(rounds, wide))
             text.line(f"  store i64 {text.add(row.counter, shape.rows)}, ptr %done")
     return text.end()
+
+
+# Rows that are folded at once.
+_HEIGHTS = (9, 4, 2, 1)
+
+_DOTS = (
+    "ptr %rows, i64 %height, ptr %b, i64 %n0, i64 %n1, i64 %n2, i64 %s0, i64 %s1, i64 %e1, i64 %e2, ptr %c, "
+    "i64 %pitch, i1 %adds"
+)
+
+
+def dots_ir(machine: Machine) -> str:
+    """``@dots``: the sums of the products of ``b`` with each of some rows, over n0 lines of n1 lines of n2 elements.
+
+    s: elements between neighbouring lines of b; e: sizes of those of the rows, which are longer. The sums lie a pitch
+    apart.
+    """
+    text = Function(machine, f"internal void @dots({_DOTS}) noinline")
+    text.line("  %done = alloca i64\n  store i64 0, ptr %done")
+    for height in _HEIGHTS:
+        begin = text.value("load i64, ptr %done")
+        with Loop(text, f"r{height}", begin, text.sub("%height", height - 1), height) as row:
+            given = [f"ptr {text.at('%rows', row.counter, 'ptr')}", *_DOTS.split(", ")[1:]]
+            given[-3] = f"ptr {text.at('%c', text.mul(row.counter, '%pitch'))}"
+            text.call(f"dots_{height}", *given)
+            text.line(f"  store i64 {text.add(row.counter, height)}, ptr %done")
+    return "\n".join([*(_some_dots(machine, height) for height in _HEIGHTS), text.end()])
+
+
+def _some_dots(machine: Machine, height: int) -> str:
+    """``@dots`` of so many rows."""
+    text = Function(machine, f"internal void @dots_{height}({_DOTS}) noinline")
+    vector, element = machine.vector, machine.element
+    rows = [text.pointer("%rows", r) for r in range(height)]
+    for r in range(height):
+        text.line(f"  %sum{r} = alloca {vector}, align 64\n  store {vector} zeroinitializer, ptr %sum{r}")
+    with Loop(text, "i0", "0", "%n0") as i0, Loop(text, "i1", "0", "%n1") as i1:
+        line = text.at("%b", text.inner((i0.counter, "%s0"), (i1.counter, "%s1")))
+        place = text.mul(text.inner((i0.counter, "%e1"), (i1.counter, 1)), "%e2")
+        with Loop(text, "j", "0", "%n2", machine.lanes) as j:
+            mask = text.below(text.lanes_from(j.counter), "%n2")
+            factor = text.masked_load(text.at(line, j.counter), mask)
+            at = text.add(place, j.counter)
+            for r in range(height):
+                shown = text.masked_load(text.at(rows[r], at), mask)
+                before = text.value(f"load {vector}, ptr %sum{r}")
+                given = f"{vector} {factor}, {vector} {shown}, {vector} {before}"
+                total = text.value(f"call {vector} @llvm.fmuladd.{machine.suffix}({given})")
+                text.line(f"  store {vector} {total}, ptr %sum{r}")
+    for r in range(height):
+        lanes = text.value(f"load {vector}, ptr %sum{r}")
+        reduce = f"@llvm.vector.reduce.fadd.{machine.suffix}({element} -0.0, {vector} {lanes})"
+        total = text.value(f"call reassoc {element} {reduce}")
+        place = text.at("%c", text.mul("%pitch", r))
+        before = text.value(f"load {element}, ptr {place}")
+        known = text.value(f"select i1 %adds, {element} {before}, {element} -0.0")
+        text.line(f"  store {element} {text.value(f'fadd {element} {known}, {total}')}, ptr {place}")
+    return text.end()

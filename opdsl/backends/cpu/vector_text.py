@@ -35,6 +35,11 @@ class Machine(NamedTuple):
         return MEMORY[self.dtype].llvm
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return MEMORY[self.dtype].itemsize
+
+    @property
     def vector(self) -> str:
         """LLVM's type of a vector."""
         return f"<{self.lanes} x {self.element}>"
@@ -156,6 +161,34 @@ class Function(Text):
         """The lanes that are in two masks."""
         return self.value(f"and <{self.machine.lanes} x i1> {first}, {second}")
 
+    def masked_load(self, pointer: str, mask: str) -> str:
+        """The elements of the lanes in a mask, and zeros."""
+        machine = self.machine
+        given = (
+            f"ptr {pointer}, i32 {machine.itemsize}, <{machine.lanes} x i1> {mask}, {machine.vector} zeroinitializer"
+        )
+        return self.value(f"call {machine.vector} @llvm.masked.load.{machine.suffix}.p0({given})")
+
+    def masked_store(self, values: str, pointer: str, mask: str) -> None:
+        """Store the lanes in a mask."""
+        machine = self.machine
+        given = [f"{machine.vector} {values}", f"ptr {pointer}", f"i32 {machine.itemsize}"]
+        self.call(f"llvm.masked.store.{machine.suffix}.p0", *given, f"<{machine.lanes} x i1> {mask}")
+
+    def shuffle(self, first: str, second: str, lanes: Sequence[int]) -> str:
+        """Lanes of two vectors, those of the second counted behind those of the first."""
+        vector, places = self.machine.vector, ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.value(f"shufflevector {vector} {first}, {vector} {second}, <{len(lanes)} x i32> <{places}>")
+
+    def ceiling(self, first: object, second: object) -> str:
+        """The quotient of two i64 that are not negative, rounded up."""
+        return self.divide(self.add(first, self.sub(second, 1)), second)
+
+    def only(self, condition: str, mask: str) -> str:
+        """A mask where a condition holds, no lanes elsewhere."""
+        kind = f"<{self.machine.lanes} x i1>"
+        return self.value(f"select i1 {condition}, {kind} {mask}, {kind} zeroinitializer")
+
     def addresses(self, base: str, numbers: str, stride: str) -> str:
         """The addresses of elements a stride apart, for all lanes."""
         lanes = self.machine.lanes
@@ -204,6 +237,7 @@ def declarations(machine: Machine) -> str:
             f"declare void @llvm.masked.store.{machine.suffix}.p0({vector}, ptr, i32, {mask})",
             f"declare {vector} @llvm.masked.gather.{gathered}({pointers}, i32, {mask}, {vector})",
             f"declare void @llvm.masked.scatter.{gathered}({vector}, {pointers}, i32, {mask})",
+            f"declare {machine.element} @llvm.vector.reduce.fadd.{machine.suffix}({machine.element}, {vector})",
             "declare i64 @llvm.smin.i64(i64, i64)",
             "declare i64 @llvm.smax.i64(i64, i64)",
             "declare ptr @malloc(i64)",
