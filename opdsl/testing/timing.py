@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from timeit import Timer
 from typing import NamedTuple
 
@@ -36,15 +37,25 @@ class Measured(NamedTuple):
     goal: float | None
 
 
-def compare(cases: Sequence[Case], names: Mapping[str, object], *, rounds: int = ROUNDS) -> list[Measured]:
+def compare(
+    cases: Sequence[Case],
+    names: Mapping[str, object],
+    *,
+    rounds: int = ROUNDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[Measured]:
     """Time both sides of every case.
 
     Args:
         cases: what to time.
         names: the global names of the statements.
         rounds: how often each case has its turn; all cases go through a round before the next one begins.
+        clock: seconds; ``time.process_time`` is for what runs on one thread of a machine that others use, too.
     """
-    timers = [(Timer(each.ours, globals=dict(names)), Timer(each.theirs, globals=dict(names))) for each in cases]
+    timers = [
+        (Timer(each.ours, timer=clock, globals=dict(names)), Timer(each.theirs, timer=clock, globals=dict(names)))
+        for each in cases
+    ]
     loops = [(_loops(ours), _loops(theirs)) for ours, theirs in timers]
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
     for turn in range(rounds):
