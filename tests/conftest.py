@@ -18,6 +18,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(700, 10, 50)
 
 
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """So does what a module leaves, plans and kernels above all: tests that collect look at what they made alone."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def emulated_driver() -> EmulatedDriver:
     """One for all tests: plans keep the kernels that they have loaded."""

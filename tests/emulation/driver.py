@@ -82,7 +82,7 @@ class EmulatedDriver:
         launcher.compile_cubin = self.compile
         driver.use(self)  # type: ignore[arg-type]
         self.calls.clear()
-        gc.freeze()  # only what is made meanwhile is looked through afterwards, not all that the process holds
+        gc.freeze()  # only what is made from now on is looked through afterwards, not all that the process holds
         try:
             yield
         finally:
@@ -90,7 +90,6 @@ class EmulatedDriver:
             for forget in (streams.forget, allocator.forget, host.forget):
                 forget()
             gc.collect()
-            gc.unfreeze()
             driver.use(None)
             launcher.compile_cubin = compile_cubin
 

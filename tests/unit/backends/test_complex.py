@@ -68,7 +68,7 @@ def pairs_of_layouts() -> Iterator[tuple[str, str]]:
             yield first, second
 
 
-@pytest.mark.parametrize(("first", "second"), pairs_of_layouts())
+@pytest.mark.parametrize(("first", "second"), list(pairs_of_layouts()))
 @pytest.mark.parametrize("kind", KINDS)
 def test_layouts(first: str, second: str, kind: str) -> None:
     x, y = LAYOUTS[first](numbers(kind, 40, 40)), LAYOUTS[second](numbers(kind, 40, 40)[::-1])

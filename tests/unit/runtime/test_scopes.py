@@ -242,7 +242,7 @@ def test_entering_leaves_no_garbage() -> None:
         for _ in range(100):
             with guard:
                 pass
-        assert gc.collect() == 0
+        assert gc.collect(0) == 0  # of what has been made since: garbage of others may have left more garbage
     finally:
         gc.enable()
 
