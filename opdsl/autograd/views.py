@@ -7,9 +7,13 @@ history of the owner it comes from; when the owner has another one, the view's n
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from sys import getrefcount
+from typing import Any, Final, NamedTuple
 from weakref import ref
+
+import numpy
 
 from opdsl.autograd.constants import filled
 from opdsl.autograd.graph import (
@@ -24,7 +28,7 @@ from opdsl.autograd.graph import (
 )
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Creation, Geometry, Tensor
+from opdsl.runtime import Creation, Geometry, Tensor, from_numpy, has_internal_overlap
 
 __all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
 
@@ -69,6 +73,13 @@ class Piece(NamedTuple):
     def put(self, whole: Tensor, piece: Tensor) -> Tensor:
         """A copy of a tensor of the owner's shape, with other elements in the piece."""
         return self.laid_out(whole).as_strided_scatter(piece, self.shape, self.strides, self.offset)
+
+    def summed(self, piece: Tensor) -> Tensor:
+        """A tensor of the owner's shape, 0 outside of the piece; what the piece shows several times gets the sum."""
+        places = from_numpy(numpy.arange(math.prod(self.owner.shape))).to(piece.device)
+        shown = places.as_strided(self.shape, self.strides, self.offset).reshape(-1)
+        memory = piece.new_zeros(places.shape).index_add(0, shown, piece.reshape(-1))
+        return memory.as_strided(self.owner.shape, self.owner.strides)
 
     def laid_out(self, whole: Tensor) -> Tensor:
         """A tensor of the owner's shape with the owner's strides."""
@@ -119,7 +130,11 @@ def _piece_node(owner: Tensor, view: Tensor) -> ViewNode:
 def _piece_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient]:
     (gradient,) = gradients
     piece: Piece = node.saved
-    return (None if gradient is None else piece.put(filled(piece.owner, 0), gradient),)
+    if gradient is None:
+        return (None,)
+    if has_internal_overlap(node.recipe.results[0]):
+        return (piece.summed(gradient),)
+    return (piece.put(filled(piece.owner, 0), gradient),)
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -166,7 +181,7 @@ def set_history(tensor: Tensor, node: Node, *, has_own_edge: bool) -> None:
     # The piece's own way back is the owner's from here on; without it nothing runs in a circle.
     node.edges = (None, *others) if has_own_edge else node.edges
     written = make_node(Recipe(node.name, _write_backward, (form,)), (before, *others), (node, piece, has_own_edge))
-    _take_up(owner, written)
+    _take_up(owner, written, views=1)
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
     tensor.autograd = _piece_node(owner, tensor)
 
@@ -186,15 +201,15 @@ def _write_backward(node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient
     return (piece.put(gradient, own), *(sent[1:] if has_own_edge else sent))
 
 
-def _take_up(tensor: Tensor, node: Node) -> None:
-    """Give a tensor a history; views of a tensor that had none get one, too."""
+def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
+    """Give a tensor a history; views of a tensor that had none get one, too, but for as many as are known."""
     followed = tensor.geometry.requires_grad
     tensor.autograd = node
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
     if followed:
         return
-    # Nothing else knows the views, and this is rare: a tensor is followed from its first such write on.
-    for each in gc.get_referrers(tensor):
+    # Nothing else knows the views; to look for them takes as long as there are objects, and few tensors have any.
+    for each in gc.get_referrers(tensor) if _may_have_more_than(views, tensor) else ():
         if not isinstance(each, Tensor) or each._base is not tensor or owner_of(each) is None:
             continue
         if each.dtype is tensor.dtype and not each.geometry.requires_grad:
@@ -203,3 +218,26 @@ def _take_up(tensor: Tensor, node: Node) -> None:
                 each.autograd = _piece_node(tensor, each)
             else:
                 each._writes = -1  # its history cannot be made anew
+
+
+def _may_have_more_than(views: int, tensor: Tensor) -> bool:
+    """Whether more refers to a tensor's memory than itself and so many arrays of views."""
+    if type(tensor.array) is not numpy.ndarray:
+        return True
+    array, base = _references(tensor)
+    return array - _UNSHARED[0] + max(base - _UNSHARED[1], 0) > views
+
+
+def _references(holder: Tensor | _Holder) -> tuple[int, int]:
+    """How many refer to an array, and to what it is a view of itself."""
+    array = holder.array
+    base = array.base
+    return getrefcount(array), 0 if base is None else getrefcount(base)
+
+
+class _Holder(NamedTuple):
+    array: numpy.ndarray[Any, Any]
+
+
+# As this Python counts them.
+_UNSHARED: Final = _references(_Holder(numpy.empty(2)[1:]))

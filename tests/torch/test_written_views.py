@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import opdsl
+from opdsl.autograd import views
 from tests.torch.twins import assert_fails
 
 Facts = tuple[Any, ...]
@@ -277,3 +278,44 @@ def test_an_array_of_numpy_is_shared_by_data() -> None:
     x = opdsl.from_numpy(array)
     x.data.mul_(2)
     assert array.tolist() == [2.0, 2.0, 2.0]
+
+
+VIEWS_BEFORE: dict[str, Callable[[Any], Any]] = {
+    "row": lambda y: y[1],
+    "transposed": lambda y: y.t(),
+    "of a view that is gone": lambda y: y.t()[0],
+    "of another shape": lambda y: y.view(-1),
+    "strided": lambda y: y.as_strided((3,), (2,)),
+    "of one element": lambda y: y[0, 0],
+    "expanded": lambda y: y[0].expand(2, y.shape[1]),
+}
+
+
+@pytest.mark.parametrize("size", [4, 1000])  # small memory is NumPy's, large memory is kept for the next tensor
+@pytest.mark.parametrize("view", VIEWS_BEFORE)
+def test_views_from_before_the_first_recorded_write_are_followed(view: str, size: int) -> None:
+    def gradients(lib: Any) -> list[Any]:
+        found = []
+        for _ in range(3):
+            x = lib.arange(size * size, dtype=lib.float64).reshape(size, size).requires_grad_()
+            y = lib.zeros(size, size, dtype=lib.float64)
+            seen = VIEWS_BEFORE[view](y)
+            y.copy_(x)
+            assert seen.requires_grad
+            (seen * seen).sum().backward()
+            found.append(x.grad.numpy())
+        return found
+
+    for ours, theirs in zip(gradients(opdsl), gradients(torch), strict=True):
+        numpy.testing.assert_array_equal(ours, theirs)
+
+
+def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking through all objects of a large process takes seconds."""
+    monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
+    x = opdsl.ones(3, requires_grad=True)
+    for _ in range(3):
+        assert opdsl.zeros(3).copy_(x).requires_grad
+        y = opdsl.zeros(2, 3)
+        y[0] = x
+        assert y.add_(x).requires_grad
