@@ -7,19 +7,8 @@ from typing import Annotated, Any, get_args, get_origin
 
 from opdsl.runtime import Array, CPUTensor, CUDATensor, Tensor
 from opdsl.schema import BaseType, ListType, OptionalType, Return, Type
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.schema.signature import UNIONS
-
-# What an annotation may be for each kind of number (PEP 484's numeric tower).
-_NUMBERS: dict[object, tuple[type, ...]] = {
-    BaseType.bool: (bool, int, float, complex),
-    BaseType.SymBool: (bool, int, float, complex),
-    BaseType.int: (int, float, complex),
-    BaseType.SymInt: (int, float, complex),
-    BaseType.DeviceIndex: (int, float, complex),
-    BaseType.float: (float, complex),
-    BaseType.Scalar: (float, complex),  # a kernel of real numbers alone may say so
-    BaseType.str: (str,),
-}
 
 _REFINED: dict[str, type] = {"CPU": CPUTensor, "CUDA": CUDATensor}
 
@@ -132,8 +121,9 @@ def _takes_one(annotation: Any, atom: object, tensor: type) -> bool:
         return True
     if atom is BaseType.Tensor:
         return issubclass(tensor, written)
-    if atom in _NUMBERS:
-        return annotation in _NUMBERS[atom]
+    numbers = PYTHON_TYPES[atom].numbers if isinstance(atom, BaseType) else ()
+    if numbers:
+        return annotation in numbers
     return getattr(written, "__schema_type__", None) == str(atom)
 
 

@@ -6,45 +6,14 @@ import enum
 import math
 
 from opdsl.errors import AnnotationError
+from opdsl.schema.base_types import PYTHON_TYPES, PythonType
 from opdsl.schema.model import Default, DefaultValue, Symbol
-from opdsl.schema.types import BaseType, ClassType, ListType, OptionalType, Type
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from opdsl.schema.types import BaseType, ListType, OptionalType, Type
 
 REDUCTIONS = {"Mean": 1, "Sum": 2}
 """The names of loss reductions, which schemas keep as integers. Source: at::Reduction."""
 
-SCALAR_TYPES = _words(
-    "bool byte char short int long half float double bfloat16 complex_half complex_float complex_double "
-    "uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex32 complex64 complex128 "
-    "float8_e5m2 float8_e5m2fnuz float8_e4m3fn float8_e4m3fnuz float8_e8m0fnu float4_e2m1fn_x2 "
-    "quint8 qint8 qint32 quint4x2 quint2x4"
-)
-LAYOUTS = _words("strided sparse sparse_csr sparse_csc sparse_bsr sparse_bsc _mkldnn jagged")
-MEMORY_FORMATS = _words("contiguous_format preserve_format channels_last channels_last_3d")
-
-SYMBOLS: dict[Type, frozenset[str]] = {
-    BaseType.ScalarType: SCALAR_TYPES,
-    BaseType.Layout: LAYOUTS,
-    BaseType.MemoryFormat: MEMORY_FORMATS,
-}
-"""The names that a default of a type may be."""
-
-PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
-    BaseType.int: (int,),
-    BaseType.SymInt: (int,),
-    BaseType.DeviceIndex: (int,),
-    BaseType.float: (int, float),
-    BaseType.Scalar: (bool, int, float),
-    BaseType.bool: (bool,),
-    BaseType.SymBool: (bool,),
-    BaseType.str: (str,),
-    BaseType.Device: (str,),
-}
-"""The Python types that a default of a type may have; bool is no int here."""
+_UNKNOWN = PythonType("object")
 
 LARGEST_INTEGER = 2**63 - 1
 
@@ -69,12 +38,16 @@ def fits(value: DefaultValue, type: Type) -> bool:
             return all(fits(element, type.element) for element in value)
         return type.size is not None and fits(value, type.element)
     if isinstance(value, Symbol):
-        return value.name in SYMBOLS.get(type, ())
+        return value.name in _of(type).symbols
     if isinstance(value, bool):
-        return bool in PYTHON_TYPES.get(type, ())
+        return bool in _of(type).defaults
     if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         return False
-    return isinstance(value, PYTHON_TYPES.get(type, ()))
+    return isinstance(value, _of(type).defaults)
+
+
+def _of(type: Type) -> PythonType:
+    return PYTHON_TYPES[type] if isinstance(type, BaseType) else _UNKNOWN
 
 
 def takes(type: Type) -> str:
@@ -84,12 +57,13 @@ def takes(type: Type) -> str:
     if isinstance(type, ListType):
         one = "" if type.size is None else f", or {takes(type.element)}"
         return f"a list like [] of {type.element}{one}"
-    if type in SYMBOLS:
-        return f"one of {', '.join(sorted(SYMBOLS[type]))}"
-    if isinstance(type, ClassType) or type not in PYTHON_TYPES:
+    known = _of(type)
+    if known.symbols:
+        return f"one of {', '.join(sorted(known.symbols))}"
+    if not known.defaults:
         return "nothing: a default of this type cannot be written"
     return {"int": "an integer", "SymInt": "an integer", "bool": "True or False", "str": "a quoted string"}.get(
-        str(type), " or ".join(one.__name__ for one in PYTHON_TYPES[type])
+        str(type), " or ".join(one.__name__ for one in known.defaults)
     )
 
 

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
 from typing import NamedTuple
 
+from opdsl.schema.base_types import PYTHON_TYPES
+from opdsl.schema.base_types import Role as Role
 from opdsl.schema.model import Argument, FunctionSchema
-from opdsl.schema.types import BaseType, ListType, OptionalType, Type
-
-
-class Role(Enum):
-    """What an argument is to a kernel."""
-
-    TENSOR = "a tensor, or a Python number in its place"
-    TENSORS = "a list of tensors"
-    SCALAR = "a number of type Scalar"
-    FLOAT = "a number of type float"
-    INT = "an int"
-    BOOL = "a bool"
-    VALUE = "anything else"
-
-
-_ROLES: dict[Type, Role] = {
-    BaseType.Tensor: Role.TENSOR,
-    BaseType.Scalar: Role.SCALAR,
-    BaseType.float: Role.FLOAT,
-    BaseType.int: Role.INT,
-    BaseType.SymInt: Role.INT,
-    BaseType.bool: Role.BOOL,
-    BaseType.SymBool: Role.BOOL,
-}
+from opdsl.schema.types import BaseType, ListType, OptionalType
 
 DYNAMIC = frozenset((Role.TENSOR, Role.TENSORS, Role.SCALAR, Role.FLOAT))
 """Roles of arguments that a plan is handed; of the others it knows the values (``opdsl.dispatch.signature``)."""
@@ -67,7 +45,7 @@ def _parameter(argument: Argument) -> Parameter:
         kind = kind.element
     if isinstance(kind, ListType):
         return Parameter(argument.python_name, Role.TENSORS if kind.base is BaseType.Tensor else Role.VALUE)
-    return Parameter(argument.python_name, _ROLES.get(kind, Role.VALUE))
+    return Parameter(argument.python_name, PYTHON_TYPES[kind].role if isinstance(kind, BaseType) else Role.VALUE)
 
 
 def names(parameters: Iterable[Parameter]) -> str:

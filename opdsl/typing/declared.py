@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from opdsl.errors import AnnotationError, SchemaError
 from opdsl.schema import MISSING, Alias, OperatorName, ParameterSpec, from_signature, parse_operator_name, vocabulary
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.typing.syntax import DECLARING
 
 
@@ -48,9 +49,8 @@ def _standing_for(text: str) -> type:
 NAMES: Mapping[str, Any] = {
     **{name: value for name, value in vars(vocabulary).items() if not name.startswith("_") and name != "Any"},
     **{each.__name__: each for each in (int, float, bool, str, complex, list, tuple, dict, set, object, Alias)},
+    **{each.name: _standing_for(kind.value) for kind, each in PYTHON_TYPES.items() if each.is_of_runtime},
     **dict.fromkeys(("Tensor", "CPUTensor", "CUDATensor"), _Tensor),
-    **{each: _standing_for(each) for each in ("Layout", "Device", "MemoryFormat", "Generator")},
-    "DType": _standing_for("ScalarType"),
     "Annotated": Annotated,
     "None": None,
 }

@@ -32,20 +32,13 @@ from opdsl.schema import (
     Return,
 )
 from opdsl.schema import Type as SchemaType
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.typing.annotations import LISTS, TENSORS
 
 BASES: dict[str, SchemaType] = {
+    **{each.fullname: kind for kind, each in PYTHON_TYPES.items()},
     **dict.fromkeys(TENSORS, BaseType.Tensor),
-    "builtins.int": BaseType.int,
-    "builtins.float": BaseType.float,
-    "builtins.bool": BaseType.bool,
-    "builtins.str": BaseType.str,
     "builtins.complex": BaseType.Scalar,
-    "opdsl.runtime.dtype.DType": BaseType.ScalarType,
-    "opdsl.runtime.device.Layout": BaseType.Layout,
-    "opdsl.runtime.device.Device": BaseType.Device,
-    "opdsl.runtime.device.MemoryFormat": BaseType.MemoryFormat,
-    "opdsl.runtime.generator.Generator": BaseType.Generator,
 }
 """The schema types of classes, by full name."""
 

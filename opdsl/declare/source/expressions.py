@@ -9,17 +9,9 @@ from collections.abc import Iterable
 
 from opdsl.errors import AnnotationError
 from opdsl.schema import Alias, Argument, BaseType, ClassType, ListType, OptionalType, Return, Symbol, Type
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.schema.defaults import default_of
 from opdsl.schema.model import Default, DefaultValue
-
-BASE_NAMES: dict[BaseType, str] = {
-    **{each: each.value for each in BaseType},
-    BaseType.ScalarType: "DType",
-}
-"""What base types are called in Python."""
-
-PYTHON_TYPES = frozenset((BaseType.int, BaseType.float, BaseType.bool, BaseType.str))
-"""The base types that need no import."""
 
 SIZED = {
     BaseType.int: "IntList",
@@ -29,7 +21,9 @@ SIZED = {
 }
 """What takes one element or a list of a given size."""
 
-SYMBOL_OWNERS = {BaseType.Layout: "Layout", BaseType.MemoryFormat: "MemoryFormat"}
+SYMBOL_OWNERS: dict[BaseType, str] = {
+    kind: each.name for kind, each in PYTHON_TYPES.items() if each.symbols and kind is not BaseType.ScalarType
+}
 """The classes whose members the names of defaults are."""
 
 REDUCTIONS = frozenset(("Mean", "Sum"))
@@ -105,8 +99,8 @@ class Expressions:
             return self._list(type, alias)
         if isinstance(type, ClassType):
             return self._class(type)
-        name = BASE_NAMES[type]
-        if type not in PYTHON_TYPES:
+        name = PYTHON_TYPES[type].name
+        if PYTHON_TYPES[type].module:
             self.use(name)
         return name if alias is None else f"{self.use('Annotated')}[{name}, {self._alias(alias)}]"
 

@@ -9,7 +9,7 @@ from keyword import issoftkeyword
 import attrs
 
 from opdsl.declare.options import Inplace, Out
-from opdsl.declare.source.expressions import BASE_NAMES, DTYPES, SIZED, Expressions, quoted
+from opdsl.declare.source.expressions import DTYPES, SIZED, Expressions, quoted
 from opdsl.declare.source.layout import WIDTH, Group, rendered
 from opdsl.declare.source.options import Options, options_of, variant_options
 from opdsl.declare.variants import inplace_schema, out_schema
@@ -17,6 +17,7 @@ from opdsl.errors import DeclarationError
 from opdsl.native import Delegate, NativeFunction, Structured
 from opdsl.native.generated import by_signature
 from opdsl.schema import Argument, BaseType, FunctionSchema, OptionalType, SchemaKind
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.schema.model import DEFAULT_NAMESPACE, FORBIDDEN, TENSOR_OPTIONS
 
 HEADER = '''"""Operators, imported from {file}. Attach implementations beneath the declarations."""
@@ -36,7 +37,7 @@ HOMES = {
 """Where names are imported from that are not in ``opdsl`` itself."""
 
 LANGUAGE = (
-    frozenset(BASE_NAMES.values())
+    frozenset(each.name for each in PYTHON_TYPES.values())
     | frozenset((*HOMES, *DTYPES.values(), *SIZED.values(), "Alias", "Inplace", "Name", "Out", "Reduction", "Size"))
     | frozenset(("TensorOptions", "annotations", "list", "object", "op", "tuple"))
 )

@@ -10,23 +10,12 @@ from collections.abc import Sequence
 
 from opdsl.declare.source.expressions import DTYPES, REDUCTIONS, SYMBOL_OWNERS, quoted
 from opdsl.schema import Argument, BaseType, ClassType, ListType, OptionalType, Return, Symbol, Type
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.schema.model import DefaultValue
 
 Alternatives = tuple[str, ...]
 
 NUMBER = "Scalar"
-
-_PARAMETERS: dict[BaseType, Alternatives] = {
-    BaseType.ScalarType: ("DType",),
-    BaseType.Device: ("Device", "str", "int"),
-    BaseType.SymInt: ("int",),
-    BaseType.DeviceIndex: ("int",),
-    BaseType.SymBool: ("bool",),
-    BaseType.DimVector: ("Sequence[int]",),
-}
-"""What stands for a base type whose name is not that of a class."""
-
-_RESULTS: dict[BaseType, Alternatives] = {**_PARAMETERS, BaseType.Device: ("Device",)}
 
 # Of what takes one element in place of a list of a given size.
 _REPEATED = frozenset((BaseType.int, BaseType.SymInt, BaseType.float, BaseType.bool))
@@ -46,7 +35,7 @@ def taken(type: Type, *, accepts_number: bool = False) -> Alternatives:
         return (*element, sequence) if type.size is not None and type.element in _REPEATED else (sequence,)
     if isinstance(type, ClassType):
         return ("object",)
-    alternatives = _PARAMETERS.get(type, (type.value,))
+    alternatives = PYTHON_TYPES[type].accepted
     return (*alternatives, NUMBER) if accepts_number and type is BaseType.Tensor else alternatives
 
 
@@ -58,7 +47,7 @@ def given(type: Type) -> str:
         return f"list[{given(type.element)}]"
     if isinstance(type, ClassType):
         return "Any"
-    return text(_RESULTS.get(type, (type.value,)))
+    return PYTHON_TYPES[type].accepted[0]
 
 
 def returned(returns: Sequence[Return]) -> str:

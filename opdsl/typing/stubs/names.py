@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Mapping
 
 from opdsl.declare.source.expressions import DTYPES
+from opdsl.schema.base_types import PYTHON_TYPES
 from opdsl.typing.stubs.layout import Statement, import_from
 
 _TENSOR = "opdsl.runtime.tensor"
 _VOCABULARY = "opdsl.schema.vocabulary"
-_DEVICE = "opdsl.runtime.device"
 
 OPERATORS = "opdsl._operators"
 """The module of all packets and results, which type checkers know alone."""
@@ -32,12 +32,8 @@ HOMES: dict[str, str] = {
     "Operators": "opdsl.dispatch.namespaces",
     "_operator": OPERATORS,
     "Tensor": _TENSOR,
-    "DType": "opdsl.runtime.dtype",
-    "Device": _DEVICE,
-    "Layout": _DEVICE,
-    "MemoryFormat": _DEVICE,
-    "Generator": "opdsl.runtime.generator",
-    **dict.fromkeys(("GraphModule", "QScheme", "Reduction", "Scalar", "Storage", "Stream"), _VOCABULARY),
+    **{each.name: each.module for each in PYTHON_TYPES.values() if each.module},
+    "Reduction": _VOCABULARY,
     **dict.fromkeys(DTYPES.values(), "opdsl.runtime.dtype"),
 }
 """Where the names of generated annotations are defined."""
