@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opdsl.aten.windows import Sliding, collect, counts_of, lengths_of, seen, spread
@@ -24,7 +25,7 @@ from opdsl.runtime import (
     float64,
     int64,
 )
-from opdsl.runtime.geometry import geometry, strides_for
+from opdsl.runtime.geometry import Geometry, geometry, strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
 
 Shape = tuple[int, ...]
@@ -100,6 +101,7 @@ class Operands(NamedTuple):
     results: (batch, outputs, counts).
     windows: over the images.
     groups: of channels and outputs.
+    slides: the windows, as backends take them; None where there is nothing for these to compute.
     """
 
     images: Tensor
@@ -107,16 +109,13 @@ class Operands(NamedTuple):
     results: Tensor
     windows: Slides
     groups: int
+    slides: tuple[WindowSpec, ...] | None
 
     def write(self, kind: str, bias: Tensor | None = None) -> None:
         """Compute one from the others, see ``slide``; with a bias for the channels of what is written."""
-        if all(each.geometry.numel for each in self[:3]) and self.images.dtype in (float32, float64):
-            specs = tuple(
-                WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation)
-                for each in self.windows
-            )
-            dense = None if bias is None else bias.contiguous()
-            if slide(kind, self.images, self.weight, self.results, specs, self.groups, dense):
+        if self.slides is not None:
+            dense = bias if bias is None or bias.is_contiguous() else bias.contiguous()
+            if slide(kind, self.images, self.weight, self.results, self.slides, self.groups, dense):
                 return
         made = _BY_COLUMNS[kind](self)
         if bias is not None:
@@ -138,7 +137,7 @@ class Operands(NamedTuple):
 
 def correlate(operands: Operands) -> Tensor:
     """Write the products of the weight with all windows into the results."""
-    images, _, results, windows, groups = operands
+    images, _, results, windows, groups, _ = operands
     kernels, count = operands.kernels, math.prod(counts_of(windows))
     batch = images.shape[0]
     made = empty_in(images, (batch, groups, kernels.shape[1], count))
@@ -150,7 +149,7 @@ def correlate(operands: Operands) -> Tensor:
 
 def spread_out(operands: Operands) -> Tensor:
     """The transpose of ``correlate``: write the images from the results."""
-    images, weight, results, windows, groups = operands
+    images, weight, results, windows, groups, _ = operands
     batch, count = results.shape[0], math.prod(counts_of(windows))
     inner, dims = weight.shape[1], len(windows)
     kernels, flat = operands.kernels.transpose(1, 2), operands.flat
@@ -165,7 +164,7 @@ def spread_out(operands: Operands) -> Tensor:
 
 def weight_gradient(operands: Operands) -> Tensor:
     """Write the gradient of the weight of ``correlate``, of which the results are the gradients of its results."""
-    images, weight, _, windows, groups = operands
+    images, weight, _, windows, groups, _ = operands
     batch, outputs, count = *operands.results.shape[:2], math.prod(counts_of(windows))
     made = empty_in(images, (groups, outputs // groups, math.prod(weight.shape[1:])))
     fill_(made, 0)
@@ -212,7 +211,7 @@ def parameters(
     return Parameters(**sizes, transposed=transposed, groups=groups)
 
 
-def check_operands(input: Tensor, weight: Tensor, bias_sizes: Shape | None, given: Parameters) -> None:
+def check_operands(input: Geometry, weight: Geometry, bias_sizes: Shape | None, given: Parameters) -> None:
     """That input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
 
     Raises:
@@ -247,7 +246,7 @@ def check_operands(input: Tensor, weight: Tensor, bias_sizes: Shape | None, give
     )
 
 
-def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
+def windows_of(input: Geometry, weight: Geometry, given: Parameters) -> Slides:
     """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
 
     Raises:
@@ -285,7 +284,7 @@ def windows_of(input: Tensor, weight: Tensor, given: Parameters) -> Slides:
     )
 
 
-def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, *, transposed: bool) -> None:
+def check_dtypes(input: Geometry, weight: Geometry, bias: Geometry | None, *, transposed: bool) -> None:
     """That input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
 
     Raises:
@@ -308,28 +307,45 @@ def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None, *, transpos
         )
 
 
-def layout_of(input: Tensor, weight: Tensor) -> MemoryFormat:
+def layout_of(input: Geometry, weight: Geometry) -> MemoryFormat:
     """The memory format of a result: channels last if the input or the weight is.
 
     Only the library that PyTorch has for the common dtypes leaves volumes so.
     """
     layout = LAYOUTS.get(input.ndim - 2) if input.dtype in COMMON or input.ndim < 5 else None
-    formats = (input.geometry.suggested_memory_format(), weight.geometry.suggested_memory_format())
+    formats = (input.suggested_memory_format(), weight.suggested_memory_format())
     return layout if layout is not None and layout in formats else MemoryFormat.contiguous_format
 
 
 # ---------------------------------------------------------------------------------------------------------- convolution
 
 
-def outputs_of(input: Tensor, weight: Tensor, given: Parameters) -> int:
-    """The channels of a result; as in PyTorch there are none where the input has none."""
-    if given.transposed:
-        return weight.shape[1] * given.groups
-    return weight.shape[0] if input.shape[1] else 0
+class Problem(NamedTuple):
+    """What follows from the geometries of a call of a convolution.
+
+    given: its parameters.
+    windows: over what is larger, the input or the result of a transposed one.
+    slides: see ``Operands``.
+    shape, layout: of the result. As in PyTorch it has no channels where the input has none.
+    dtype: that is computed in.
+    """
+
+    given: Parameters
+    windows: Slides
+    slides: tuple[WindowSpec, ...] | None
+    shape: Shape
+    layout: MemoryFormat
+    dtype: DType
+
+    def operands(self, input: Tensor, weight: Tensor, result: Tensor) -> Operands:
+        """The roles of the tensors of the call."""
+        pair = (result, input) if self.given.transposed else (input, result)
+        return Operands(pair[0], weight, pair[1], self.windows, self.given.groups, self.slides)
 
 
-def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
-    """The kernel of all convolutions; ``values`` are their parameters.
+@lru_cache(maxsize=1024)
+def problem_of(input: Geometry, weight: Geometry, bias: Geometry | None, values: tuple[Any, ...]) -> Problem:
+    """Check a call and say what it comes to; ``values`` are its parameters.
 
     Raises:
         ShapeError, DTypeError: the operands do not fit.
@@ -339,16 +355,37 @@ def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -
     check_operands(input, weight, None if bias is None else bias.shape, given)
     check_dtypes(input, weight, bias, transposed=given.transposed)
     windows = windows_of(input, weight, given)
-    if input.shape[1] == 0:
-        return empty_in(input, (input.shape[0], 0, *counts_of(windows)))
-    wide = precision_of(input.dtype)
+    outputs = weight.shape[1] * given.groups if given.transposed else weight.shape[0]
     inner = tuple(each.size for each in windows) if given.transposed else counts_of(windows)
-    made = empty_in(input, (input.shape[0], outputs_of(input, weight, given), *inner), layout_of(input, weight), wide)
-    images, results = (made, input.to(wide)) if given.transposed else (input.to(wide), made)
-    kind = "spread" if given.transposed else "correlate"
-    operands = Operands(images, weight.to(wide), results, windows, given.groups)
-    operands.write(kind, None if bias is None else bias.to(wide))
-    return made.to(input.dtype)
+    shape = (input.shape[0], outputs if input.shape[1] or given.transposed else 0, *inner)
+    wide, slides = precision_of(input.dtype), None
+    if wide in (float32, float64) and not any(0 in sizes for sizes in (input.shape, weight.shape, shape)):
+        slides = tuple(
+            WindowSpec(each.size, each.count, each.length, each.first, each.stride, each.dilation) for each in windows
+        )
+    return Problem(given, windows, slides, shape, layout_of(input, weight), wide)
+
+
+def widened(tensor: Tensor, dtype: DType) -> Tensor:
+    """A tensor in a dtype; itself where it has it."""
+    return tensor if tensor.dtype is dtype else tensor.to(dtype)
+
+
+def convolve(input: Tensor, weight: Tensor, bias: Tensor | None, *values: Any) -> Tensor:
+    """The kernel of all convolutions; ``values`` are their parameters.
+
+    Raises:
+        ShapeError, DTypeError: the operands do not fit.
+    """
+    problem = problem_of(input.geometry, weight.geometry, None if bias is None else bias.geometry, values)
+    if input.shape[1] == 0:
+        return empty_in(input, (input.shape[0], 0, *counts_of(problem.windows)))
+    wide = problem.dtype
+    made = empty_in(input, problem.shape, problem.layout, wide)
+    operands = problem.operands(widened(input, wide), widened(weight, wide), made)
+    kind = "spread" if problem.given.transposed else "correlate"
+    operands.write(kind, None if bias is None else widened(bias, wide))
+    return widened(made, input.dtype)
 
 
 @op("aten::convolution", tags="core", autogen="convolution.out")
@@ -425,15 +462,12 @@ def convolution_backward_kernel(
     groups,
     output_mask,
 ):
-    given = parameters(weight.ndim - 2, stride, padding, dilation, transposed, output_padding, groups)
-    check_operands(input, weight, None, given)
-    check_dtypes(grad_output, input, weight, transposed=transposed)
-    windows = windows_of(input, weight, given)
-    outputs = outputs_of(input, weight, given)
-    inner = tuple(each.size for each in windows) if transposed else counts_of(windows)
+    values = (stride, padding, dilation, transposed, output_padding, groups)
+    problem = problem_of(input.geometry, weight.geometry, None, values)
+    check_dtypes(grad_output.geometry, input.geometry, weight.geometry, transposed=transposed)
     check(
-        grad_output.shape == (input.shape[0], outputs, *inner),
-        f"Expected grad_output of shape {[input.shape[0], outputs, *inner]}, but got {list(grad_output.shape)}",
+        grad_output.shape == problem.shape,
+        f"Expected grad_output of shape {list(problem.shape)}, but got {list(grad_output.shape)}",
     )
     found: list[Any]  # None for what is not asked for
     if input.shape[1] == 0:
@@ -441,23 +475,21 @@ def convolution_backward_kernel(
         found = [fill_(empty_in(input, tuple(shape)), 0) for shape in shapes]
         found = [each if asked else None for each, asked in zip(found, output_mask, strict=True)]
         return found[0], found[1], found[2]
-    wide, layout = precision_of(input.dtype), layout_of(input, weight)
-    grad, images, kernels = (each.to(wide) for each in (grad_output, input, weight))
-    operands = Operands(*((grad, kernels, images) if transposed else (images, kernels, grad)), windows, groups)
+    wide, layout = problem.dtype, problem.layout
+    grad = widened(grad_output, wide)
+    operands = problem.operands(widened(input, wide), widened(weight, wide), grad)
     found = [None, None, None]
     if output_mask[0]:
         made = empty_in(input, input.shape, layout, wide)
-        if transposed:
-            operands._replace(results=made).write("correlate")
-        else:
-            operands._replace(images=made).write("spread")
-        found[0] = made.to(input.dtype)
+        wanted = operands._replace(results=made) if transposed else operands._replace(images=made)
+        wanted.write("correlate" if transposed else "spread")
+        found[0] = widened(made, input.dtype)
     if output_mask[1]:
         made = empty_in(weight, weight.shape, layout, wide)
         operands._replace(weight=made).write("weigh")
-        found[1] = made.to(weight.dtype)
+        found[1] = widened(made, weight.dtype)
     if output_mask[2]:
-        found[2] = grad.sum((0, *range(2, grad.ndim))).to(grad_output.dtype)
+        found[2] = widened(grad.sum((0, *range(2, grad.ndim))), grad_output.dtype)
     return found[0], found[1], found[2]
 
 
