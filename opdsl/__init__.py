@@ -54,12 +54,14 @@ from opdsl.runtime import (
 from opdsl.runtime import bool_ as bool
 
 if TYPE_CHECKING:
+    from opdsl import array_api as array_api
     from opdsl import autograd as autograd
     from opdsl import cuda as cuda
     from opdsl import errors as errors
     from opdsl import native as native
     from opdsl import testing as testing
     from opdsl.aten.construction import as_tensor as as_tensor
+    from opdsl.aten.construction import asarray as asarray
     from opdsl.aten.construction import tensor as tensor
     from opdsl.aten.masking import nonzero as nonzero
     from opdsl.aten.stacking import block_diag as block_diag
@@ -105,6 +107,8 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
     from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
+    from opdsl.runtime.limits import finfo as finfo
+    from opdsl.runtime.limits import iinfo as iinfo
     from opdsl.schema import Alias as Alias
     from opdsl.schema import parse_schema as parse_schema
     from opdsl.schema.vocabulary import Bools as Bools

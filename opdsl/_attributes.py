@@ -11,7 +11,7 @@ from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
 from opdsl.dispatch.packet import Packet
 from opdsl.errors import UnknownOperatorError
 
-_SUBMODULES = frozenset(("autograd", "cuda", "native", "testing"))
+_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "testing"))
 
 # Not part of the interface, but attributes without an import of their own.
 _LAYERS = frozenset(("declare", "dispatch", "schema"))
@@ -25,6 +25,7 @@ _LANGUAGE = {
         "set_grad_enabled traceable"
     ),
     "opdsl.kernels": "check",
+    "opdsl.runtime.limits": "finfo iinfo",
     "opdsl.schema": "Alias parse_schema",
     "opdsl.schema.vocabulary": (
         "Bools DeviceIndex GraphModule IntList Ints Name QScheme Reduction Scalar Size Storage Stream SymBool SymInt "
@@ -34,7 +35,7 @@ _LANGUAGE = {
 
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
-    "opdsl.aten.construction": "as_tensor tensor",
+    "opdsl.aten.construction": "as_tensor asarray tensor",
     "opdsl.aten.masking": "nonzero",
     "opdsl.aten.stacking": "block_diag",
     "opdsl.aten.views": "broadcast_tensors",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy
 
 from opdsl.dispatch import get_default_dtype, is_inference_mode_enabled
-from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_numpy, interchange
+from opdsl.errors import InterchangeError
+from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_dlpack, from_numpy, interchange
 
 
 def tensor(
@@ -61,3 +62,64 @@ def as_tensor(data: object, dtype: DType | None = None, device: Device | str | N
     else:
         return tensor(data, dtype=dtype, device=device)
     return made if dtype in (None, made.dtype) else tensor(data, dtype=dtype)
+
+
+def asarray(
+    obj: object,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of the data, without a copy where that can be and ``copy`` does not ask for one.
+
+    Args:
+        obj: a tensor, a number, nested sequences of numbers, or what has DLPack, the buffer protocol or ``__array__``.
+        dtype: of the result; that of the data by default.
+        device: of the result; that of the data by default.
+        copy: True always copies, False never does, None only where it must.
+        requires_grad: whether autograd follows the result.
+
+    Raises:
+        InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.
+        ConversionError: lists of unequal length, or elements that are no numbers.
+
+    >>> import array, opdsl
+    >>> numbers = array.array("d", [1.0, 2.0])
+    >>> opdsl.asarray(numbers, copy=False).add_(1), numbers
+    (tensor([2., 3.], dtype=opdsl.float64), array('d', [2.0, 3.0]))
+    """
+    shared = shared_memory(obj)
+    if shared is None:
+        if copy is False:
+            raise InterchangeError(f"{type(obj).__name__} becomes a tensor by a copy only (got copy=False)")
+        made = tensor(obj, dtype=dtype, device=device)
+    else:
+        place = shared.device if device is None else backends.concrete(Device(device))
+        changes = place is not shared.device or dtype not in (None, shared.dtype)
+        if changes and copy is False:
+            raise InterchangeError(
+                f"a tensor of {shared.dtype} on {shared.device} becomes one of {dtype or shared.dtype} on {place} by a "
+                "copy only (got copy=False)"
+            )
+        made = shared.to(device=place, dtype=dtype or shared.dtype, copy=bool(copy))
+    return made.detach().requires_grad_() if requires_grad else made
+
+
+def shared_memory(data: object) -> Tensor | None:
+    """A tensor over the memory of the data; None where it has none that a tensor can share."""
+    if isinstance(data, Tensor):
+        return data
+    try:
+        if isinstance(data, numpy.ndarray):
+            return from_numpy(data)
+        if hasattr(data, "__cuda_array_interface__"):
+            return interchange.from_cuda_array(data)
+        if hasattr(data, "__dlpack__") and not isinstance(data, numpy.generic):
+            return from_dlpack(data)
+        if isinstance(data, (bytes, bytearray)):  # memory, to PyTorch as to NumPy, is not what a list of numbers is
+            return from_numpy(numpy.frombuffer(data, numpy.uint8))
+        return from_numpy(numpy.asarray(memoryview(data)))  # type: ignore[arg-type]  # the question is whether it is one
+    except (InterchangeError, TypeError):
+        return None

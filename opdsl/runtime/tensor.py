@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable
-from types import EllipsisType
+from types import EllipsisType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, SupportsIndex, overload
 
 import numpy
 
-from opdsl.errors import ConversionError, DimensionError, InterchangeError, RequiresGradError
+from opdsl.errors import ConversionError, DeviceError, DimensionError, InterchangeError, RequiresGradError
 from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.differentiable import Differentiable
@@ -383,6 +384,37 @@ class Tensor(Differentiable):
         """
         values.refuse_gradient(self, "__dlpack__()", InterchangeError)
         return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """``opdsl.array_api``, the functions of the array API standard for tensors.
+
+        Args:
+            api_version: the version of the standard that is wanted; the latest one that is here by default.
+
+        Raises:
+            OptionError: that version is not here; it is a ValueError.
+
+        >>> import opdsl
+        >>> x = opdsl.ones(3)
+        >>> x.__array_namespace__().cumulative_sum(x)
+        tensor([1., 2., 3.])
+        """
+        found: ModuleType = importlib.import_module("opdsl.array_api").namespace(api_version)
+        return found
+
+    def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
+        """The tensor on a device; itself where it is there.
+
+        Args:
+            device: where to.
+            stream: None; ``with opdsl.cuda.stream(s)`` says on which stream it is copied.
+
+        Raises:
+            DeviceError: there is no such device, or a stream is named.
+        """
+        if stream is not None:
+            raise DeviceError("to_device takes no stream. Name it around the call: with opdsl.cuda.stream(s): ...")
+        return self.to(Device(device))
 
     # ----------------------------------------------------------------------------------- printing, copying
 

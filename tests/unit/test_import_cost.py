@@ -26,6 +26,7 @@ LATER = [
     "opdsl.dispatch",
     "opdsl.declare",
     "opdsl.aten",
+    "opdsl.array_api",
     "opdsl.kernels",
     "opdsl.backends.cpu",
     "opdsl.backends.cuda",

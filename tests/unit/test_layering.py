@@ -28,6 +28,7 @@ LAYERS = (
     "cuda",
     "aten",
     "_attributes",
+    "array_api",
     "interop",
     "typing",
     "testing",

@@ -1,0 +1,155 @@
+"""Functions that make tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from opdsl.aten import construction
+from opdsl.array_api._operators import aten
+from opdsl.errors import InterchangeError
+from opdsl.runtime import Device, DType, Tensor, backends, interchange
+
+Place = Device | str | None
+Shape = int | Sequence[int]
+
+
+def asarray(
+    obj: Any, /, *, dtype: DType | None = None, device: Place = None, copy: bool | None = None
+) -> Tensor:
+    """A tensor of the data.
+
+    Args:
+        obj: a tensor, a number, nested sequences of numbers, or what has DLPack, the buffer protocol or ``__array__``.
+        dtype: of the result; that of the data by default, the default dtype for Python's floats.
+        device: of the result; that of the data by default.
+        copy: True always copies, False never does, None only where it must.
+
+    Raises:
+        InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.
+        ConversionError: lists of unequal length, or elements that are no numbers.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.asarray([[1, 2], [3, 4]], dtype=xp.float32)
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
+    return construction.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of an object with ``__dlpack__``, or a copy of it.
+
+    Args:
+        x: such an object.
+        device: of the result; that of ``x`` by default.
+        copy: True always copies, False never does, None only where it must.
+
+    Raises:
+        InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
+
+    >>> import numpy
+    >>> from opdsl import array_api as xp
+    >>> xp.from_dlpack(numpy.arange(3.0), copy=True)
+    tensor([0., 1., 2.], dtype=opdsl.float64)
+    """
+    shared = interchange.from_dlpack(x)
+    place = shared.device if device is None else backends.concrete(Device(device))
+    if shared.device is place:
+        return shared.clone() if copy else shared
+    if copy is False:
+        raise InterchangeError(f"memory on {shared.device} reaches {place} by a copy only (got copy=False)")
+    return shared.to(place)
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """A tensor whose elements are anything."""
+    return aten.empty(shape, dtype=dtype, device=device)
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """A tensor of zeros, of the default dtype."""
+    return aten.zeros(shape, dtype=dtype, device=device)
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """A tensor of ones, of the default dtype."""
+    return aten.ones(shape, dtype=dtype, device=device)
+
+
+def full(shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """A tensor of one number, of the dtype that Python's number stands for."""
+    return aten.full([shape] if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device)
+
+
+def empty_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """A tensor of the shape of another one, whose elements are anything."""
+    return aten.empty_like(x, dtype=dtype, device=device)
+
+
+def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """Zeros in the shape of another tensor."""
+    return aten.zeros_like(x, dtype=dtype, device=device)
+
+
+def ones_like(x: Tensor, /, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """Ones in the shape of another tensor."""
+    return aten.ones_like(x, dtype=dtype, device=device)
+
+
+def full_like(x: Tensor, /, fill_value: complex, *, dtype: DType | None = None, device: Place = None) -> Tensor:
+    """One number in the shape of another tensor."""
+    return aten.full_like(x, fill_value, dtype=dtype, device=device)
+
+
+def arange(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Place = None
+) -> Tensor:
+    """The numbers from ``start``, by ``step``, up to ``stop``; from 0 to ``start`` where ``stop`` is None.
+
+    Raises:
+        NumberError: ``step`` is 0.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.arange(5, 0, -2)
+    tensor([5, 3, 1])
+    """
+    if stop is None:
+        start, stop = 0, start
+    if (stop - start) * step < 0:  # none, where PyTorch's raises
+        start = stop
+    return aten.arange(start, stop, step, dtype=dtype, device=device)
+
+
+def linspace(
+    start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Place = None, endpoint: bool = True
+) -> Tensor:
+    """``num`` numbers at equal distances, the last of them ``stop`` unless ``endpoint`` is False."""
+    if endpoint:
+        return aten.linspace(start, stop, num, dtype=dtype, device=device)
+    return aten.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Place = None
+) -> Tensor:
+    """Ones on the ``k``-th diagonal of a matrix of zeros."""
+    made = aten.zeros((n_rows, n_rows if n_cols is None else n_cols), dtype=dtype, device=device)
+    if -n_rows < k < made.shape[1]:
+        made.diagonal(k).fill_(1)
+    return made
+
+
+def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> list[Tensor]:
+    """The coordinates of a grid, one tensor for each vector of coordinates along an axis."""
+    return list(aten.meshgrid(arrays, indexing=indexing)) if arrays else []
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The triangles of matrices on and beneath the ``k``-th diagonal, zeros above."""
+    return aten.tril(x, k)
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """The triangles of matrices on and above the ``k``-th diagonal, zeros beneath."""
+    return aten.triu(x, k)

@@ -1,0 +1,207 @@
+"""Dtypes, what they promote to, and what they can hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opdsl.dispatch import get_default_dtype
+from opdsl.errors import ArgumentError, DTypeError, OptionError
+from opdsl.runtime import (
+    Category,
+    Device,
+    DType,
+    Tensor,
+    bool_,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    limits,
+    number_kind,
+    promote_types,
+    promotion,
+    uint8,
+)
+
+DTYPES: tuple[DType, ...] = (
+    bool_,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    float32,
+    float64,
+    complex64,
+    complex128,
+)
+"""The standard's dtypes that opdsl has."""
+
+_KINDS: dict[str, tuple[DType, ...]] = {
+    "bool": (bool_,),
+    "signed integer": (int8, int16, int32, int64),
+    "unsigned integer": (uint8,),
+    "integral": (int8, int16, int32, int64, uint8),
+    "real floating": (float32, float64),
+    "complex floating": (complex64, complex128),
+}
+_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
+
+Numbers = Tensor | complex
+"""What a function of two arguments takes for each: a tensor or a Python number."""
+
+
+class _Typed(NamedTuple):
+    """A dtype that counts as that of a tensor with dimensions: the standard has no other rule for those without."""
+
+    dtype: DType
+    ndim: int = 1
+
+
+def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
+    """The dtype that tensors, dtypes and Python numbers are computed in; the standard's rules.
+
+    Tensors without dimensions count as others do, which is where the operators of opdsl, as those of PyTorch, differ.
+
+    Raises:
+        ArgumentError: there is neither a tensor nor a dtype.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.result_type(xp.int8, xp.uint8), xp.result_type(xp.float32, 1.5, 2j)
+    (opdsl.int16, opdsl.complex64)
+    """
+    operands = [each if number_kind(each) else _Typed(dtype_of(each)) for each in arrays_and_dtypes]
+    if not any(isinstance(each, _Typed) for each in operands):
+        raise ArgumentError("result_type needs at least one tensor or dtype: numbers alone have none")
+    return promotion.result_type(operands, get_default_dtype())
+
+
+def dtype_of(given: object) -> DType:
+    """The dtype that is given, or that of a tensor.
+
+    Raises:
+        ArgumentError: it is neither.
+    """
+    if isinstance(given, DType):
+        return given
+    if isinstance(given, Tensor):
+        return given.dtype
+    raise ArgumentError(f"expected a tensor or a dtype (got {type(given).__name__})")
+
+
+def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
+    """Whether promotion leads from one dtype to another.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.float64, xp.float32)
+    (True, False)
+    """
+    return promote_types(dtype_of(from_), to) is to
+
+
+def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
+    """Whether a dtype is of a kind.
+
+    Args:
+        dtype: the dtype.
+        kind: a dtype; ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``, ``"real floating"``,
+            ``"complex floating"``, ``"numeric"``; or several of them.
+
+    Raises:
+        OptionError: there is no such kind.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.isdtype(xp.int8, ("bool", "integral"))
+    True
+    """
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    return dtype is kind if isinstance(kind, DType) else dtype in of_kind(kind)
+
+
+def of_kind(kind: str) -> tuple[DType, ...]:
+    """The dtypes of a kind.
+
+    Raises:
+        OptionError: there is no such kind.
+    """
+    if kind not in _KINDS:
+        raise OptionError(f"no kind of dtypes is {kind!r}. Use one of: {', '.join(_KINDS)}.")
+    return _KINDS[kind]
+
+
+def finfo(type: DType | Tensor, /) -> limits.finfo:
+    """The limits of a floating-point or complex dtype, or of that of a tensor.
+
+    Raises:
+        DTypeError: it is an integer one, or bool.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.finfo(xp.float64).eps
+    2.220446049250313e-16
+    """
+    return limits.finfo(dtype_of(type))
+
+
+def iinfo(type: DType | Tensor, /) -> limits.iinfo:
+    """The limits of an integer dtype, or of that of a tensor.
+
+    Raises:
+        DTypeError: it is no integer one.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.iinfo(xp.uint8).max
+    255
+    """
+    return limits.iinfo(dtype_of(type))
+
+
+def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | str | None = None) -> Tensor:
+    """The elements as another dtype.
+
+    Args:
+        x: the tensor.
+        dtype: of the result.
+        copy: whether the result is a copy where nothing changes, too.
+        device: of the result; that of ``x`` by default.
+
+    Raises:
+        DTypeError: ``x`` is complex and ``dtype`` is not: take ``real(x)`` or ``imag(x)``.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.astype(xp.asarray([1.5, -2.5]), xp.int64)
+    tensor([ 1, -2])
+    """
+    if x.dtype.is_complex and not dtype.is_complex:
+        raise DTypeError(f"a tensor of {x.dtype!r} does not become one of {dtype!r}. Take real(x) or imag(x) of it.")
+    return x.to(device=x.device if device is None else device, dtype=dtype, copy=copy)
+
+
+def as_tensor_of(given: Numbers, dtype: DType, like: Tensor) -> Tensor:
+    """A tensor, or a number, as a tensor of a dtype on the device of another one."""
+    if isinstance(given, Tensor):
+        return given if given.dtype is dtype else given.to(dtype)
+    return like.new_full((), given, dtype=dtype)
+
+
+def promoted(x1: Numbers, x2: Numbers) -> tuple[Tensor, Tensor]:
+    """Both arguments of a function as tensors of the dtype that they are computed in.
+
+    Raises:
+        ArgumentError: neither is a tensor, or one is no number.
+    """
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
+        return x1, x2
+    dtype = result_type(x1, x2)
+    like = x1 if isinstance(x1, Tensor) else x2
+    assert isinstance(like, Tensor)
+    return as_tensor_of(x1, dtype, like), as_tensor_of(x2, dtype, like)
+
+
+def sum_dtype(dtype: DType) -> DType:
+    """What elements are summed and multiplied in: int64 for integers and bools."""
+    return int64 if dtype.category <= Category.INT else dtype

@@ -1,0 +1,110 @@
+"""Functions that change the shape of tensors, and that put tensors together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.array_api._operators import aten
+from opdsl.array_api.data_types import result_type
+from opdsl.errors import OptionError
+from opdsl.runtime import Tensor, wrap_dimension
+
+Axes = int | tuple[int, ...]
+Tensors = Sequence[Tensor]
+
+
+def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
+    """The tensors as views of the shape that all of them have together."""
+    return list(aten.broadcast_tensors(*arrays))
+
+
+def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
+    """A view of another shape, in which elements repeat."""
+    return aten.broadcast_to(x, shape)
+
+
+def _of_one_dtype(arrays: Tensors) -> list[Tensor]:
+    dtype = result_type(*arrays)
+    return [each.to(dtype) for each in arrays]
+
+
+def concat(arrays: Tensors, /, *, axis: int | None = 0) -> Tensor:
+    """The tensors one after another along an axis; their elements in one vector for None."""
+    same = _of_one_dtype(arrays)
+    return aten.cat([each.flatten() for each in same]) if axis is None else aten.cat(same, axis)
+
+
+def stack(arrays: Tensors, /, *, axis: int = 0) -> Tensor:
+    """The tensors one after another along a new axis."""
+    return aten.stack(_of_one_dtype(arrays), axis)
+
+
+def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along an axis."""
+    return tuple(x.unbind(axis))
+
+
+def expand_dims(x: Tensor, /, axis: int) -> Tensor:
+    """A view with a new axis of size 1."""
+    return x.unsqueeze(axis)
+
+
+def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
+    """A view without some axes of size 1.
+
+    Raises:
+        OptionError: an axis is of another size; it is a ValueError.
+    """
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for each in axes:
+        if x.shape[wrap_dimension(each, x.ndim)] != 1:
+            raise OptionError(f"squeeze: axis {each} of shape {x.shape} is not of size 1")
+    return x.squeeze(axes)
+
+
+def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
+    """The elements in opposite order along some axes, or all."""
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    return aten.flip(x, axes if isinstance(axes, tuple) else (axes,))
+
+
+def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
+    """A view with axes in other places."""
+    return x.movedim(source, destination)
+
+
+def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
+    """A view with the axes in another order."""
+    return x.permute(axes)
+
+
+def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
+    """Each element, or slice along an axis, several times."""
+    return aten.repeat_interleave(x, repeats, axis)
+
+
+def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
+    """The elements in another shape.
+
+    Args:
+        x: the tensor.
+        shape: the new one; one size may be -1.
+        copy: True always copies, False never does, None only where it must.
+
+    Raises:
+        OptionError: ``copy=False``, and no view has that shape; it is a ValueError.
+    """
+    made = x.reshape(shape)
+    if copy is False and x.numel() and made.data_ptr() != x.data_ptr():
+        raise OptionError(f"shape {x.shape} with strides {x.strides} becomes {shape} by a copy only (got copy=False)")
+    return made.clone() if copy else made
+
+
+def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
+    """The elements moved along axes; what falls out on one side comes in on the other."""
+    return aten.roll(x, shift) if axis is None else aten.roll(x, shift, axis)
+
+
+def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
+    """The whole tensor several times along each axis."""
+    return aten.tile(x, repetitions)

@@ -1,0 +1,116 @@
+"""Reductions, running sums and differences."""
+
+from __future__ import annotations
+
+from opdsl.array_api._operators import aten
+from opdsl.array_api.data_types import sum_dtype
+from opdsl.array_api.manipulation import Axes, concat
+from opdsl.errors import DimensionError
+from opdsl.runtime import DType, Tensor, bool_
+
+
+def reduced(operator: str, x: Tensor, axis: Axes | None, keepdims: bool, **options: object) -> Tensor:
+    """A reduction over axes: all for None, none for ``()``, where each element is reduced alone."""
+    if axis == ():
+        x, axis, keepdims = x.unsqueeze(-1), -1, False
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return getattr(aten, operator)(x, axes, keepdim=keepdims, **options)
+
+
+def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """Whether all elements are true."""
+    return reduced("all", x, axis, keepdims).to(bool_)
+
+
+def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """Whether one element is true."""
+    return reduced("any", x, axis, keepdims).to(bool_)
+
+
+def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The largest element; NaN where one is."""
+    return reduced("amax", x, axis, keepdims)
+
+
+def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The least element; NaN where one is."""
+    return reduced("amin", x, axis, keepdims)
+
+
+def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
+    """The arithmetic mean."""
+    return reduced("mean", x, axis, keepdims)
+
+
+def sum(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
+    """The sum; of integers and bools in int64 unless a dtype is named."""
+    return reduced("sum", x, axis, keepdims, dtype=dtype or sum_dtype(x.dtype))
+
+
+def prod(x: Tensor, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False) -> Tensor:
+    """The product; of integers and bools in int64 unless a dtype is named."""
+    dtype = dtype or sum_dtype(x.dtype)
+    if axis is None and not keepdims:
+        return aten.prod(x, dtype=dtype)
+    if axis == ():
+        return x.to(dtype, copy=True)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    # One at a time, the last first, so that the others keep their places.
+    for each in sorted((each % x.ndim for each in axes), reverse=True):
+        x = aten.prod(x, each, keepdim=keepdims, dtype=dtype)
+    return x if axes else x.to(dtype, copy=True)
+
+
+def std(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The standard deviation, the sum of squares divided by the count less ``correction``."""
+    return reduced("std", x, axis, keepdims, correction=correction)
+
+
+def var(x: Tensor, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The variance, the sum of squares divided by the count less ``correction``."""
+    return reduced("var", x, axis, keepdims, correction=correction)
+
+
+def _cumulative(operator: str, x: Tensor, axis: int | None, dtype: DType | None, initial: int | None) -> Tensor:
+    if axis is None:
+        if x.ndim != 1:
+            raise DimensionError(f"{operator}: axis=None is for vectors (got {x.ndim} dimensions)")
+        axis = 0
+    made = getattr(aten, operator)(x, axis, dtype=dtype or sum_dtype(x.dtype))
+    if initial is None:
+        return made
+    first = made.new_full([1 if each == axis % x.ndim else size for each, size in enumerate(x.shape)], initial)
+    return concat((first, made), axis=axis)
+
+
+def cumulative_sum(
+    x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+) -> Tensor:
+    """The sums of the first elements along an axis, that of none in front where ``include_initial``.
+
+    Raises:
+        DimensionError: no axis is named, and ``x`` is no vector.
+
+    >>> from opdsl import array_api as xp
+    >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
+    tensor([0, 1, 3, 6])
+    """
+    return _cumulative("cumsum", x, axis, dtype, 0 if include_initial else None)
+
+
+def cumulative_prod(
+    x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+) -> Tensor:
+    """The products of the first elements along an axis, that of none in front where ``include_initial``.
+
+    Raises:
+        DimensionError: no axis is named, and ``x`` is no vector.
+    """
+    return _cumulative("cumprod", x, axis, dtype, 1 if include_initial else None)
+
+
+def diff(
+    x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The ``n``-th differences of elements that follow each other along an axis."""
+    return aten.diff(x, n, axis, prepend, append)

@@ -1,0 +1,84 @@
+"""What numbers a dtype can hold: ``finfo`` and ``iinfo``, with the attributes of PyTorch's and of the array API."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl.errors import DTypeError
+from opdsl.runtime.dtype import Category, DType, bfloat16, float16, float32, float64, to_dtype
+
+# Bits of the fraction, and the largest exponent.
+_FORMATS = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
+
+
+class finfo:
+    """The limits of a floating-point dtype; of a complex one those of its parts.
+
+    bits: of one real number.
+    eps: the distance from 1 to the next number.
+    max, min: the largest and the least finite number.
+    smallest_normal, tiny: the smallest positive number that keeps all its digits.
+    resolution: ten to the power of the digits that every number keeps, negative.
+    dtype: of the real numbers.
+
+    Args:
+        type: the dtype, or what stands for one (see ``to_dtype``).
+
+    Raises:
+        DTypeError: it is neither floating-point nor complex.
+
+    >>> finfo("float32").eps, finfo("complex128").bits
+    (1.1920928955078125e-07, 64)
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: DType | str | type = float32) -> None:
+        given = to_dtype(type)
+        self.dtype = given.to_real()
+        if self.dtype not in _FORMATS:
+            raise DTypeError(f"finfo is of floating-point and complex dtypes (got {given!r}). Use iinfo for integers.")
+        digits, exponent = _FORMATS[self.dtype]
+        self.bits = 8 * self.dtype.itemsize
+        self.eps = 2.0**-digits
+        self.max = (2.0 - self.eps) * 2.0**exponent
+        self.min = -self.max
+        self.smallest_normal = self.tiny = 2.0 ** (1 - exponent)
+        self.resolution = float(f"1e{-int(-math.log10(self.eps))}")
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype.name})"
+        )
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    bits: of one number.
+    max, min: the largest and the least number.
+    dtype: whose limits they are.
+
+    Args:
+        type: the dtype, or what stands for one (see ``to_dtype``).
+
+    Raises:
+        DTypeError: it is no integer one.
+
+    >>> iinfo("int8")
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: DType | str | type) -> None:
+        self.dtype = to_dtype(type)
+        if self.dtype.category is not Category.INT:
+            raise DTypeError(f"iinfo is of integer dtypes (got {self.dtype!r}). Use finfo for floating-point numbers.")
+        self.bits = 8 * self.dtype.itemsize
+        self.max = (1 << (self.bits - self.dtype.is_signed)) - 1
+        self.min = -self.max - 1 if self.dtype.is_signed else 0
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype.name})"
