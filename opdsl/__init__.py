@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from opdsl import cuda as cuda
     from opdsl import errors as errors
     from opdsl import native as native
+    from opdsl import nn as nn
     from opdsl import testing as testing
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import asarray as asarray
@@ -132,7 +133,6 @@ if TYPE_CHECKING:
     fft: PythonModule
     linalg: PythonModule
     nested: PythonModule
-    nn: PythonModule
     sparse: PythonModule
     special: PythonModule
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from opdsl.dispatch import Operators, Registry, registry
 from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
 from opdsl.dispatch.packet import Packet
 from opdsl.errors import UnknownOperatorError
+from opdsl.runtime import Tensor
 
-_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "testing"))
+_SUBMODULES = frozenset(("array_api", "autograd", "cuda", "native", "nn", "testing"))
 
 # Not part of the interface, but attributes without an import of their own.
 _LAYERS = frozenset(("declare", "dispatch", "schema"))
@@ -81,10 +83,37 @@ def attribute(name: str) -> Any:
     if name == "ops":
         value = ops
     elif name in PYTHON_MODULES:
-        value = PythonModule(name, _find_packet, _aten_names)
+        value = python_module(name)
     else:
         value = _given(*_HOMES[name]) if name in _HOMES else _function(name)
     return vars(sys.modules["opdsl"]).setdefault(name, value)
+
+
+def python_module(name: str) -> PythonModule:
+    """The functions of aten whose entries name a ``python_module``, ``"nn"`` or ``"linalg"``."""
+    return PythonModule(name, _find_packet, _aten_names)
+
+
+class Functions:
+    """The functions of aten by the names of their schemas, wherever Python finds them; loaded when first asked for."""
+
+    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+        if name in _HOMES:
+            found: Callable[..., Tensor] = _given(*_HOMES[name])
+        else:
+            packet = None if name.startswith("__") else _find_packet(name)
+            if packet is None:
+                raise UnknownOperatorError(f"aten has no function {name!r}. `opdsl list` shows every operator.")
+            found = packet.main.build()
+        setattr(self, name, found)
+        return found
+
+    def __getitem__(self, name: str) -> Callable[..., Tensor]:
+        found: Callable[..., Tensor] = getattr(self, name)
+        return found
+
+
+aten = Functions()
 
 
 def names() -> set[str]:

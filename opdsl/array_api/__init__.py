@@ -75,9 +75,9 @@ from opdsl.array_api.elementwise import (
     less,
     less_equal,
     log,
-    log10,
     log1p,
     log2,
+    log10,
     logaddexp,
     logical_and,
     logical_not,
@@ -106,6 +106,7 @@ from opdsl.array_api.elementwise import (
     tanh,
     trunc,
 )
+from opdsl.array_api.info import Info
 from opdsl.array_api.linalg import (
     matmul,
     matrix_transpose,
@@ -158,10 +159,9 @@ from opdsl.array_api.statistics import (
     sum,
     var,
 )
-from opdsl.array_api.info import Info
 from opdsl.errors import OptionError
-from opdsl.runtime import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime import bool_ as bool
+from opdsl.runtime import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8
 
 __array_api_version__ = "2024.12"
 
@@ -217,8 +217,8 @@ __all__ = [
     "can_cast",
     "ceil",
     "clip",
-    "complex128",
     "complex64",
+    "complex128",
     "concat",
     "conj",
     "copysign",
@@ -253,10 +253,10 @@ __all__ = [
     "iinfo",
     "imag",
     "inf",
+    "int8",
     "int16",
     "int32",
     "int64",
-    "int8",
     "isdtype",
     "isfinite",
     "isinf",
@@ -266,9 +266,9 @@ __all__ = [
     "linalg",
     "linspace",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "logaddexp",
     "logical_and",
     "logical_not",

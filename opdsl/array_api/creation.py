@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from opdsl._attributes import aten
 from opdsl.aten import construction
-from opdsl.array_api._operators import aten
 from opdsl.errors import InterchangeError
 from opdsl.runtime import Device, DType, Tensor, backends, interchange
 
@@ -14,9 +14,7 @@ Place = Device | str | None
 Shape = int | Sequence[int]
 
 
-def asarray(
-    obj: Any, /, *, dtype: DType | None = None, device: Place = None, copy: bool | None = None
-) -> Tensor:
+def asarray(obj: Any, /, *, dtype: DType | None = None, device: Place = None, copy: bool | None = None) -> Tensor:
     """A tensor of the data.
 
     Args:
@@ -117,12 +115,19 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if (stop - start) * step < 0:  # none, where PyTorch's raises
-        start = stop
+        stop = start + 0 * stop  # which keeps the dtype
     return aten.arange(start, stop, step, dtype=dtype, device=device)
 
 
 def linspace(
-    start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Place = None, endpoint: bool = True
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Place = None,
+    endpoint: bool = True,
 ) -> Tensor:
     """``num`` numbers at equal distances, the last of them ``stop`` unless ``endpoint`` is False."""
     if endpoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import ArgumentError, DTypeError, OptionError
@@ -74,7 +74,7 @@ def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
     >>> xp.result_type(xp.int8, xp.uint8), xp.result_type(xp.float32, 1.5, 2j)
     (opdsl.int16, opdsl.complex64)
     """
-    operands = [each if number_kind(each) else _Typed(dtype_of(each)) for each in arrays_and_dtypes]
+    operands: list[Any] = [each if number_kind(each) else _Typed(dtype_of(each)) for each in arrays_and_dtypes]
     if not any(isinstance(each, _Typed) for each in operands):
         raise ArgumentError("result_type needs at least one tensor or dtype: numbers alone have none")
     return promotion.result_type(operands, get_default_dtype())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from opdsl.array_api import _operators
-from opdsl.array_api._operators import aten
+from opdsl._attributes import aten
 from opdsl.array_api.data_types import Numbers, as_tensor_of, promoted
 from opdsl.runtime import Tensor
 
@@ -24,7 +23,7 @@ class Binary(Protocol):
 
 def _unary(name: str, doc: str, operator: str = "") -> Unary:
     def function(x: Tensor, /) -> Tensor:
-        return getattr(aten, operator or name)(x)
+        return aten[operator or name](x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -33,7 +32,7 @@ def _unary(name: str, doc: str, operator: str = "") -> Unary:
 
 def _binary(name: str, doc: str, operator: str = "") -> Binary:
     def function(x1: Numbers, x2: Numbers, /) -> Tensor:
-        return getattr(aten, operator or name)(*promoted(x1, x2))
+        return aten[operator or name](*promoted(x1, x2))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -53,7 +52,6 @@ conj = _unary("conj", "The complex conjugate.", "conj_physical")
 cos = _unary("cos", "The cosine.")
 cosh = _unary("cosh", "The hyperbolic cosine.")
 exp = _unary("exp", "The exponential.")
-expm1 = _unary("expm1", "``exp(x) - 1``, exact near 0.")
 floor = _unary("floor", "The greatest integer that is not larger.")
 imag = _unary("imag", "The imaginary part of complex numbers.")
 isfinite = _unary("isfinite", "Whether it is neither infinite nor NaN.")
@@ -68,7 +66,6 @@ negative = _unary("negative", "The negative.")
 positive = _unary("positive", "The same.")
 real = _unary("real", "The real part.")
 reciprocal = _unary("reciprocal", "``1 / x``.")
-sign = _unary("sign", "-1, 0 or 1; of complex numbers ``x / abs(x)``, and 0 for 0.", "sgn")
 signbit = _unary("signbit", "Whether the sign bit is set, that of -0.0 too.")
 sin = _unary("sin", "The sine.")
 sinh = _unary("sinh", "The hyperbolic sine.")
@@ -88,7 +85,6 @@ bitwise_xor = _binary("bitwise_xor", "The bits that one of both has.")
 copysign = _binary("copysign", "The first with the sign of the second.")
 divide = _binary("divide", "The quotient; of integers a floating-point one.")
 equal = _binary("equal", "Whether both are equal.", "eq")
-floor_divide = _binary("floor_divide", "The quotient, rounded down.")
 greater = _binary("greater", "Whether the first is greater.")
 greater_equal = _binary("greater_equal", "Whether the first is greater, or both are equal.")
 hypot = _binary("hypot", "The length of the vector ``(x1, x2)``, without overflow.")
@@ -104,13 +100,40 @@ multiply = _binary("multiply", "The product.")
 nextafter = _binary("nextafter", "The number next to the first, towards the second.")
 not_equal = _binary("not_equal", "Whether both are unequal.")
 pow = _binary("pow", "The first to the power of the second.")
-remainder = _binary("remainder", "What remains of the division, with the sign of the divisor.")
 subtract = _binary("subtract", "The difference.")
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """``exp(x) - 1``, exact near 0; of a complex 0 it is 0, with the sign of the imaginary part."""
+    made = aten.expm1(x)
+    return aten.where(x == 0, aten.complex(aten.zeros_like(x.real), x.imag), made) if x.dtype.is_complex else made
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1; of complex numbers ``x / abs(x)``, and 0 for 0; NaN of NaN, where PyTorch has 0."""
+    made = aten.sgn(x)
+    return aten.where(aten.isnan(x), x, made) if x.dtype.is_floating_point else made
+
+
+def floor_divide(x1: Numbers, x2: Numbers, /) -> Tensor:
+    """The quotient, rounded down; beside infinities it is that of ``x1 / x2``, where PyTorch has NaN or -1."""
+    left, right = promoted(x1, x2)
+    made = aten.floor_divide(left, right)
+    if not made.dtype.is_floating_point:
+        return made
+    return aten.where(aten.logical_or(aten.isinf(left), aten.isinf(right)), aten.floor(left / right), made)
+
+
+def remainder(x1: Numbers, x2: Numbers, /) -> Tensor:
+    """What remains of the division, with the sign of the divisor, that of a 0 too."""
+    left, right = promoted(x1, x2)
+    made = aten.remainder(left, right)
+    return aten.where(made == 0, aten.copysign(made, right), made) if made.dtype.is_floating_point else made
 
 
 def round(x: Tensor, /) -> Tensor:
     """The integer next to it, the even one of two; both parts of complex numbers."""
-    return _operators.aten.complex(aten.round(x.real), aten.round(x.imag)) if x.dtype.is_complex else aten.round(x)
+    return aten.complex(aten.round(x.real), aten.round(x.imag)) if x.dtype.is_complex else aten.round(x)
 
 
 def clip(x: Tensor, /, min: float | Tensor | None = None, max: float | Tensor | None = None) -> Tensor:

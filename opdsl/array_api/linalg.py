@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from opdsl.array_api import _operators
-from opdsl.array_api._operators import aten
+from opdsl._attributes import aten
 from opdsl.array_api.data_types import promoted, sum_dtype
 from opdsl.array_api.manipulation import Axes
 from opdsl.array_api.statistics import reduced
@@ -15,8 +14,6 @@ from opdsl.errors import OptionError, ShapeError
 from opdsl.kernels.broadcasting import broadcast_all
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.limits import finfo
-
-_linalg = _operators.linalg
 
 
 class EighResult(NamedTuple):
@@ -58,7 +55,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
     """A view of matrices with rows and columns exchanged."""
-    return x.mT
+    return x.transpose(-2, -1)
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
@@ -76,6 +73,8 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The sums of products of vectors along an axis; the first is conjugated."""
     left, right = promoted(x1, x2)
+    if left.shape[axis] != right.shape[axis]:
+        raise ShapeError(f"vecdot: vectors of {left.shape[axis]} and {right.shape[axis]} elements have no product")
     return aten.sum(left.conj() * right, axis, dtype=left.dtype)
 
 
@@ -86,7 +85,8 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross products of vectors of three elements along an axis."""
-    return _linalg.cross(*promoted(x1, x2), dim=axis)
+    left, right = aten.broadcast_tensors(*promoted(x1, x2))
+    return aten.linalg_cross(left, right, dim=axis)
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
@@ -122,12 +122,12 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     Raises:
         LinearAlgebraError: a matrix is not positive-definite.
     """
-    return _linalg.cholesky(x, upper=upper)
+    return aten.linalg_cholesky(x, upper=upper)
 
 
 def det(x: Tensor, /) -> Tensor:
     """The determinants of square matrices."""
-    return _linalg.det(x)
+    return aten.linalg_det(x)
 
 
 def inv(x: Tensor, /) -> Tensor:
@@ -136,12 +136,12 @@ def inv(x: Tensor, /) -> Tensor:
     Raises:
         LinearAlgebraError: a matrix is singular.
     """
-    return _linalg.inv(x)
+    return aten.linalg_inv(x)
 
 
 def slogdet(x: Tensor, /) -> SlogdetResult:
     """The signs of determinants, and the logarithms of their absolute values."""
-    return SlogdetResult(*_linalg.slogdet(x))
+    return SlogdetResult(*aten.linalg_slogdet(x))
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -152,37 +152,37 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """
     left, right = promoted(x1, x2)
     if right.ndim == 1:
-        return _linalg.solve(left, right.unsqueeze(-1)).squeeze(-1)
+        return aten.linalg_solve(left, right.unsqueeze(-1)).squeeze(-1)
     batch = broadcast_all((left.shape[:-2], right.shape[:-2]))
-    return _linalg.solve(left.expand(*batch, *left.shape[-2:]), right.expand(*batch, *right.shape[-2:]))
+    return aten.linalg_solve(left.expand(*batch, *left.shape[-2:]), right.expand(*batch, *right.shape[-2:]))
 
 
-# -------------------------------------------------------------------------------------------------------- decompositions
+# ------------------------------------------------------------------------------------------------------ decompositions
 
 
 def eigh(x: Tensor, /) -> EighResult:
     """The eigenvalues of Hermitian matrices in order, and their eigenvectors as columns."""
-    return EighResult(*_linalg.eigh(x))
+    return EighResult(*aten.linalg_eigh(x))
 
 
 def eigvalsh(x: Tensor, /) -> Tensor:
     """The eigenvalues of Hermitian matrices in order."""
-    return _linalg.eigvalsh(x)
+    return aten.linalg_eigvalsh(x)
 
 
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Matrices as products of one with orthonormal columns and an upper triangular one."""
-    return QRResult(*_linalg.qr(x, mode=mode))
+    return QRResult(*aten.linalg_qr(x, mode=mode))
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     """The singular value decompositions ``U * S @ Vh`` of matrices."""
-    return SVDResult(*_linalg.svd(x, full_matrices=full_matrices))
+    return SVDResult(*aten.linalg_svd(x, full_matrices=full_matrices))
 
 
 def svdvals(x: Tensor, /) -> Tensor:
     """The singular values of matrices, the largest first."""
-    return _linalg.svdvals(x)
+    return aten.linalg_svdvals(x)
 
 
 def _threshold(x: Tensor, singular: Tensor, rtol: float | Tensor | None) -> Tensor:
@@ -216,28 +216,24 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
         rtol: below which part of the largest one singular values count as 0, as of ``matrix_rank``.
     """
     if 0 in x.shape[-2:]:
-        return x.mT.clone()
+        return x.transpose(-2, -1).clone()
     u, singular, vh = svd(x, full_matrices=False)
     kept = singular > _threshold(x, singular, rtol)
     inverses = aten.where(kept, 1 / aten.where(kept, singular, 1), 0)
-    return (vh.mH * inverses.unsqueeze(-2)) @ u.mH
+    return (vh.adjoint() * inverses.unsqueeze(-2)) @ u.adjoint()
 
 
 # --------------------------------------------------------------------------------------------------------------- norms
 
 
-def vector_norm(
-    x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2
-) -> Tensor:
+def vector_norm(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """The norms of vectors along axes; of all elements for None."""
     if axis == ():
         return reduced("linalg_vector_norm", x, axis, keepdims, ord=ord)
-    return _linalg.vector_norm(x, ord, axis, keepdims)
+    return aten.linalg_vector_norm(x, ord, axis, keepdims)
 
 
-def matrix_norm(
-    x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro"
-) -> Tensor:
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] | None = "fro") -> Tensor:
     """The norms of matrices.
 
     Args:
@@ -250,7 +246,7 @@ def matrix_norm(
         OptionError: there is no such norm.
     """
     if ord is None or ord == "fro":
-        return _linalg.vector_norm(x, 2, (-2, -1), keepdims)
+        return aten.linalg_vector_norm(x, 2, (-2, -1), keepdims)
     if ord == "nuc" or ord in (2, -2):
         values = svdvals(x)
         made = aten.sum(values, -1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opdsl.array_api._operators import aten
+from opdsl._attributes import aten
 from opdsl.array_api.data_types import result_type
 from opdsl.errors import OptionError
-from opdsl.runtime import Tensor, wrap_dimension
+from opdsl.runtime import Tensor, int64, wrap_dimension
 
 Axes = int | tuple[int, ...]
 Tensors = Sequence[Tensor]
@@ -80,7 +80,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element, or slice along an axis, several times."""
-    return aten.repeat_interleave(x, repeats, axis)
+    return aten.repeat_interleave(x, repeats.to(int64) if isinstance(repeats, Tensor) else repeats, axis)
 
 
 def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from opdsl.array_api._operators import aten
+from opdsl._attributes import aten
 from opdsl.array_api.data_types import Numbers, promoted
 from opdsl.array_api.manipulation import Axes
 from opdsl.array_api.statistics import reduced
@@ -121,6 +121,15 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct elements in order, that of the real parts first; where each element is among them; and how often."""
+    if not x.dtype.is_complex:
+        made = aten._unique2(x.flatten(), True, True, True)
+        return made[0], made[1].reshape(x.shape), made[2]
+    made = aten.unique_dim(aten.view_as_real(x.flatten()), 0, True, True, True)
+    return aten.view_as_complex(made[0]), made[1].reshape(x.shape), made[2]
+
+
 def unique_all(x: Tensor, /) -> UniqueAll:
     """The distinct elements in order, where each first stands, where each element is among them, and how often.
 
@@ -128,24 +137,24 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     >>> xp.unique_all(xp.asarray([7, 3, 7])).indices
     tensor([1, 0])
     """
-    values, inverse, counts = aten._unique2(x.flatten(), True, True, True)
+    values, inverse, counts = _unique(x)
     # Stable, so that the first of equal elements stands first.
-    indices = aten.argsort(inverse, stable=True)[aten.cumsum(counts, 0) - counts]
-    return UniqueAll(values, indices, inverse.reshape(x.shape), counts)
+    indices = aten.argsort(inverse.flatten(), stable=True)[aten.cumsum(counts, 0) - counts]
+    return UniqueAll(values, indices, inverse, counts)
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
     """The distinct elements in order, and how often they are there."""
-    values, _, counts = aten._unique2(x.flatten(), True, False, True)
+    values, _, counts = _unique(x)
     return UniqueCounts(values, counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
     """The distinct elements in order, and where each element is among them."""
-    values, inverse, _ = aten._unique2(x.flatten(), True, True, False)
-    return UniqueInverse(values, inverse.reshape(x.shape))
+    values, inverse, _ = _unique(x)
+    return UniqueInverse(values, inverse)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
     """The distinct elements in order."""
-    return aten._unique2(x.flatten())[0]
+    return _unique(x)[0]

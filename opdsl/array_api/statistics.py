@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opdsl.array_api._operators import aten
+from opdsl._attributes import aten
 from opdsl.array_api.data_types import sum_dtype
 from opdsl.array_api.manipulation import Axes, concat
 from opdsl.errors import DimensionError
@@ -14,7 +14,7 @@ def reduced(operator: str, x: Tensor, axis: Axes | None, keepdims: bool, **optio
     if axis == ():
         x, axis, keepdims = x.unsqueeze(-1), -1, False
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return getattr(aten, operator)(x, axes, keepdim=keepdims, **options)
+    return aten[operator](x, axes, keepdim=keepdims, **options)
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -76,7 +76,7 @@ def _cumulative(operator: str, x: Tensor, axis: int | None, dtype: DType | None,
         if x.ndim != 1:
             raise DimensionError(f"{operator}: axis=None is for vectors (got {x.ndim} dimensions)")
         axis = 0
-    made = getattr(aten, operator)(x, axis, dtype=dtype or sum_dtype(x.dtype))
+    made = aten[operator](x, axis, dtype=dtype or sum_dtype(x.dtype))
     if initial is None:
         return made
     first = made.new_full([1 if each == axis % x.ndim else size for each, size in enumerate(x.shape)], initial)

@@ -377,11 +377,12 @@ declare_box("ihfft", half_box, BACK, "The inverse of ``hfftn``", **HERMITIAN)
 # --------------------------------------------------------------------------------------------------------- frequencies
 
 
-def declare_frequencies(name: str, write: Callable[[int, Tensor], None]) -> None:
+def declare_frequencies(name: str, count: Callable[[int], int], write: Callable[[int, Tensor], None]) -> None:
     """Declare a function that makes the frequencies which a transform tells apart.
 
     Args:
         name: of the function.
+        count: how many frequencies there are for as many points.
         write: resizes a tensor and writes the numbers of the frequencies.
     """
     options: dict[str, Any] = {"python_module": "fft", "variants": "function"}
@@ -408,7 +409,7 @@ def declare_frequencies(name: str, write: Callable[[int, Tensor], None]) -> None
     @frequencies.kernel("CompositeExplicitAutograd")
     def frequencies_kernel(n, d, dtype, layout, device, pin_memory):
         chosen = get_default_dtype() if dtype is None else dtype
-        return fill(n, d, empty([n], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory))
+        return fill(n, d, empty([count(n)], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory))
 
     @frequencies.out_variant(**options)
     def frequencies_out(
@@ -433,8 +434,8 @@ def write_half(n: int, out: Tensor) -> None:
     arange_out(n // 2 + 1, out=out)
 
 
-declare_frequencies("fftfreq", write_all)
-declare_frequencies("rfftfreq", write_half)
+declare_frequencies("fftfreq", lambda n: n, write_all)
+declare_frequencies("rfftfreq", lambda n: n // 2 + 1, write_half)
 
 # --------------------------------------------------------------------------------------------------------------- shifts
 

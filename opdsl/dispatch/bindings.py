@@ -102,8 +102,6 @@ class PythonModule:
         self._names = names
 
     def __getattr__(self, name: str) -> Any:
-        if name == "functional" and self._name == "nn":
-            return self  # torch.nn.functional, as programs know it
         for full in (f"{self._name}_{name}", name):
             packet = None if name.startswith("__") else self._find(full)
             if packet is not None and self._holds(packet):

@@ -8,10 +8,12 @@ loaded when it is first asked for: ``opdsl.op``, ``opdsl.add``, ``opdsl.ops``, `
 """
 
 import numpy as numpy
+import opdsl.array_api as _array_api
 import opdsl.autograd as _autograd
 import opdsl.cuda as _cuda
 import opdsl.errors as _errors
 import opdsl.native as _native
+import opdsl.nn as _nn
 import opdsl.testing as _testing
 from opdsl._operators import (
     __and__ as __and__,
@@ -386,7 +388,6 @@ from opdsl._operators import (
     negative_ as negative_,
     nested as nested,
     nextafter as nextafter,
-    nn as nn,
     norm as norm,
     normal as normal,
     not_equal as not_equal,
@@ -548,7 +549,7 @@ from opdsl._operators import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from opdsl.aten.construction import as_tensor as as_tensor, tensor as tensor
+from opdsl.aten.construction import as_tensor as as_tensor, asarray as asarray, tensor as tensor
 from opdsl.aten.masking import nonzero as nonzero
 from opdsl.aten.stacking import block_diag as block_diag
 from opdsl.aten.views import broadcast_tensors as broadcast_tensors
@@ -629,6 +630,7 @@ from opdsl.runtime import (
     strided,
     uint8,
 )
+from opdsl.runtime.limits import finfo as finfo, iinfo as iinfo
 from opdsl.schema import Alias as Alias, parse_schema as parse_schema
 from opdsl.schema.vocabulary import (
     Bools as Bools,
@@ -649,10 +651,12 @@ from opdsl.schema.vocabulary import (
     TensorOptions as TensorOptions,
 )
 
+array_api = _array_api
 autograd = _autograd
 cuda = _cuda
 errors = _errors
 native = _native
+nn = _nn
 testing = _testing
 __version__: str
 

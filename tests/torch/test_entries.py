@@ -167,8 +167,8 @@ def test_a_function_of_a_module_is_found_among_all_operators(norm_of_linalg) -> 
     assert opdsl.ops.aten.linalg_testnorm(opdsl.tensor([1.0])).item() == 1.0
 
 
-def test_functional_is_the_module_nn_itself() -> None:
-    assert opdsl.nn.functional is opdsl.nn
+def test_functional_has_the_other_operators_of_nn_too() -> None:
+    assert opdsl.nn.functional.upsample_nearest1d is opdsl.nn.upsample_nearest1d
 
 
 def test_a_name_that_a_module_has_not_is_an_attribute_error() -> None:

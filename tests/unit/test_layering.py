@@ -29,6 +29,7 @@ LAYERS = (
     "aten",
     "_attributes",
     "array_api",
+    "nn",
     "interop",
     "typing",
     "testing",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import PurePosixPath
 
+from opdsl import nn
 from opdsl.aten import load
 from opdsl.aten.index import METHODS
 from opdsl.declare.generated import declare_generated
@@ -23,6 +24,10 @@ from opdsl.typing.stubs.names import OPERATORS, Names
 from opdsl.typing.stubs.packets import Results, class_name, library_class_name, packet_class
 from opdsl.typing.stubs.sources import Source, file_of, source_of
 from opdsl.typing.stubs.tensor import TensorMethods
+
+# ``opdsl.linalg`` and its kin are objects; opdsl.nn is a package.
+_OBJECTS = tuple(each for each in PYTHON_MODULES if each != "nn")
+_OF_NN = (OPERATORS, "opdsl.nn.functional")
 
 
 def stub_files(declared: Registry | None = None) -> dict[PurePosixPath, str]:
@@ -78,6 +83,7 @@ class Stubs:
         return {
             root / "__init__.pyi": self._package(package),
             root / "_operators.pyi": self._operators(),
+            root / "nn" / "__init__.pyi": self._networks(),
             root / "runtime" / "__init__.pyi": file_of(runtime.doc, *runtime.statements()),
             root / "runtime" / "tensor.pyi": self._tensor(source_of(sys.modules["opdsl.runtime.tensor"])),
         }
@@ -98,7 +104,7 @@ class Stubs:
 
     def _package(self, source: Source) -> str:
         present = source.names()
-        taken = ["ops", *PYTHON_MODULES]
+        taken = ["ops", *_OBJECTS]
         given = [each for each in self.functions[""] if each not in present]
         imports, body = source.statements(without=[*taken, "__getattr__"])
         imports.append(import_from(OPERATORS, [f"{each} as {each}" for each in [*taken, *given]]))
@@ -116,10 +122,8 @@ class Stubs:
         packets += [packet_class(library_class_name(each), each, names, self._result) for each in self._others()]
         body = [_operator_decorator(names), *self.results.classes(names), *packets]
         body += [variable(name, reference) for name, reference in self.functions[""].items()]
-        for place in PYTHON_MODULES:
+        for place in _OBJECTS:
             members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[place].items())]
-            if place == "nn":
-                members.append(variable("functional", "_module_nn"))
             body += [class_of(f"_module_{place}", [], members), variable(place, f"_module_{place}")]
         namespaces = sorted({namespace for namespace, _ in self.classes})
         for namespace in namespaces:
@@ -129,6 +133,12 @@ class Stubs:
         body += [class_of("_Operators", [names.use("Operators")], spaces), variable("ops", "_Operators")]
         doc = "The operators of aten, packets as classes. There is no such module at run time."
         return file_of(doc, [*self._library_imports(), *names.imports()], body)
+
+    def _networks(self) -> str:
+        """``opdsl.nn``, whose functions are those of ``python_module: nn``."""
+        imports = [Statement("import", (f"import {each} as _{each.rpartition('.')[2].strip('_')}",)) for each in _OF_NN]
+        members = [variable(name, f"_operators.{found}") for name, found in sorted(self.functions["nn"].items())]
+        return file_of(nn.__doc__, imports, [Statement("variable", ("functional = _functional",)), *members])
 
     def _tensor(self, source: Source) -> str:
         names = Names(source.names(), "opdsl.runtime.tensor")

@@ -31,7 +31,7 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
 from opdsl.runtime.geometry import Geometry
 from opdsl.schema.vocabulary import Scalar, Stream
-from types import EllipsisType
+from types import EllipsisType, ModuleType
 from typing import Any, ClassVar, Literal, SupportsIndex, overload
 
 class Tensor(Differentiable):
@@ -194,6 +194,30 @@ class Tensor(Differentiable):
 
         Raises:
             InterchangeError: it cannot be handed out that way; the message says how it can.
+        """
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """``opdsl.array_api``, the functions of the array API standard for tensors.
+
+        Args:
+            api_version: the version of the standard that is wanted; the latest one that is here by default.
+
+        Raises:
+            OptionError: that version is not here; it is a ValueError.
+
+        >>> import opdsl
+        >>> x = opdsl.ones(3)
+        >>> x.__array_namespace__().cumulative_sum(x)
+        tensor([1., 2., 3.])
+        """
+    def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
+        """The tensor on a device; itself where it is there.
+
+        Args:
+            device: where to.
+            stream: None; ``with opdsl.cuda.stream(s)`` says on which stream it is copied.
+
+        Raises:
+            DeviceError: there is no such device, or a stream is named.
         """
     def __format__(self, specification: str) -> str: ...
     def __copy__(self) -> Tensor: ...

@@ -1,0 +1,53 @@
+"""What functions of several topics ask."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from opdsl._attributes import aten
+from opdsl.errors import OptionError
+from opdsl.runtime import Tensor
+
+Size = int | Sequence[int]
+"""One number for all spatial dimensions, or one for each."""
+
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def reduction_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """Which of ``none``, ``mean`` and ``sum`` is meant; the two arguments that PyTorch had before it count.
+
+    Raises:
+        OptionError: it is none of them; it is a ValueError.
+    """
+    if size_average is not None or reduce is not None:
+        averages, reduces = size_average is not False, reduce is not False
+        reduction = "none" if not reduces else "mean" if averages else "sum"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
+    if reduction not in REDUCTIONS:
+        raise OptionError(f"{reduction} is not a valid value for reduction. Use 'none', 'mean' or 'sum'.")
+    return reduction
+
+
+def code_of(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    """The number that operators take for a reduction."""
+    return REDUCTIONS[reduction_of(reduction, size_average, reduce)]
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The losses, their mean, or their sum."""
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def sizes(given: Size, count: int) -> tuple[int, ...]:
+    """One number for each of ``count`` dimensions."""
+    return (given,) * count if isinstance(given, int) else tuple(given)
+
+
+def in_place_or_not(name: str, inplace: bool, input: Tensor, *rest: object) -> Tensor:
+    """An operator, or that of the same name that writes its input."""
+    return aten[name + "_" if inplace else name](input, *rest)

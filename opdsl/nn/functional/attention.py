@@ -1,0 +1,192 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import math
+
+from opdsl._attributes import aten
+from opdsl.errors import OptionError, ShapeError
+from opdsl.nn.functional.dropout import dropout
+from opdsl.nn.functional.linear import linear
+from opdsl.runtime import Tensor, bool_
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``softmax(query @ key.T * scale + attn_mask) @ value``
+
+    Args:
+        query, key, value: of shapes (..., L, E), (..., S, E) and (..., S, V).
+        attn_mask: what is added; or of bools, where True takes part.
+        dropout_p: the probability that a weight is 0.
+        is_causal: whether a query meets no later key; without ``attn_mask``.
+        scale: ``1 / sqrt(E)`` by default.
+        enable_gqa: whether several heads of queries may share one of keys and values.
+
+    Raises:
+        OptionError: both ``attn_mask`` and ``is_causal``; it is a ValueError.
+
+    >>> import opdsl
+    >>> q = opdsl.zeros(1, 2, 4)
+    >>> opdsl.nn.functional.scaled_dot_product_attention(q, q, opdsl.tensor([[[1.0], [3.0]]]), is_causal=True)
+    tensor([[[1.],
+             [2.]]])
+    """
+    if is_causal and attn_mask is not None:
+        raise OptionError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        key, value = (each.repeat_interleave(query.shape[-3] // each.shape[-3], -3) for each in (key, value))
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    # On both sides, as PyTorch does, so that 16-bit products do not overflow.
+    root = math.sqrt(abs(factor))
+    scores = (query * root) @ (key.transpose(-2, -1) * math.copysign(root, factor))
+    if is_causal:
+        attn_mask = aten.ones(query.shape[-2], key.shape[-2], dtype=bool_, device=query.device).tril()
+    if attn_mask is not None and attn_mask.dtype is bool_:
+        scores = scores.masked_fill(attn_mask.logical_not(), -math.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = scores.softmax(-1)
+    if attn_mask is not None:  # a query that meets no key gets zeros
+        weights = weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+    return (dropout(weights, dropout_p) if dropout_p > 0.0 else weights) @ value
+
+
+def _additive(mask: Tensor | None, like: Tensor) -> Tensor | None:
+    """A mask of bools, where True takes no part, as what is added."""
+    if mask is None or mask.dtype.is_floating_point:
+        return mask
+    if mask.dtype is not bool_:
+        raise OptionError(f"only bool and floating types of masks are supported (got {mask.dtype})")
+    return aten.zeros_like(mask, dtype=like.dtype).masked_fill(mask, -math.inf)
+
+
+def _projected(
+    inputs: tuple[Tensor, Tensor, Tensor],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    weights: tuple[Tensor | None, ...],
+) -> list[Tensor]:
+    """Queries, keys and values, by one weight in three parts or by three weights."""
+    parts = weights if weight is None else weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    made = []
+    for each, part, shift in zip(inputs, parts, biases, strict=True):
+        if part is None:
+            raise OptionError(
+                "multi_head_attention_forward: give in_proj_weight, or use_separate_proj_weight=True and three"
+            )
+        made.append(linear(each, part, shift))
+    return made
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads, projections included.
+
+    Args:
+        query, key, value: of shapes (L, N, E), (S, N, E) and (S, N, E), or without the batch N.
+        embed_dim_to_check: what E has to be.
+        num_heads: which divide E between them.
+        in_proj_weight, in_proj_bias: what queries, keys and values are projected by, one after another.
+        bias_k, bias_v: one more key and value.
+        add_zero_attn: whether a key and a value of zeros are added.
+        dropout_p: the probability that a weight is 0, when ``training``.
+        out_proj_weight, out_proj_bias: what the result is projected by.
+        training: whether weights are dropped.
+        key_padding_mask: of shape (N, S): True where a key takes no part, or what is added.
+        need_weights: whether the weights are a result, too.
+        attn_mask: of shape (L, S) or (N * num_heads, L, S): True where a pair takes no part, or what is added.
+        use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight: three weights for the first projection.
+        static_k, static_v: projected keys and values, of shape (N * num_heads, S, E / num_heads).
+        average_attn_weights: whether the weights are their mean over the heads.
+        is_causal: says that ``attn_mask`` is causal, which is needed all the same.
+
+    Returns:
+        The result, of the shape of ``query``, and the weights or None.
+
+    Raises:
+        ShapeError: sizes that do not fit.
+        OptionError: weights that are missing, ``is_causal`` without a mask; it is a ValueError.
+    """
+    if is_causal and attn_mask is None:
+        raise OptionError("Need attn_mask if specifying the is_causal hint.")
+    batched = query.ndim == 3
+    if not batched:
+        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, size = query.shape
+    if size != embed_dim_to_check or size % num_heads:
+        raise ShapeError(
+            f"an embedding of {size} is not the expected {embed_dim_to_check}, or not {num_heads} equal heads"
+        )
+    weight = None if use_separate_proj_weight else in_proj_weight
+    q, k, v = _projected((query, key, value), weight, in_proj_bias, (q_proj_weight, k_proj_weight, v_proj_weight))
+    mask, padding = _additive(attn_mask, query), _additive(key_padding_mask, query)
+    more = 0
+    if bias_k is not None and bias_v is not None:
+        k, v = (aten.cat((each, bias.repeat(1, batch, 1))) for each, bias in ((k, bias_k), (v, bias_v)))
+        more += 1
+
+    def heads(each: Tensor) -> Tensor:
+        return each.reshape(each.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
+
+    def static(each: Tensor) -> Tensor:
+        return each.reshape(batch, num_heads, *each.shape[1:])
+
+    q = heads(q)
+    k = heads(k) if static_k is None else static(static_k)
+    v = heads(v) if static_v is None else static(static_v)
+    if add_zero_attn:
+        k, v = (aten.cat((each, each.new_zeros((batch, num_heads, 1, each.shape[-1]))), 2) for each in (k, v))
+        more += 1
+    total: Tensor | None = None
+    if mask is not None:
+        shown = mask if mask.ndim == 2 else mask.reshape(batch, num_heads, *mask.shape[1:])
+        total = aten.pad(shown, (0, more)) if more else shown
+    if padding is not None:
+        columns = (aten.pad(padding, (0, more)) if more else padding)[:, None, None, :]
+        total = columns if total is None else total + columns
+    scores = (q * math.sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
+    weights = (scores if total is None else scores + total).softmax(-1)
+    if training and dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    made = (weights @ v).permute(2, 0, 1, 3).reshape(length, batch, size)
+    made = linear(made, out_proj_weight, out_proj_bias)
+    if average_attn_weights:
+        weights = weights.mean(1)
+    made, weights = (made, weights) if batched else (made.squeeze(1), weights.squeeze(0))
+    return made, weights if need_weights else None

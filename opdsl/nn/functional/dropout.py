@@ -1,0 +1,65 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+import warnings
+
+from opdsl.errors import OptionError, ShapeError
+from opdsl.nn.functional._common import in_place_or_not
+from opdsl.runtime import Tensor
+
+
+def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    if not 0.0 <= p <= 1.0:
+        raise OptionError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return in_place_or_not(name, inplace, input, p, training)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each element 0 with probability ``p``, the others divided by ``1 - p``."""
+    return _drop("dropout", input, p, training, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance, for ``selu``."""
+    return _drop("alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """``alpha_dropout`` of whole channels."""
+    return _drop("feature_alpha_dropout", input, p, training, inplace)
+
+
+def _drop_channels(name: str, spatial: int, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """Whole channels; a tensor of one dimension less has no batch."""
+    if input.ndim == spatial + 1:
+        made = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
+        return input if inplace else made.squeeze(0)
+    if input.ndim != spatial + 2:
+        raise ShapeError(
+            f"{name}: Expected {spatial + 1}D or {spatial + 2}D input, but received a {input.ndim}D input."
+        )
+    return _drop("feature_dropout", input, p, training, inplace)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    return _drop_channels("dropout1d", 1, input, p, training, inplace)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, H, W); three dimensions are (N, C, L), as in PyTorch, with a warning."""
+    if input.ndim not in (3, 4):
+        warnings.warn(f"dropout2d: Received a {input.ndim}-D input, which is deprecated. Use dropout.", stacklevel=2)
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired - input is interpreted as shape (N, C, L). Please use dropout1d instead.",
+            stacklevel=2,
+        )
+    return _drop("feature_dropout", input, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    return _drop_channels("dropout3d", 3, input, p, training, inplace)

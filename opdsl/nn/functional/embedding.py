@@ -1,0 +1,116 @@
+"""Classes and words as vectors."""
+
+from __future__ import annotations
+
+from opdsl._attributes import aten
+from opdsl.dispatch import no_grad
+from opdsl.errors import OptionError, UnsupportedModeError
+from opdsl.runtime import Tensor
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """For each class a vector of zeros with a one at its place."""
+    return aten.one_hot(tensor, num_classes)
+
+
+def _renorm(weight: Tensor, places: Tensor, max_norm: float, norm_type: float) -> None:
+    """Cuts the rows that are looked up to a norm, in place."""
+    with no_grad():
+        rows = aten._unique2(places.reshape(-1))[0]
+        weight.index_copy_(0, rows, weight.index_select(0, rows).renorm(norm_type, 0, max_norm))
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of a table at given places.
+
+    Args:
+        input: the places.
+        weight: the table.
+        padding_idx: a row that gets no gradient.
+        max_norm: rows that are longer are cut to it, in the table itself.
+        norm_type: of that norm.
+        scale_grad_by_freq: whether a row's gradient is divided by how often it is looked up.
+        sparse: refused where True: there are no sparse tensors.
+
+    Raises:
+        OptionError: the table has no row ``padding_idx``; it is a ValueError.
+    """
+    count = weight.shape[0]
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise OptionError(f"Padding_idx must be within num_embeddings (got {padding_idx} of {count})")
+    if max_norm is not None:
+        _renorm(weight, input, max_norm, norm_type)
+    skipped = -1 if padding_idx is None else padding_idx % count
+    return aten.embedding(weight, input, skipped, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sums, means or maxima of rows of a table, bag by bag.
+
+    Args:
+        input: the places of rows: bags of equal size as rows, or all bags in a vector.
+        weight: the table.
+        offsets: where each bag begins in the vector.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as of ``embedding``.
+        mode: ``sum``, ``mean`` or ``max``; an empty bag gives zeros.
+        per_sample_weights: what each row is multiplied by, of a sum.
+        include_last_offset: whether the last offset is the end of the last bag.
+        padding_idx: a row that does not count.
+
+    Raises:
+        OptionError: shapes or modes that do not fit; it is a ValueError.
+        UnsupportedModeError: ``per_sample_weights`` without ``mode="sum"``.
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise OptionError(f"mode has to be one of sum, mean or max (got {mode!r})")
+    if per_sample_weights is not None and mode != "sum":
+        raise UnsupportedModeError(
+            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+        )
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise OptionError(
+            f"embedding_bag: per_sample_weights ({per_sample_weights.shape}) must have the shape of input "
+            f"({input.shape})"
+        )
+    if (input.ndim, offsets is None) not in ((2, True), (1, False)):
+        raise OptionError("embedding_bag: input is 2D, or 1D with offsets")
+    if offsets is None:
+        count = input.shape[0]
+        bags = aten.arange(count, device=input.device).repeat_interleave(input.shape[1])
+    else:
+        count = offsets.shape[0] - include_last_offset
+        each = aten.arange(input.shape[0], dtype=offsets.dtype, device=input.device)
+        bags = aten.searchsorted(offsets[:count].contiguous(), each, right=True) - 1
+    places = input.reshape(-1)
+    rows = embedding(places, weight, None, max_norm, norm_type, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1, 1)
+    if padding_idx is not None:
+        kept = places != padding_idx % weight.shape[0]
+        rows, bags = rows[kept], bags[kept]
+    index = bags.unsqueeze(1).expand(rows.shape)
+    made = weight.new_zeros((count, weight.shape[1]))
+    if mode == "max":
+        return made.scatter_reduce(0, index, rows, "amax", include_self=False)
+    total = made.scatter_add(0, index, rows)
+    return total if mode == "sum" else total / aten.bincount(bags, minlength=count).clamp_min(1).unsqueeze(1)

@@ -1,0 +1,495 @@
+"""Losses. ``size_average`` and ``reduce`` are what PyTorch had before ``reduction``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+from opdsl._attributes import aten
+from opdsl.dispatch import no_grad
+from opdsl.errors import NumberError, OptionError, ShapeError
+from opdsl.kernels.broadcasting import broadcast
+from opdsl.nn.functional._common import code_of, reduced, reduction_of
+from opdsl.nn.functional.linear import linear
+from opdsl.runtime import Tensor, bool_
+from opdsl.runtime.limits import finfo
+
+# ---------------------------------------------------------------------------------------------------------- regression
+
+
+def _beside(input: Tensor, target: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Both in the shape that they have together."""
+    if target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    if weight is not None and weight.shape != input.shape:
+        raise ShapeError(f"Weights and input must have the same size (got {weight.shape} and {input.shape}).")
+    shape = broadcast(input.shape, target.shape)
+    return input.expand(shape), target.expand(shape)
+
+
+def _weighted(loss: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """The mean is that of the weights, not of the elements."""
+    total = loss * weight
+    return total.sum() / weight.sum() if reduction == "mean" else reduced(total, reduction)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute differences."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    input, target = _beside(input, target, weight)
+    if weight is None:
+        return aten.l1_loss(input, target, code_of(reduction))
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squares of the differences."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    input, target = _beside(input, target, weight)
+    if weight is None:
+        return aten.mse_loss(input, target, code_of(reduction))
+    return _weighted((input - target).square(), weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Half the squares of differences below ``beta``, divided by it; above, these less ``beta / 2``."""
+    code = code_of(reduction, size_average, reduce)
+    input, target = _beside(input, target)
+    return aten.l1_loss(input, target, code) if beta == 0.0 else aten.smooth_l1_loss(input, target, code, beta)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """``delta`` times ``smooth_l1_loss`` with ``beta=delta``."""
+    input, target = _beside(input, target, weight)
+    if weight is None:
+        return aten.huber_loss(input, target, code_of(reduction), delta)
+    return reduced(aten.huber_loss(input, target, 0, delta) * weight, reduction_of(reduction))
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of counts, given the rates (or their logarithms) of a Poisson distribution."""
+    return aten.poisson_nll_loss(input, target, log_input, full, eps, code_of(reduction, size_average, reduce))
+
+
+def _differing(first: tuple[int, ...], second: tuple[int, ...]) -> list[int]:
+    """The sizes of the second shape that are not those of the first."""
+    return [other for one, other in zip(first, second, strict=True) if one != other]
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log likelihood of normal distributions.
+
+    Args:
+        input: the means.
+        target: the samples.
+        var: the variances: one number, one for each element, or one for each row.
+        full: whether the constant is added.
+        eps: the least variance, which has no gradient.
+        reduction: ``none``, ``mean`` or ``sum``.
+
+    Raises:
+        NumberError: a variance is negative; it is a ValueError.
+        OptionError: the variances have another shape; it is a ValueError.
+    """
+    variance = aten.full_like(input, var) if isinstance(var, (int, float)) else var
+    if bool((variance < 0).any()):
+        raise NumberError("gaussian_nll_loss: var has negative entry/entries")
+    if variance.shape != input.shape:
+        if variance.shape == input.shape[:-1]:
+            variance = variance.unsqueeze(-1)
+        elif variance.ndim != input.ndim or [b for a, b in zip(input.shape, variance.shape, strict=True) if a != b] != [
+            1
+        ]:
+            raise OptionError(f"gaussian_nll_loss: var is of incorrect size ({variance.shape} for {input.shape})")
+    variance = variance.clone()
+    with no_grad():
+        variance.clamp_(min=eps)
+    loss = 0.5 * (variance.log() + (input - target).square() / variance)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction_of(reduction))
+
+
+# ------------------------------------------------------------------------------------------------------ classification
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log probabilities of the target classes."""
+    return aten.nll_loss_nd(input, target, weight, code_of(reduction, size_average, reduce), ignore_index)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of classes, or of their probabilities, and unnormalised log probabilities.
+
+    >>> import opdsl
+    >>> opdsl.nn.functional.cross_entropy(opdsl.zeros(2, 4), opdsl.tensor([0, 3]))
+    tensor(1.3863)
+    """
+    code = code_of(reduction, size_average, reduce)
+    return aten.cross_entropy_loss(input, target, weight, code, ignore_index, label_smoothing)
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: None = None,
+) -> Tensor:
+    """``cross_entropy`` of a linear map of the input, whose ``options`` for large vocabularies are not here.
+
+    Raises:
+        OptionError: ``options`` are given.
+        ShapeError: the sizes do not fit.
+    """
+    if options is not None:
+        raise OptionError("linear_cross_entropy: options (computing in chunks) are not supported. Leave them out.")
+    classes, *inner, features = linear_weight.shape
+    if input.ndim not in (1, 2) or input.shape[-1] != features:
+        raise ShapeError(f"linear_cross_entropy: input of {input.shape} does not fit a weight of {linear_weight.shape}")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, features), bias).reshape(*input.shape[:-1], classes, *inner)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The cross entropy of probabilities and targets from 0 to 1.
+
+    Raises:
+        OptionError: both have different shapes; it is a ValueError.
+    """
+    code = code_of(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise OptionError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(broadcast(target.shape, weight.shape))
+    return aten.binary_cross_entropy(input, target, weight, code)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """``binary_cross_entropy`` of the sigmoid of the input, without overflow.
+
+    Raises:
+        OptionError: both have different shapes; it is a ValueError.
+    """
+    if target.shape != input.shape:
+        raise OptionError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    code = code_of(reduction, size_average, reduce)
+    return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence of log probabilities and probabilities (or their logarithms).
+
+    ``reduction="batchmean"`` divides the sum by the first size, which is the divergence's definition.
+    """
+    per_batch = size_average is None and reduce is None and reduction == "batchmean"
+    code = code_of("sum" if per_batch else reduction, size_average, reduce)
+    made = aten.kl_div(input, target, code, log_target=log_target)
+    return made / input.shape[0] if per_batch and input.ndim else made
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How far other classes come within a margin of the target class."""
+    return aten.multi_margin_loss(input, target, p, margin, weight, code_of(reduction, size_average, reduce))
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How far other classes come within 1 of the target classes, of which -1 ends the list."""
+    return aten.multilabel_margin_loss(input, target, code_of(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of ``binary_cross_entropy_with_logits``."""
+    loss = -(target * aten.log_sigmoid(input) + (1 - target) * aten.log_sigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    return reduced(loss.sum(-1) / input.shape[-1], reduction_of(reduction, size_average, reduce))
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-target * input))`` for targets 1 and -1."""
+    return aten.soft_margin_loss(input, target, code_of(reduction, size_average, reduce))
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1."""
+    return aten.hinge_embedding_loss(input, target, margin, code_of(reduction, size_average, reduce))
+
+
+# ------------------------------------------------------------------------------------------------------------- metrics
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, -target * (input1 - input2) + margin)``
+
+    Raises:
+        ShapeError: they have different numbers of dimensions.
+    """
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise ShapeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        )
+    return aten.margin_ranking_loss(input1, input2, target, margin, code_of(reduction, size_average, reduce))
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How far the cosines of vectors are from 1 where the target is 1, and above a margin where it is -1."""
+    return aten.cosine_embedding_loss(input1, input2, target, margin, code_of(reduction, size_average, reduce))
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, |anchor - positive| - |anchor - negative| + margin)`` in the ``p``-norm.
+
+    Raises:
+        OptionError: the margin is not positive; it is a ValueError.
+    """
+    code = code_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise OptionError(f"margin must be greater than 0, got {margin}")
+    return aten.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, code)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """``triplet_margin_loss`` for any distance.
+
+    Raises:
+        OptionError: the margin is not positive; it is a ValueError.
+        ShapeError: the tensors have different numbers of dimensions.
+    """
+    reduction = reduction_of(reduction)
+    if margin <= 0:
+        raise OptionError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise ShapeError(
+            "triplet_margin_with_distance_loss: anchor, positive and negative have the same number of dimensions "
+            f"(got {anchor.ndim}, {positive.ndim} and {negative.ndim})"
+        )
+    distance = distance_function or aten.pairwise_distance
+    far = distance(anchor, negative)
+    if swap:
+        far = aten.minimum(far, distance(positive, negative))
+    return reduced((margin + distance(anchor, positive) - far).clamp_min(0), reduction)
+
+
+# ------------------------------------------------------------------------------------------------------------ sequences
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """The connectionist temporal classification loss.
+
+    Args:
+        log_probs: log probabilities, of shape (T, N, C) or (T, C).
+        targets: classes, of shape (N, S), or all of them in one vector.
+        input_lengths, target_lengths: how much of each counts.
+        blank: the class that stands between others.
+        reduction: ``none``, ``sum``, or ``mean``, which divides each loss by the length of its target before.
+        zero_infinity: whether losses of targets that do not fit are 0.
+    """
+    reduction = reduction_of(reduction)
+    batched = log_probs.ndim == 3
+    probabilities = log_probs if batched else log_probs.unsqueeze(1)
+    frames = [int(each) for each in aten.asarray(input_lengths).reshape(-1)]
+    counts = [int(each) for each in aten.asarray(target_lengths).reshape(-1)]
+    offset, losses = 0, []
+    for place, (frame, count) in enumerate(zip(frames, counts, strict=True)):
+        if targets.ndim == 2:
+            labels = targets[place, :count]
+        else:
+            labels, offset = targets[offset : offset + count], offset + count
+        losses.append(_ctc_of_one(probabilities[:frame, place], labels, blank))
+    loss = aten.stack(losses)
+    if zero_infinity:
+        loss = aten.where(loss.isinf(), aten.zeros_like(loss), loss)
+    if reduction == "mean":
+        loss = loss / aten.tensor(counts, dtype=loss.dtype, device=loss.device).clamp_min(1)
+    made = reduced(loss, reduction)
+    return made.squeeze(0) if reduction == "none" and not batched else made
+
+
+def _ctc_of_one(log_probs: Tensor, labels: Tensor, blank: int) -> Tensor:
+    """The loss of one sequence: the forward algorithm over states that are labels with blanks between them."""
+    count = labels.shape[0]
+    states = labels.new_full((2 * count + 1,), blank)
+    states[1::2] = labels
+    emitted = log_probs.index_select(1, states)
+    # Finite, so that gradients of states that nothing leads to are 0 and not NaN.
+    impossible = finfo(log_probs.dtype).min / 4
+    # From two states before, past a blank, where both labels differ.
+    differs = aten.cat((aten.zeros_like(states[:2], dtype=bool_), states[2:] != states[:-2]))[: 2 * count + 1]
+    skips = differs.logical_and(states != blank)
+    begin = aten.arange(2 * count + 1, device=labels.device) < 2
+    alpha = aten.where(begin, emitted[0], impossible)
+    for frame in range(1, log_probs.shape[0]):
+        before = [alpha, aten.pad(alpha, (1, 0), value=impossible)[:-1]]
+        two = aten.pad(alpha, (2, 0), value=impossible)[: 2 * count + 1]
+        before.append(aten.where(skips, two, impossible))
+        alpha = aten.logsumexp(aten.stack(before), 0) + emitted[frame]
+    total = aten.logsumexp(alpha[-2:], 0)
+    return aten.where(total < impossible / 2, math.inf, -total)

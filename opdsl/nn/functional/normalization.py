@@ -1,0 +1,98 @@
+"""Normalization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from opdsl._attributes import aten
+from opdsl.errors import OptionError
+from opdsl.runtime import Tensor
+
+
+def _check_values(input: Tensor, count: int) -> None:
+    if count == 1:
+        raise OptionError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel, less its mean and divided by its deviation: those of the batch, or the running ones.
+
+    Raises:
+        OptionError: a channel has one value only, or ``eps`` is not positive, when training; it is a ValueError.
+    """
+    if training:
+        _check_values(input, input.shape[0] * math.prod(input.shape[2:]))
+    if eps < 0.0 or (training and eps == 0.0):
+        raise OptionError(f"batch_norm eps must be positive (got {eps})")
+    return aten.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each example, less its mean and divided by its deviation.
+
+    Raises:
+        OptionError: a channel has one value only; it is a ValueError.
+    """
+    if use_input_stats:
+        _check_values(input, math.prod(input.shape[2:]))
+    return aten.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last dimensions together, less their mean and divided by their deviation."""
+    return aten.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Groups of channels, less their mean and divided by their deviation."""
+    return aten.group_norm(input, num_groups, weight, bias, eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """The last dimensions together, divided by the root of their mean square."""
+    return aten.rms_norm(input, normalized_shape, weight, eps)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """The input, divided by a power of the mean square of neighbouring channels.
+
+    Raises:
+        OptionError: there are fewer than three dimensions; it is a ValueError.
+    """
+    if input.ndim < 3:
+        raise OptionError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    squares = input.square().flatten(2).transpose(1, 2).flatten(0, 1).unsqueeze(1)
+    means = aten.avg_pool1d(aten.pad(squares, (size // 2, (size - 1) // 2)), size, 1)
+    means = means.view(input.shape[0], -1, input.shape[1]).transpose(1, 2).reshape(input.shape)
+    return input / (means * alpha + k).pow(beta)

@@ -1,0 +1,322 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from opdsl._attributes import aten
+from opdsl.errors import OptionError
+from opdsl.nn.functional._common import Size, sizes
+from opdsl.runtime import Tensor
+
+Pair = tuple[Tensor, Tensor]
+# Without and with the positions: Python's types do not tell them apart by a bool that is not known.
+Pooled = Any
+
+
+def _stride(stride: Size | None) -> Size:
+    return [] if stride is None else stride
+
+
+# ------------------------------------------------------------------------------------------------------------- average
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The means of windows along one dimension."""
+    return aten.avg_pool1d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The means of windows in a plane."""
+    return aten.avg_pool2d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The means of windows in space."""
+    return aten.avg_pool3d(input, kernel_size, _stride(stride), padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
+    """The means of as many windows as are asked for."""
+    return aten.adaptive_avg_pool1d(input, output_size)
+
+
+def _adaptive_size(input: Tensor, output_size: int | Sequence[int | None] | None, count: int) -> list[int]:
+    """None stands for the size of the input."""
+    given = [output_size] * count if output_size is None or isinstance(output_size, int) else output_size
+    return [have if each is None else each for each, have in zip(given, input.shape[-count:], strict=True)]
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means of as many windows in a plane as are asked for."""
+    return aten.adaptive_avg_pool2d(input, _adaptive_size(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means of as many windows in space as are asked for."""
+    return aten.adaptive_avg_pool3d(input, _adaptive_size(input, output_size, 3))
+
+
+# ------------------------------------------------------------------------------------------------------------- maximum
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pair:
+    """The largest elements of windows along one dimension, and where they stand."""
+    made = aten.max_pool1d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return made[0], made[1]
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pair:
+    """The largest elements of windows in a plane, and where they stand."""
+    made = aten.max_pool2d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return made[0], made[1]
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pair:
+    """The largest elements of windows in space, and where they stand."""
+    made = aten.max_pool3d_with_indices(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+    return made[0], made[1]
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The largest elements of windows along one dimension, and where they stand if ``return_indices``."""
+    if return_indices:
+        return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return aten.max_pool1d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The largest elements of windows in a plane, and where they stand if ``return_indices``."""
+    if return_indices:
+        return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return aten.max_pool2d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Pooled:
+    """The largest elements of windows in space, and where they stand if ``return_indices``."""
+    if return_indices:
+        return max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return aten.max_pool3d(input, kernel_size, _stride(stride), padding, dilation, ceil_mode)
+
+
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Size, return_indices: bool = False) -> Pair:
+    """The largest elements of as many windows as are asked for, and where they stand."""
+    made = aten.adaptive_max_pool1d(input, output_size)
+    return made[0], made[1]
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Pair:
+    """The largest elements of as many windows in a plane as are asked for, and where they stand."""
+    made = aten.adaptive_max_pool2d(input, _adaptive_size(input, output_size, 2))
+    return made[0], made[1]
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Pair:
+    """The largest elements of as many windows in space as are asked for, and where they stand."""
+    made = aten.adaptive_max_pool3d(input, _adaptive_size(input, output_size, 3))
+    return made[0], made[1]
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Pooled:
+    """The largest elements of as many windows as are asked for, and where they stand if ``return_indices``."""
+    made = adaptive_max_pool1d_with_indices(input, output_size)
+    return made if return_indices else made[0]
+
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Pooled:
+    """The largest elements of as many windows in a plane as are asked for, and where if ``return_indices``."""
+    made = adaptive_max_pool2d_with_indices(input, output_size)
+    return made if return_indices else made[0]
+
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Pooled:
+    """The largest elements of as many windows in space as are asked for, and where if ``return_indices``."""
+    made = adaptive_max_pool3d_with_indices(input, output_size)
+    return made if return_indices else made[0]
+
+
+# ------------------------------------------------------------------------------------------------------ back to places
+
+
+def _unpool(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None,
+    padding: Size,
+    output_size: Sequence[int] | None,
+    count: int,
+) -> Tensor:
+    kernel = sizes(kernel_size, count)
+    steps = kernel if stride is None else sizes(stride, count)
+    rims = sizes(padding, count)
+    have = input.shape[-count:]
+    default = [
+        (size - 1) * step + width - 2 * rim for size, step, width, rim in zip(have, steps, kernel, rims, strict=True)
+    ]
+    wanted = default if output_size is None else list(output_size)
+    if len(wanted) == count + 2:
+        wanted = wanted[2:]
+    if len(wanted) != count:
+        raise OptionError(f"output_size should have {count} or {count + 2} elements, but it has {len(wanted)}")
+    for dim, (size, usual, step) in enumerate(zip(wanted, default, steps, strict=True)):
+        if output_size is not None and not usual - step < size < usual + step:
+            raise OptionError(
+                f'invalid output_size "{output_size}" (dim {dim} must be between {usual - step} and {usual + step})'
+            )
+    places = input.new_zeros((*input.shape[:-count], math.prod(wanted)))
+    filled = places.scatter(-1, indices.flatten(-count), input.flatten(-count))
+    return filled.reshape(*input.shape[:-count], *wanted)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """The elements where ``max_pool1d`` found them, zeros elsewhere."""
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """The elements where ``max_pool2d`` found them, zeros elsewhere."""
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """The elements where ``max_pool3d`` found them, zeros elsewhere."""
+    return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+# ----------------------------------------------------------------------------------------------------------- p-th mean
+
+
+def _lp_pool(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None, ceil_mode: bool, count: int
+) -> Tensor:
+    if abs(norm_type) == math.inf:
+        largest = aten[f"max_pool{count}d"]
+        sign = 1 if norm_type > 0 else -1
+        return sign * largest(sign * input.abs(), kernel_size, _stride(stride), 0, 1, ceil_mode)
+    means = aten[f"avg_pool{count}d"](input.pow(norm_type), kernel_size, _stride(stride), 0, ceil_mode)
+    sums = means.sign() * means.abs().relu() * math.prod(sizes(kernel_size, count))
+    return sums.pow(1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The norms of windows along one dimension."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The norms of windows in a plane."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The norms of windows in space."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)

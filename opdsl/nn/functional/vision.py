@@ -1,0 +1,292 @@
+"""Images: padding, resizing, sampling, shuffling."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TypeVar
+
+from opdsl._attributes import aten
+from opdsl.errors import OptionError, UnsupportedModeError
+from opdsl.runtime import Tensor
+
+_Number = TypeVar("_Number", int, float)
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """More elements before and after those of the last dimensions; ``pad`` begins with the last one."""
+    return aten.pad(input, pad, mode, value)
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels as finer pixels."""
+    return aten.pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Pixels as more channels."""
+    return aten.pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Groups of channels, mixed."""
+    return aten.channel_shuffle(input, groups)
+
+
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """``channel_shuffle``."""
+    return aten.channel_shuffle(input, groups)
+
+
+# ------------------------------------------------------------------------------------------------------------ resizing
+
+# The operators by mode and number of spatial dimensions, and whether they take align_corners.
+_RESIZING: dict[str, tuple[dict[int, str], bool]] = {
+    "nearest": ({1: "upsample_nearest1d", 2: "upsample_nearest2d", 3: "upsample_nearest3d"}, False),
+    "nearest-exact": (
+        {1: "_upsample_nearest_exact1d", 2: "_upsample_nearest_exact2d", 3: "_upsample_nearest_exact3d"},
+        False,
+    ),
+    "area": ({1: "adaptive_avg_pool1d", 2: "adaptive_avg_pool2d", 3: "adaptive_avg_pool3d"}, False),
+    "linear": ({1: "upsample_linear1d"}, True),
+    "bilinear": ({2: "upsample_bilinear2d"}, True),
+    "bicubic": ({2: "upsample_bicubic2d"}, True),
+    "trilinear": ({3: "upsample_trilinear3d"}, True),
+}
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Images of another size.
+
+    Args:
+        input: of shape (N, C, ...), with one to three spatial dimensions.
+        size: of the result; or
+        scale_factor: by which the sizes grow, for all dimensions or for each.
+        mode: ``nearest``, ``nearest-exact``, ``area``; ``linear``, ``bilinear``, ``bicubic``, ``trilinear``.
+        align_corners: whether the centres of corner pixels meet, rather than their outer corners.
+        recompute_scale_factor: whether the sizes that come out, rather than the factors, say how far pixels are apart.
+        antialias: refused where True.
+
+    Raises:
+        OptionError: arguments that exclude each other; it is a ValueError.
+        UnsupportedModeError: a mode that has no such number of dimensions, or ``antialias``.
+    """
+    spatial = input.ndim - 2
+    if mode not in _RESIZING or spatial not in _RESIZING[mode][0]:
+        raise UnsupportedModeError(
+            f"interpolate: no mode {mode!r} for {input.ndim}D input. Modes: {', '.join(_RESIZING)}."
+        )
+    operators, aligns = _RESIZING[mode]
+    if antialias:
+        raise UnsupportedModeError("interpolate: antialias=True is not supported")
+    if not aligns and align_corners is not None:
+        raise OptionError("align_corners option can only be set with linear | bilinear | bicubic | trilinear")
+    if (size is None) == (scale_factor is None):
+        raise OptionError("interpolate: exactly one of size and scale_factor is given")
+    if recompute_scale_factor and size is not None:
+        raise OptionError("recompute_scale_factor is not meaningful with an explicit size.")
+    wanted = _for_each("size", size, spatial)
+    factors = _for_each("scale_factor", scale_factor, spatial)
+    if factors is not None and (recompute_scale_factor or mode == "area"):
+        wanted = [math.floor(have * factor) for have, factor in zip(input.shape[2:], factors, strict=True)]
+        factors = None
+    operator = aten[operators[spatial]]
+    if mode == "area":
+        return operator(input, wanted)
+    corners = (bool(align_corners),) if aligns else ()
+    return operator(input, wanted, *corners, None if factors is None else [float(each) for each in factors])
+
+
+def _for_each(name: str, given: _Number | Sequence[_Number] | None, count: int) -> list[_Number] | None:
+    if given is None:
+        return None
+    made = list(given) if isinstance(given, Sequence) else [given] * count
+    if len(made) != count:
+        raise OptionError(f"interpolate: {name} has {len(made)} numbers for {count} spatial dimensions")
+    return made
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """``interpolate``, by its former name."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """``interpolate(mode="nearest")``, by its former name."""
+    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate`.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
+    """``interpolate(mode="bilinear", align_corners=True)``, by its former name."""
+    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate`.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# ------------------------------------------------------------------------------------------------------------ sampling
+
+
+def _corners(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See grid_sample.",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """Where affine maps take the pixels of images, for ``grid_sample``.
+
+    Args:
+        theta: the matrices, of shape (N, 2, 3) or (N, 3, 4).
+        size: of the images: (N, C, H, W) or (N, C, D, H, W).
+        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than their outer corners.
+
+    Raises:
+        OptionError: shapes that do not fit; it is a ValueError.
+    """
+    aligned = _corners(align_corners)
+    spatial = len(size) - 2
+    if spatial not in (2, 3) or tuple(theta.shape[1:]) != (spatial, spatial + 1) or not theta.is_floating_point():
+        raise OptionError(f"affine_grid: theta of {theta.shape} ({theta.dtype}) does not fit images of {tuple(size)}")
+    if min(size) <= 0:
+        raise OptionError(f"Expected non-zero, positive output size. Got {size}")
+    axes = []
+    for each in size[2:]:
+        ends = aten.linspace(-1, 1, each, dtype=theta.dtype, device=theta.device)
+        axes.append(theta.new_zeros(1) if each == 1 else ends if aligned else ends * ((each - 1) / each))
+    points = [*reversed(aten.meshgrid(axes, indexing="ij")), theta.new_ones(tuple(size[2:]))]
+    base = aten.stack(points, -1).reshape(1, -1, spatial + 1)
+    return (base @ theta.transpose(-2, -1)).reshape(size[0], *size[2:], spatial)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images at given points.
+
+    Args:
+        input: of shape (N, C, H, W) or (N, C, D, H, W).
+        grid: points (x, y) or (x, y, z) from -1 to 1, in the last dimension.
+        mode: ``bilinear``, ``nearest``, or ``bicubic`` for images without depth.
+        padding_mode: what lies outside: ``zeros``, the pixels at the ``border``, or their ``reflection``.
+        align_corners: whether -1 and 1 are the centres of the corner pixels, rather than their outer corners.
+
+    Raises:
+        OptionError: there is no such mode, or shapes do not fit; it is a ValueError.
+    """
+    spatial = input.ndim - 2
+    if mode not in ("bilinear", "nearest", "bicubic") or (mode == "bicubic" and spatial != 2):
+        raise OptionError(
+            f"grid_sample: expected mode to be 'bilinear', 'nearest' or 'bicubic' (2D), but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise OptionError(
+            f"grid_sample: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+        )
+    if spatial not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != spatial or grid.shape[0] != input.shape[0]:
+        raise OptionError(f"grid_sample: a grid of {grid.shape} does not fit an input of {input.shape}")
+    aligned = _corners(align_corners)
+    shape = input.shape[2:]
+    points = []
+    for dim, size in enumerate(shape):
+        at = grid[..., spatial - 1 - dim]
+        place = (at + 1) / 2 * (size - 1) if aligned else ((at + 1) * size - 1) / 2
+        points.append(place if mode == "bicubic" else _inside(place, size, padding_mode, aligned))
+
+    def read(places: Sequence[Tensor]) -> Tensor:
+        """The pixels at whole numbers; zeros outside."""
+        bounded, valid = [], None
+        for place, size in zip(places, shape, strict=True):
+            if mode == "bicubic":
+                place = _inside(place, size, padding_mode, aligned)
+            within = (place >= 0).logical_and(place <= size - 1)
+            valid = within if valid is None else valid.logical_and(within)
+            bounded.append(aten.where(within, place, 0).long())
+        batch = aten.arange(input.shape[0], device=input.device).reshape(-1, *[1] * spatial)
+        found = input.movedim(1, -1)[(batch, *bounded)].movedim(-1, 1)
+        return found if valid is None else found * valid.unsqueeze(1)
+
+    if mode == "nearest":
+        return read([place.round() for place in points])
+    return _interpolated(points, read, _WEIGHTS[mode])
+
+
+def _inside(place: Tensor, size: int, padding_mode: str, aligned: bool) -> Tensor:
+    """Coordinates moved into the image; as they are for zeros."""
+    if padding_mode == "zeros":
+        return place
+    if padding_mode == "reflection":
+        low, span = (0.0, size - 1) if aligned else (-0.5, size)
+        if span == 0:
+            place = place * 0
+        else:
+            distance = (place - low).abs()
+            turns = (distance / span).floor()
+            rest = distance - turns * span
+            place = aten.where(turns.remainder(2) == 0, rest, span - rest) + low
+    return place.clamp(0, size - 1)
+
+
+def _linear_weights(part: Tensor) -> list[tuple[int, Tensor]]:
+    return [(0, 1 - part), (1, part)]
+
+
+def _cubic_weights(part: Tensor) -> list[tuple[int, Tensor]]:
+    """Of the four pixels around: the cubic convolution with a = -0.75, as in ATen/native/UpSample.h."""
+    a = -0.75
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [(-1, far(part + 1)), (0, near(part)), (1, near(1 - part)), (2, far(2 - part))]
+
+
+_Weights = Callable[[Tensor], list[tuple[int, Tensor]]]
+_WEIGHTS: dict[str, _Weights] = {"bilinear": _linear_weights, "bicubic": _cubic_weights}
+
+
+def _interpolated(points: Sequence[Tensor], read: Callable[[Sequence[Tensor]], Tensor], weights: _Weights) -> Tensor:
+    """The sum of the pixels around points, each with the product of its weights along the dimensions."""
+    bases = [place.floor() for place in points]
+    along = [weights(place - base) for place, base in zip(points, bases, strict=True)]
+    total: Tensor | None = None
+    for chosen in product(*along):
+        factor: Tensor | None = None
+        for _, weight in chosen:
+            factor = weight if factor is None else factor * weight
+        assert factor is not None
+        part = read([base + step for base, (step, _) in zip(bases, chosen, strict=True)]) * factor.unsqueeze(1)
+        total = part if total is None else total + part
+    assert total is not None
+    return total

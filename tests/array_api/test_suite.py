@@ -1,0 +1,70 @@
+"""The array API standard's own test suite (see README.md), derandomized."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
+
+# A kernel that is compiled for the first time takes longer than the suite lets a call take, on a busy machine at least.
+OPTIONS = ["--hypothesis-disable-deadline", "--hypothesis-derandomize", "-p", "no:cacheprovider", "-p", "no:warnings"]
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """What the suite reports: each test with its outcome."""
+    with tarfile.open(HERE / "array-api-tests.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    report = folder / "report.json"
+    command = [sys.executable, "-m", "pytest", "-q", "array_api_tests", *OPTIONS]
+    command += ["--json-report", f"--json-report-file={report}"]
+    command += ["--xfails-file", str(HERE / "xfails.txt"), f"--max-examples={100 if FULL else 1}"]
+    environment = {
+        **os.environ,
+        "ARRAY_API_TESTS_MODULE": "opdsl.array_api",
+        "ARRAY_API_TESTS_VERSION": "2024.12",
+        # Tests that fail take long to fail: they look for the smallest example.
+        "ARRAY_API_TESTS_XFAIL_MARK": "xfail" if FULL else "skip",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    place = folder / "array-api-tests"
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=environment, timeout=3000)
+    assert report.exists(), done.stdout + done.stderr
+    found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+    assert found["tests"], done.stdout + done.stderr
+    return found
+
+
+def table(tests: list[dict[str, Any]]) -> str:
+    """The outcomes by file, as Markdown."""
+    outcomes = ("passed", "xpassed", "xfailed", "skipped", "failed")
+    by_file: dict[str, Counter[str]] = {}
+    for each in tests:
+        name = each["nodeid"].partition("::")[0].removeprefix("array_api_tests/")
+        by_file.setdefault(name, Counter())[each["outcome"]] += 1
+    by_file["all"] = sum(by_file.values(), Counter())
+    lines = ["| file | " + " | ".join(outcomes) + " |", "|---" * (len(outcomes) + 1) + "|"]
+    for name, counts in by_file.items():
+        lines.append(f"| {name} | " + " | ".join(str(counts[each]) for each in outcomes) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_standards_own_tests(tmp_path: Path) -> None:
+    tests = run(tmp_path)["tests"]
+    assert len(tests) > 1300
+    failed = {each["nodeid"]: each["call"]["longrepr"] for each in tests if each["outcome"] in ("failed", "error")}
+    assert failed == {}
+    # A name that no test bears would hide that its reason is gone.
+    listed = (line for line in (HERE / "xfails.txt").read_text(encoding="utf-8").splitlines() if line)
+    assert {line for line in listed if not line.startswith("#")} <= {each["nodeid"] for each in tests}
+    if FULL:
+        heading = "The array API's test suite, 100 examples each (`xpassed`: fails for other examples only)\n\n"
+        (HERE / "results.md").write_text(heading + table(tests), encoding="utf-8")
