@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -243,3 +244,17 @@ def test_gradients_of_real_tensors_beside_complex_numbers(name: str) -> None:
         return [*gradient.tolist(), *lib.autograd.grad(gradient.sum(), x)[0].tolist()]
 
     assert second(opdsl) == pytest.approx(second(torch))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["atan", "atanh"])
+def test_nan_beside_numbers_that_are_large(name: str, dtype: str) -> None:
+    largest = 1e30 if dtype == "complex64" else 1e300
+    parts = [float("nan"), largest, -largest, float("inf"), 1.0]
+    numbers = [
+        complex(real, imaginary) for real in parts for imaginary in parts if real != real or imaginary != imaginary
+    ]
+    ours = getattr(opdsl, name)(opdsl.tensor(numbers, dtype=getattr(opdsl, dtype))).numpy()
+    theirs = getattr(torch, name)(torch.tensor(numbers, dtype=getattr(torch, dtype))).numpy()
+    for part in ("real", "imag"):  # signs of zeros are not said by C where the other part is NaN
+        numpy.testing.assert_allclose(abs(getattr(ours, part)), abs(getattr(theirs, part)), rtol=1e-6)

@@ -139,7 +139,8 @@ def _atanh(z: Pair) -> Pair:
     real = select(far, distant, select(near, pole, real))
     imaginary = (y * 2.0).apply("atan2", (1.0 - x) * (x + 1.0) - y * y) * 0.5
     steep = x.constant(pi / 2).copysign(y)
-    imaginary = select(far, select(y.equals(y), steep, nan), imaginary)
+    known = y.equals(y) & (x.equals(x) | infinite)
+    imaginary = select(far, select(known, steep, nan), imaginary)
     real = select(x.equals(0) & y.differs(y), 0.0, real)
     return Pair(real.copysign(z.real), select(near & a.equals(0), y, imaginary))
 
