@@ -16,15 +16,8 @@ ROOT = HERE.parents[1]
 FULL = bool(os.environ.get("OPDSL_TEST_FULL"))
 
 # A kernel that is compiled for the first time takes longer than the suite lets a call take, on a busy machine at least.
-OPTIONS = [
-    "--hypothesis-disable-deadline",
-    "--hypothesis-derandomize",
-    "--hypothesis-seed=0",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:warnings",
-]
+OPTIONS = ["--hypothesis-disable-deadline", "--hypothesis-derandomize", "--hypothesis-seed=0"]
+OPTIONS += ["-p", "no:cacheprovider", "-p", "no:warnings"]
 
 
 def run(folder: Path) -> dict[str, Any]:
