@@ -240,4 +240,4 @@ def _element(found: Any, place: int) -> Gradient:
 def _forms(value: Any) -> Any:
     if isinstance(value, Tensor):
         return Form(value.geometry)
-    return tuple(map(_forms, value)) if isinstance(value, tuple) else value
+    return tuple(map(_forms, value)) if isinstance(value, (tuple, list)) else value

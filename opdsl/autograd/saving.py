@@ -126,7 +126,7 @@ def keep(value: Any) -> Any:
                 "and use it in autograd, or use `opdsl.no_grad()` instead of `opdsl.inference_mode()`."
             )
         return KeptTensor(value, version_of(value))
-    return tuple(map(keep, value)) if isinstance(value, tuple) else value
+    return tuple(map(keep, value)) if isinstance(value, (tuple, list)) else value
 
 
 def keep_result(result: Tensor, place: int) -> KeptResult:

@@ -195,8 +195,7 @@ class StructuredKernel(Described):
         self.name = operator.name
         self.schema = operator.schema
         self.names = tuple(each.python_name for each in self.schema.arguments)
-        written = () if variant == "functional" else self.schema.written_arguments
-        self.written = tuple(self.names.index(each.python_name) for each in written)
+        self.written = tuple(self.names.index(each.python_name) for each in self.schema.written_arguments)
 
     @property
     def kind(self) -> str:

@@ -26,7 +26,7 @@ def cast_array(array: _Array, source: DType, target: DType) -> _Array:
     values = bfloat16_values.widen(array) if source is bfloat16 else array
     if target is bool_:
         return numpy.asarray(values != 0)
-    if values.dtype.kind == "c" and not target.is_complex:
+    if not target.is_complex:
         values = values.real
     with numpy.errstate(all="ignore"):
         if target is bfloat16:

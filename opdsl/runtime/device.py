@@ -88,8 +88,9 @@ class Device:
             raise DeviceError(
                 f"device {type!r} already has an index, and index={index} was given too. Give one of them."
             )
-        found = _INTERNED.get((kind, index if number is None else number))
-        return found if found is not None else _new_device(cls, kind, index if number is None else number)
+        index = index if number is None else number
+        found = _INTERNED.get((kind, index))
+        return found if found is not None else _new_device(cls, kind, index)
 
     def __repr__(self) -> str:
         return (

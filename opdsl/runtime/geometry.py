@@ -345,7 +345,7 @@ _FORMS: dict[tuple[object, ...], Form] = {}
 
 def _form_of(geometry: Geometry) -> Form:
     shape, strides = geometry.shape, geometry.strides
-    small = tuple([size if size < 2 else 2 for size in shape])
+    small = tuple([min(size, 2) for size in shape])
     order: tuple[int, ...] | None = tuple(range(len(shape)))
     if strides != contiguous_strides(shape):
         order = tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
@@ -355,7 +355,7 @@ def _form_of(geometry: Geometry) -> Form:
                 order = None
                 break
             step *= shape[dim] or 1
-    lies: object = order if order is not None else tuple([stride if stride < 2 else 2 for stride in strides])
+    lies: object = order if order is not None else tuple([min(stride, 2) for stride in strides])
     flags = (geometry.requires_grad, geometry.is_view, id(geometry.creation), geometry.is_inference, geometry.read_only)
     key = (geometry.dtype, geometry.device, small, lies, order is None, flags)
     found = _FORMS.get(key)

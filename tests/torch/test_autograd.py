@@ -7,7 +7,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import torch
@@ -103,6 +103,14 @@ def of_what_is_no_leaf(library, x, y):
     return library.autograd.grad((z * z).sum(), [z, x])
 
 
+def into_what_is_reached_once(library, x, y):
+    z = x * y
+    z.sum().backward(inputs=[z], retain_graph=True)
+    x.sum().backward(inputs=[z])
+    z.retain_grad()
+    return [z.grad]
+
+
 def unused(library, x, y):
     first, second = library.autograd.grad((x * x).sum(), [x, y], allow_unused=True)
     return [first, second is None]
@@ -143,7 +151,8 @@ def assigned(library, x, y):
 
 def leaf_flags(library, x, y):
     z = x * y
-    return [x.is_leaf, z.is_leaf, z.requires_grad, x.output_nr, x.grad_fn is None, z.detach().requires_grad]
+    numbers = [x.output_nr, x.unbind(0)[1].output_nr, z.detach().output_nr]
+    return [x.is_leaf, z.is_leaf, z.requires_grad, numbers, x.grad_fn is None, z.detach().requires_grad]
 
 
 def detached_in_place(library, x, y):
@@ -223,6 +232,7 @@ def deep_copied(library, x, y):
 
 
 PROGRAMS = (
+    into_what_is_reached_once,
     chain, used_twice, two_passes, retained, with_gradient, twice, thrice, detached, without_grad, in_place,
     in_place_needs_old_value, inputs_alone, of_what_is_no_leaf, unused, materialized, several_outputs, retaining_grad,
     hooked, hook_removed, assigned, leaf_flags, detached_in_place, turned_in_place, view_turned_in_place,
@@ -484,6 +494,50 @@ def test_an_operator_without_derivative_names_itself() -> None:
         x = opdsl.ones(2, requires_grad=True)
         with pytest.raises(opdsl.errors.MissingDerivativeError, match="underived::twice"):
             twice(x).sum().backward()
+
+
+def test_an_operator_that_turns_its_argument_and_has_no_view_beside_it_names_itself() -> None:
+    with opdsl.Library("underived") as library:
+
+        @library.op(tags=["inplace_view"])
+        def turn_(
+            self: Annotated[opdsl.Tensor, opdsl.Alias("a", write=True)],
+        ) -> Annotated[opdsl.Tensor, opdsl.Alias("a", write=True)]: ...
+
+        @turn_.kernel("CPU")
+        def turn_kernel(self):
+            return self.t_()
+
+        x = opdsl.ones(2, 3, requires_grad=True)
+        with pytest.raises(opdsl.errors.MissingDerivativeError, match="underived::turn_"):
+            turn_(x * 1).sum().backward()
+
+
+def test_a_saved_list_is_watched_and_formulas_may_take_keywords() -> None:
+    with opdsl.Library("lists") as library:
+
+        @library.op
+        def product_of(tensors: list[opdsl.Tensor]) -> opdsl.Tensor: ...
+
+        @product_of.kernel("CPU")
+        def product_of_kernel(tensors):
+            return tensors[0] * tensors[1]
+
+        @product_of.derivative("tensors")
+        def product_of_derivative(grad, *, tensors):
+            return [grad * tensors[1], grad * tensors[0]]
+
+        x = opdsl.tensor([2.0], requires_grad=True)
+        for _ in range(3):  # by itself, and by plans
+            y = x * 3
+            given = [x, y]
+            product = product_of(given)
+            given[0] = y
+            assert opdsl.autograd.grad(product, x, retain_graph=True)[0].tolist() == [12.0]  # of 3 x^2
+            with opdsl.no_grad():
+                y.add_(1)
+            with pytest.raises(opdsl.errors.SavedTensorChangedError):
+                product.backward()
 
 
 def test_a_declared_derivative_wins_over_a_derived_one() -> None:

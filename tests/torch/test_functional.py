@@ -126,3 +126,8 @@ def test_a_vector_of_another_form_is_refused() -> None:
     (x,) = tensors(opdsl, X)
     with pytest.raises(GradientError, match="same form"):
         functional.vjp(one_to_one, x, opdsl.ones(2, dtype=opdsl.float64))
+
+
+def test_a_function_that_returns_several_numbers_is_refused() -> None:
+    with pytest.raises(GradientError, match="one number"):
+        functional.value_and_grad(lambda x: x * 2)(opdsl.ones(2))

@@ -139,11 +139,13 @@ def test_shared_memory_is_seen_by_the_plan_of_other_memory() -> None:
 
 
 def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
+    runs: list[opdsl.Tensor] = []
     with opdsl.Library("testforms") as lib:
 
         @lib.op
         @opdsl.traceable
         def ends_added(self: opdsl.Tensor) -> opdsl.Tensor:
+            runs.append(self)
             made = self.clone()
             made.narrow(0, 0, 3).add_(made.narrow(0, made.shape[0] - 3, 3))
             return made
@@ -151,6 +153,7 @@ def test_views_within_a_composite_may_share_memory_at_some_sizes_only() -> None:
         with lowered_at_once():
             for n in (9, 7, 6):
                 assert ends_added(opdsl.arange(n)).tolist()[:3] == [n - 3, n - 1, n + 1]
+            assert len(runs) == 2  # by itself, and for its plan
             with pytest.raises(opdsl.errors.OverlapError):
                 ends_added(opdsl.arange(5))
 

@@ -91,6 +91,17 @@ def test_gradient_through_strides_of_what_overlaps(name: str) -> None:
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
+def test_a_tensor_grows_back_into_the_memory_that_it_had() -> None:
+    found = []
+    for lib in (torch, opdsl):
+        x = lib.arange(6)
+        address = x.data_ptr()
+        for size in (2, 3, 6):
+            x.resize_(size)
+        found.append((x.tolist(), x.data_ptr() == address))
+    assert found[0] == found[1]
+
+
 def test_resize_as_keeps_every_memory_format() -> None:
     strides = []
     for lib in LIBRARIES:

@@ -175,6 +175,25 @@ def test_dimensions_that_make_no_row_are_refused(dims, message):
             odd(opdsl.from_numpy(array(2, 2, 2)))
 
 
+def test_a_result_of_another_shape_than_rows_have_is_refused():
+    with Library("test_rows_shape") as own:
+
+        @own.op
+        def odd(self: Tensor) -> Tensor: ...
+
+        @odd.meta
+        def odd_meta(ctx, self):
+            ctx.set_output(0, (2, 3), like=self)
+            return (1,)
+
+        @odd.row
+        def odd_row(self):
+            return self - row_sum(self)
+
+        with pytest.raises(KernelError, match=r"set output 0 to shape \(2, 3\)"):
+            odd(opdsl.from_numpy(array(2, 2)))
+
+
 def test_what_costs_much_is_kept_between_stages():
     def softmax(x):
         exponential = math.exp(x - row_max(x))

@@ -144,3 +144,14 @@ def test_a_scan_has_a_dimension():
             @odd.scan(init=-math.inf)
             def odd_combine(a, b):
                 return max(a, b)
+
+
+def test_the_functions_of_a_scan_are_named():
+    assert scan_of(running_sum).functions == (running_sum_combine,)
+    assert mean_finish in scan_of(running_mean).functions
+
+
+def scan_of(operator):
+    """The kernel that a scan gives an operator."""
+    kernels = [each for kernels in operator.operator.registrations.values() for each in kernels]
+    return next(each for each in kernels if each.kind == "scan")

@@ -207,5 +207,17 @@ def test_single_elements_have_no_dimensions():
     assert pointwise_call((1, 1), [one, float32], [one]).inputs[1].strides is None
 
 
+def test_a_broadcast_dimension_does_not_stand_between_others_that_decide():
+    values = torch.ones(4, 2).t().unsqueeze(1).expand(2, 3, 4)
+    assert run([values]).strides == (values + 1).stride()
+
+
+def test_only_what_is_a_tensor_to_the_loop_promotes():
+    number = Number(float, NumberRole.FLOAT)
+    assert iterate([geometry(int32, cpu, (2,)), number], DEFAULT, float32).common is int32
+    apart = Configuration(PROMOTIONS["default"], frozenset([1]))
+    assert iterate([geometry(int32, cpu, (2,)), geometry(float64, cpu, (2,))], apart, float32).common is int32
+
+
 def test_broadcast_dimensions_do_not_decide_the_order():
     assert loop_order((2, 3), [(0, 4), (4, 8)]) == (0, 1)

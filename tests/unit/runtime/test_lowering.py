@@ -107,8 +107,24 @@ def test_nothing_is_less_than_its_least_value(tree: Any, first: Any, second: Any
 def test_sizes_of_two_or_more_settle_most_questions() -> None:
     recorder, names = symbols({"a": 5, "b": 7})
     a, b = names["a"], names["b"]
-    assert a != 0 and a != 1 and a * b > a and a * b - b > 0 and a and b * a == a * b and (a * b) // b is not None
+    assert (
+        a != 0
+        and a != 1
+        and not a < 2
+        and a * b > a
+        and a * b - b > 0
+        and a
+        and b * a == a * b
+        and (a * b) // b is not None
+    )
     assert recorder.guards == {}
+
+
+def test_the_largest_of_numbers_that_are_no_sizes_is_asked_for() -> None:
+    recorder = Lowering()
+    number = recorder.number("x", 2.5)
+    assert largest(number, 1.0) is number and smallest(number, 1.0) == 1.0
+    assert recorder.guards
 
 
 def test_what_sizes_decide_becomes_a_guard() -> None:

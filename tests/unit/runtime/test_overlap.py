@@ -113,6 +113,12 @@ def test_meta_tensors_overlap_by_their_offsets(shape, strides, offset, expected)
     assert expected is overlap(make_view(base, (3,), (1,), 2), make_view(base, shape, strides, offset))
 
 
+def test_nothing_overlaps_what_has_no_elements_or_lives_elsewhere():
+    base = tensor(list(range(8)), device="meta")
+    assert overlap(make_view(base, (0,), (1,), 2), make_view(base, (0,), (1,), 2)) is Overlap.NONE
+    assert overlap(tensor([1.0]), base) is Overlap.NONE
+
+
 # ------------------------------------------------------------------------------------------------- demands
 
 

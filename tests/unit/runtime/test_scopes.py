@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from types import FrameType
 from typing import Any
 
@@ -49,7 +49,7 @@ def variables() -> dict[Any, Any]:
     """Every context variable of ours that has been set, with its value."""
     own = {each: value for each, value in copy_context().items() if each.name.startswith(("opdsl", "_"))}
     own.pop(scopes._prepared, None)
-    return own
+    return {each: value for each, value in own.items() if value is not None}  # None is the default
 
 
 class Interrupt:
@@ -219,6 +219,18 @@ def test_entered_and_left_by_hand_and_by_an_exit_stack() -> None:
     assert not opdsl.is_grad_enabled()
     guard.__exit__(None, None, None)
     assert variables() == before
+
+
+def test_scopes_left_in_another_order_undo_what_each_has_changed() -> None:
+    first: ContextVar[int] = ContextVar("first", default=0)
+    second: ContextVar[int] = ContextVar("second", default=0)
+    one, other = ExitStack(), ExitStack()
+    one.enter_context(scopes.Setting(first, 1))
+    other.enter_context(scopes.Setting(second, 1))
+    one.close()
+    assert (first.get(), second.get()) == (0, 1)
+    other.close()
+    assert (first.get(), second.get()) == (0, 0)
 
 
 def test_a_generator_that_is_dropped_within_leaves_it() -> None:

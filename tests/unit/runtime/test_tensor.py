@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, RequiresGradError
+from opdsl.errors import ConversionError, DimensionError, DuplicateOperatorError, RequiresGradError, ShapeError
 from opdsl.runtime import (
     CPUTensor,
     CUDATensor,
@@ -30,6 +30,7 @@ from opdsl.runtime import (
     version_of,
 )
 from opdsl.runtime.interchange import tensor
+from opdsl.runtime.names import names_of, set_names
 
 SAMPLES = {
     "matrix": torch.arange(6.0).view(2, 3),
@@ -324,6 +325,16 @@ def test_copies_of_meta_tensors(how, meta_tensor):
 
 
 # ------------------------------------------------------------------------------------------- typing, methods
+
+
+def test_dimensions_may_have_names(ours):
+    mine = ours(torch.zeros(2, 3, 4))
+    set_names(mine, ("rows", None, None))
+    assert names_of(mine) == ("rows", None, None)
+    with pytest.raises(ShapeError, match="duplicate"):
+        set_names(mine, ("rows", None, "rows"))
+    set_names(mine, (None, None, None))
+    assert names_of(mine) == (None, None, None)
 
 
 def test_subscript_is_annotated():
