@@ -9,7 +9,7 @@ import numpy
 
 from opdsl.errors import ConversionError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, uint8
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64
 from opdsl.runtime.geometry import contiguous_strides
 
 _Array = numpy.ndarray[Any, Any]
@@ -64,9 +64,9 @@ def _integers(values: Sequence[Any], dtype: DType) -> _Array:
     # int() refuses NaN, infinity and complex numbers with a message of its own.
     numbers = numpy.array([int(value) for value in values], numpy.int64)
     if numbers.size:
-        # PyTorch lets negative numbers wrap around in uint8.
-        most = 255 if dtype is uint8 else (1 << (8 * dtype.itemsize - 1)) - 1
-        least = -most if dtype is uint8 else -most - 1
+        # PyTorch lets negative numbers wrap around in unsigned dtypes.
+        most = (1 << (8 * dtype.itemsize - dtype.is_signed)) - 1
+        least = -most - dtype.is_signed
         for number in (int(numbers.min()), int(numbers.max())):
             if not least <= number <= most:
                 raise ConversionError(f"value {number} cannot be converted to type {dtype.name} without overflow")
