@@ -328,12 +328,18 @@ def _write_weight(text: Function, known: Known, sums: str, pitch: str, target: s
     given = [f"ptr {sums}", f"i64 {pitch}", "i64 1", f"i64 {rows}"]
     text.call("turn", *given, f"i64 {known.outputs}", f"ptr {target}", f"i64 {known.w_output}", f"i64 {rows}")
     text.line("  br label %written\napart:")
-    with Loop(text, "c", "0", channels) as c, Loop(text, "t", "0", window) as t:
+    with Loop(text, "t", "0", window) as t:
         steps = zip(split(text, t.counter, known.length), known.w_stride, strict=True)
-        element = text.at(target, text.inner((c.counter, known.w_channel), *steps))
-        source = text.at(sums, text.mul(text.inner((c.counter, window), (t.counter, 1)), pitch))
-        with Loop(text, "o", "0", known.outputs) as o:
-            value = text.value(f"load {text.machine.element}, ptr {text.at(source, o.counter)}")
-            place = text.at(element, text.mul(o.counter, known.w_output))
+        element = text.at(target, text.inner(*steps))
+        source = text.at(sums, text.mul(t.counter, pitch))
+        text.line(f"  br i1 {text.is_('eq', known.w_channel, 1)}, label %across, label %single\nacross:")
+        given = [f"ptr {source}", f"i64 {text.mul(window, pitch)}", "i64 1", f"i64 {channels}", f"i64 {known.outputs}"]
+        text.call("turn", *given, f"ptr {element}", f"i64 {known.w_output}", f"i64 {channels}")
+        text.line("  br label %laid\nsingle:")
+        with Loop(text, "c", "0", channels) as c, Loop(text, "o", "0", known.outputs) as o:
+            read = text.at(source, text.inner((c.counter, text.mul(window, pitch)), (o.counter, 1)))
+            value = text.value(f"load {text.machine.element}, ptr {read}")
+            place = text.at(element, text.inner((c.counter, known.w_channel), (o.counter, known.w_output)))
             text.line(f"  store {text.machine.element} {value}, ptr {place}")
+        text.line("  br label %laid\nlaid:")
     text.line("  br label %written\nwritten:")

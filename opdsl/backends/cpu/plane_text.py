@@ -23,6 +23,9 @@ def prepare_ir(machine: Machine) -> str:
     size = text.mul("%e0", "%e1", "%e2")
     ends = [text.add(f"%n{dim}", known.shift[dim]) for dim in range(DIMENSIONS)]
     begins = [text.add(known.base[dim], text.mul(f"%q{dim}", known.step[dim])) for dim in range(DIMENSIONS)]
+    text.line(f"  br i1 {_crosses(text, '%channels', known.x_channel, unit)}, label %crossing, label %plain\ncrossing:")
+    _prepare_across(text, known, begins, ends)
+    text.line("  ret void\nplain:")
     with Loop(text, "c", "0", "%channels") as c, Loop(text, "r0", "0", known.phases[0]) as r0:
         channel, target = text.mul(c.counter, known.x_channel), text.mul(c.counter, "%plane")
         with Loop(text, "r1", "0", known.phases[1]) as r1, Loop(text, "r2", "0", known.phases[2]) as r2:
@@ -44,6 +47,56 @@ def prepare_ir(machine: Machine) -> str:
                 )
                 _copy_row(text, place, source, start, ends[2], limit, known, unit)
     return text.end()
+
+
+# Fewer channels side by side than this are not worth to be turned.
+_FEWEST_TURNED = 4
+
+
+def _crosses(text: Function, channels: str, stride: str, unit: str) -> str:
+    """Whether channels lie side by side, and elements of a row do not."""
+    several, near = text.is_("sge", channels, _FEWEST_TURNED), text.is_("eq", stride, 1)
+    both = text.value(f"and i1 {several}, {near}")
+    return text.value(f"and i1 {both}, {text.value(f'xor i1 {unit}, true')}")
+
+
+def _within(text: Function, start: str, step: str, count: str, size: str, inside: str) -> tuple[str, str]:
+    """Which of ``count`` places a step apart are within a size: the first, and how many; none unless ``inside``."""
+    low = text.smaller(text.ceiling(text.larger(0, text.sub(0, start)), step), count)
+    high = text.smaller(text.ceiling(text.larger(0, text.sub(size, start)), step), count)
+    return low, text.choose(inside, text.larger(0, text.sub(high, low)), 0)
+
+
+def _prepare_across(text: Function, known: Known, begins: list[str], ends: list[str]) -> None:
+    """The planes of channels that lie side by side: all channels of a row at a time."""
+    size = text.mul("%e0", "%e1", "%e2")
+    loops = [Loop(text, f"across_r{dim}", "0", known.phases[dim]) for dim in range(DIMENSIONS)]
+    with loops[0] as r0, loops[1] as r1, loops[2] as r2:
+        phase = joined(text, [r0.counter, r1.counter, r2.counter], known.phases)
+        start = text.add(begins[2], r2.counter)
+        with Loop(text, "across_i0", "0", ends[0]) as i0, Loop(text, "across_i1", "0", ends[1]) as i1:
+            row = text.mul(text.inner((i0.counter, "%e1"), (i1.counter, 1)), "%e2")
+            place = text.at("%to", text.add(text.mul(phase, size), row))
+            s0 = text.add(begins[0], text.mul(i0.counter, known.step[0]), r0.counter)
+            s1 = text.add(begins[1], text.mul(i1.counter, known.step[1]), r1.counter)
+            inside = text.value(f"and i1 {text.is_('ult', s0, known.size[0])}, {text.is_('ult', s1, known.size[1])}")
+            low, count = _within(text, start, known.step[2], ends[2], known.size[2], inside)
+            first = text.add(start, text.mul(low, known.step[2]))
+            source = text.at("%x", text.inner(*zip((s0, s1, first), known.x_stride, strict=True)))
+            with Loop(text, "across_c", "0", "%channels") as c, Loop(text, "across_j", "0", low) as j:
+                margin = text.at(place, text.add(text.mul(c.counter, "%plane"), j.counter))
+                text.line(f"  store {text.machine.element} 0.0, ptr {margin}")
+            text.call(
+                "turn",
+                f"ptr {source}",
+                f"i64 {text.mul(known.step[2], known.x_stride[2])}",
+                "i64 1",
+                f"i64 {count}",
+                "i64 %channels",
+                f"ptr {text.at(place, low)}",
+                "i64 %plane",
+                f"i64 {text.sub(ends[2], low)}",
+            )
 
 
 def _copy_row(
@@ -93,11 +146,12 @@ def finish_ir(machine: Machine) -> str:
         text.add(known.out_base[dim], text.mul(f"%q{dim}", known.out_step[dim]), f"%p{dim}")
         for dim in range(DIMENSIONS)
     ]
+    unit = text.is_("eq", text.mul(known.out_step[2], known.out_stride[2]), 1)
+    text.line(f"  br i1 {_crosses(text, '%height', known.out_channel, unit)}, label %crossing, label %plain\ncrossing:")
+    _finish_across(text, known, begins)
+    text.line("  ret void\nplain:")
     with Loop(text, "r", "0", "%height") as r:
-        biased = text.value("icmp ne ptr %bias, null")
-        some = text.value(f"select i1 {biased}, ptr {text.at('%bias', r.counter)}, ptr %from")
-        read = text.value(f"load {machine.element}, ptr {some}")
-        bias = text.splat(text.value(f"select i1 {biased}, {machine.element} {read}, {machine.element} -0.0"))
+        bias = _bias_of(text, r.counter)
         sums, results = text.at("%from", text.mul(r.counter, "%pitch")), text.mul(r.counter, known.out_channel)
         with Loop(text, "i0", "0", "%n0") as i0, Loop(text, "i1", "0", "%n1") as i1:
             s0 = text.add(begins[0], text.mul(i0.counter, known.out_step[0]))
@@ -116,6 +170,46 @@ def finish_ir(machine: Machine) -> str:
                 first = text.add(begins[2], text.mul(j.counter, known.out_step[2]))
                 _store_results(text, target, first, j.counter, values, limit, known)
     return text.end()
+
+
+def _bias_of(text: Function, row: str) -> str:
+    """What is added to a row of sums, in all lanes."""
+    element = text.machine.element
+    biased = text.value("icmp ne ptr %bias, null")
+    some = text.value(f"select i1 {biased}, ptr {text.at('%bias', row)}, ptr %from")
+    read = text.value(f"load {element}, ptr {some}")
+    return text.splat(text.value(f"select i1 {biased}, {element} {read}, {element} -0.0"))
+
+
+def _finish_across(text: Function, known: Known, begins: list[str]) -> None:
+    """The results of channels that lie side by side: those of all rows of sums at a place together."""
+    vector, lanes, align = text.machine.vector, text.machine.lanes, f"align {text.machine.itemsize}"
+    with Loop(text, "across_r", "0", "%height") as r:
+        bias, row = _bias_of(text, r.counter), text.at("%from", text.mul(r.counter, "%pitch"))
+        with Loop(text, "across_p", "0", text.mul("%n0", "%e1", "%e2"), lanes) as p:
+            place = text.at(row, p.counter)
+            read = text.value(f"load {vector}, ptr {place}, {align}")
+            text.line(f"  store {vector} {text.value(f'fadd {vector} {read}, {bias}')}, ptr {place}, {align}")
+    with Loop(text, "across_i0", "0", "%n0") as i0, Loop(text, "across_i1", "0", "%n1") as i1:
+        s0 = text.add(begins[0], text.mul(i0.counter, known.out_step[0]))
+        s1 = text.add(begins[1], text.mul(i1.counter, known.out_step[1]))
+        inside = text.value(
+            f"and i1 {text.is_('ult', s0, known.out_size[0])}, {text.is_('ult', s1, known.out_size[1])}"
+        )
+        low, count = _within(text, begins[2], known.out_step[2], "%n2", known.out_size[2], inside)
+        first = text.add(begins[2], text.mul(low, known.out_step[2]))
+        row = text.mul(text.inner((i0.counter, "%e1"), (i1.counter, 1)), "%e2")
+        text.call(
+            "turn",
+            f"ptr {text.at('%from', text.add(row, low))}",
+            "i64 %pitch",
+            "i64 1",
+            "i64 %height",
+            f"i64 {count}",
+            f"ptr {text.at('%to', text.inner(*zip((s0, s1, first), known.out_stride, strict=True)))}",
+            f"i64 {text.mul(known.out_step[2], known.out_stride[2])}",
+            "i64 %height",
+        )
 
 
 def _store_results(text: Function, target: str, first: str, done: str, values: str, limit: str, known: Known) -> None:

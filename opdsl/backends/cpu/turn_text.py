@@ -18,6 +18,17 @@ def turn_ir(machine: Machine) -> str:
     ):
         _turn_square(text, i.counter, j.counter)
     text.line("  ret void\nfar:")
+    text.line(f"  br i1 {text.is_('eq', '%pitch', 1)}, label %aligned, label %apart\naligned:")
+    with (
+        Loop(text, "to_j", "0", "%columns") as j,
+        Loop(text, "to_i", "0", "%written", machine.lanes) as i,
+    ):
+        lanes = text.lanes_from(i.counter)
+        source = text.at("%from", text.add(i.counter, text.mul(j.counter, "%step")))
+        values = text.masked_load(source, text.below(lanes, "%rows"))
+        target = text.at("%to", text.add(i.counter, text.mul(j.counter, "%to_pitch")))
+        text.masked_store(values, target, text.below(lanes, "%written"))
+    text.line("  ret void\napart:")
     with Loop(text, "row", "0", "%written") as i, Loop(text, "column", "0", "%columns") as j:
         within = text.is_("ult", i.counter, "%rows")
         row = text.choose(within, text.mul(i.counter, "%pitch"), 0)
