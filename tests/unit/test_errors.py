@@ -490,3 +490,16 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute):
             yield node.attr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("abs", "abs(Tensor self, *, Tensor out = None)"),
+        ("sub", "sub(Tensor self, Tensor other, *, Number alpha = 1, Tensor out = None)"),
+    ],
+)
+def test_a_wrong_call_shows_the_signature(name: str, text: str) -> None:
+    with pytest.raises(opdsl.errors.ArgumentError) as error:
+        getattr(opdsl, name)("text")
+    assert f"It is {text}." in str(error.value)

@@ -103,6 +103,26 @@ def test_the_first_matching_condition_wins(one: Tensor) -> None:
     assert product(one) == 8.0
 
 
+def test_an_override_is_no_kernel_that_another_could_be_put_over() -> None:
+    with Library("overridden_alone") as lib:
+
+        @lib.op
+        def twice(self: Tensor) -> Tensor:
+            return self + self
+
+        def register(**options: Any) -> Override:
+            return opdsl.register_op_override(
+                DSL, "overridden_alone", "twice", "CPU", lambda self: True, lambda self: self * 2, **options
+            )
+
+        with Library("kernels_beside") as other:
+            other.impl("overridden_alone::twice", "CPU")(lambda self: self * 2)
+            first = register()
+        with pytest.raises(DispatchKeyError, match="only a CompositeImplicitAutograd kernel"):
+            register(allow_multiple_override=True)
+        overrides.remove(first)
+
+
 def test_a_second_override_needs_permission() -> None:
     override()
     with pytest.raises(DuplicateOperatorError, match="allow_multiple_override=True"):

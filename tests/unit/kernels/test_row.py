@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.row_iterator import row_call
+from opdsl.runtime import cpu
+from opdsl.runtime.geometry import geometry
 from opdsl.scalar import read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
 from opdsl.scalar.rows import row_program
@@ -192,6 +195,13 @@ def test_a_result_of_another_shape_than_rows_have_is_refused():
 
         with pytest.raises(KernelError, match=r"set output 0 to shape \(2, 3\)"):
             odd(opdsl.from_numpy(array(2, 2)))
+
+
+def test_a_row_through_which_an_operand_steps_unevenly_is_no_loop():
+    even = geometry(opdsl.float32, cpu, (2, 3, 4))
+    spread = geometry(opdsl.float32, cpu, (2, 3, 4), (12, 1, 3))
+    assert row_call((2, 3, 4), (1, 2), [spread], [even]) is None
+    assert row_call((2, 3, 4), (1, 2), [even], [even]) is not None
 
 
 def test_what_costs_much_is_kept_between_stages():
