@@ -22,7 +22,7 @@ opdsl.add  # noqa: B018  loads the operators
 
 FULL = "OPDSL_TEST_FULL" in os.environ
 DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64)
-MOST = None if FULL else 5
+MOST = None if FULL else 3
 OPERATORS = [each for each in opdsl.registry if isinstance(each.declaration, Declaration)]
 GROUPS = [OPERATORS[place::16] for place in range(16)]
 
