@@ -52,8 +52,8 @@ class Mistake(NamedTuple):
 
 
 def zeros(*shape: int, dtype: Any = opdsl.float32, device: str = "cpu") -> Any:
-    """A tensor of opdsl, whatever is in it."""
-    return opdsl.empty(shape, dtype=dtype, device=device)
+    """A tensor of opdsl: where a shape is what is wrong, and where zeros are."""
+    return opdsl.zeros(shape, dtype=dtype, device=device)
 
 
 def without_annotation(self) -> opdsl.Tensor: ...
