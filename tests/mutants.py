@@ -5,7 +5,8 @@
 Everything happens in a copy of the repository, which ``--work`` keeps for further runs. The tests that are named run in
 it once, which tells for each line the tests that execute it. Then each mutant is tried by those alone, in a process of
 its own, up to the first failure. Of a survivor a test is missing, or the code is not needed, or it computes the same as
-the original: those stand in ``equivalent_mutants.txt``, with the reason, and are not tried again.
+the original: those stand in ``equivalent_mutants.txt``, with the reason, and are not tried again. Few cases of each
+test are run at first; ``--match``, ``--cases 9999`` and ``--seconds 300`` try a survivor with all that are near.
 """
 
 from __future__ import annotations

@@ -33,6 +33,17 @@ def test_a_library_takes_back_what_it_declared():
     assert names() == set()
 
 
+def test_variants_of_a_composite_hand_keywords_on_by_name():
+    with Library("declared") as lib:
+
+        @lib.op(inplace=True, out=True)
+        def scaled(self: Tensor, *, scale: float = 2.0) -> Tensor:
+            return self * scale
+
+        assert scaled.variants["inplace"](opdsl.ones(2), scale=3.0).tolist() == [3.0, 3.0]
+        assert scaled.variants["out"](opdsl.ones(2), scale=4.0, out=opdsl.empty(2)).tolist() == [4.0, 4.0]
+
+
 def test_a_method_is_installed_and_taken_back():
     with Library("declared") as lib:
 
