@@ -23,6 +23,7 @@ REDUCTIONS = ("sum", "mean", "amax")
 CALLS = (
     *(f"lib.{name}(x, {other})" for name in BINARY for other in ("y", "z", "2", "2.5", "n")),
     *(f"lib.{name}(x, other=2)" for name in BINARY),
+    *(f"lib.greater(x, {other})" for other in ("y", "z", "2")),  # both overloads take z: the first that is tried
     *(f"lib.{name}(x, y, out=out)" for name in BINARY),
     *(f"lib.{name}(x, 2, out=out)" for name in BINARY),
     *(f"x.{name}(y)" for name in BINARY),
