@@ -9,7 +9,7 @@ import numpy
 
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, int64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float64, int64
 from opdsl.runtime.lowering import deferred, is_symbol
 
 Number = bool | int | float | complex
@@ -31,9 +31,13 @@ _TYPE_NAMES = {
 }
 
 BOUNDS = {
-    each: (int(numpy.iinfo(each).min), int(numpy.iinfo(each).max))
-    for each in ("uint8", "int8", "int16", "int32", "int64")
+    each.name: (int(numpy.iinfo(each.name).min), int(numpy.iinfo(each.name).max))
+    for each in ALL_DTYPES
+    if each.category is Category.INT
 }
+
+ACCEPTED = {name: (min(low, -high), high) for name, (low, high) in BOUNDS.items()}
+"""The Python numbers that integer dtypes take: as in PyTorch, a negative one may be an unsigned two's complement."""
 
 LARGEST = {
     "float16": 65504.0,

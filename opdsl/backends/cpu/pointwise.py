@@ -16,6 +16,7 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
+from opdsl.kernels.numbers import ACCEPTED
 from opdsl.runtime.lowering import largest, lowering
 
 if TYPE_CHECKING:
@@ -47,12 +48,7 @@ _COSTS = {
 
 _NUMBER_INPUTS: dict[str, Input] = {
     "bool": builtin.TRUTH,
-    # As in PyTorch, a negative number may stand for its two's complement in an unsigned type.
-    "uint8": builtin.integer(-255, 255),
-    "int8": builtin.integer(-(1 << 7), (1 << 7) - 1),
-    "int16": builtin.integer(-(1 << 15), (1 << 15) - 1),
-    "int32": builtin.integer(-(1 << 31), (1 << 31) - 1),
-    "int64": builtin.integer(),
+    **{name: builtin.integer(*bounds) for name, bounds in ACCEPTED.items()},
     "float32": builtin.FLOAT,
     "float64": builtin.FLOAT,
     "complex64": builtin.COMPLEX,

@@ -23,6 +23,7 @@ from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Progr
 from opdsl.backends.cuda.storage import number_type
 from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
 from opdsl.kernels.calls import NewArray
+from opdsl.kernels.numbers import ACCEPTED
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, ScalarType
 
@@ -32,14 +33,8 @@ _ALIGNMENT = 16
 # Smaller buffers lie within ctypes' own objects, which are not aligned.
 _SMALLEST_FRAME = 64
 
-# The Python numbers that each type takes; as in PyTorch, a negative one may stand for its two's complement.
-_RANGES = {
-    ScalarType.UINT8: (-255, 255),
-    **{
-        kind: (-(1 << kind.bits - 1), (1 << kind.bits - 1) - 1)
-        for kind in (ScalarType.INT8, ScalarType.INT16, ScalarType.INT32, ScalarType.INT64)
-    },
-}
+# The Python numbers that each type takes.
+_RANGES = {ScalarType(name): bounds for name, bounds in ACCEPTED.items()}
 
 # How a number is packed, by its type in C++.
 _FORMATS = {"double": "d", "long long": "q", "Complex<double>": "dd"}
