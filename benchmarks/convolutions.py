@@ -14,9 +14,9 @@ import opdsl
 
 ROUNDS = 9
 NOTE = (
-    "Seconds of the processor. PyTorch allocates results of megabytes anew, so that the system clears their pages in each "
-    "call; ours come out of a cache of blocks. That is the larger part of what differs for the large results of few "
-    "channels."
+    "Seconds of the processor. PyTorch allocates results of megabytes anew, so that the system clears their pages in "
+    "each call; ours come out of a cache of blocks. That is the larger part of what differs for the large results of "
+    "few channels."
 )
 
 

@@ -8,6 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import opdsl
+from opdsl.backends.cpu import convolution
+from opdsl.kernels import convolutions
 from tests.torch.twins import Twins, compare, differences
 
 ATEN = opdsl.ops.aten
@@ -64,6 +66,11 @@ SHAPES = {
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("case", SHAPES)
 def test_shapes_of_all_kinds(case, dtype, is_last):
+    check_shapes(case, dtype, is_last, ATEN.convolution, ATEN.convolution_backward)
+
+
+def check_shapes(case, dtype, is_last, forward, backward):
+    """Hold two functions against PyTorch's on whole numbers, bit by bit."""
     shape, weight_shape, stride, padding, dilation, groups = SHAPES[case]
     dims = len(shape) - 2
     x, w, b = (torch.randint(-4, 5, each).to(dtype) for each in (shape, weight_shape, weight_shape[:1]))
@@ -71,12 +78,28 @@ def test_shapes_of_all_kinds(case, dtype, is_last):
         x, w = (each.contiguous(memory_format=LAST[dims]) for each in (x, w))
     rest = ([stride] * dims, [padding] * dims, [dilation] * dims, False, [0] * dims, groups)
     expected = torch.ops.aten.convolution(x, w, b, *rest)
-    assert compare(ATEN.convolution, torch.ops.aten.convolution, (x, w, b, *rest), {}, 0.0) == []
+    assert compare(forward, torch.ops.aten.convolution, (x, w, b, *rest), {}, 0.0) == []
     grad = torch.randint(-4, 5, expected.shape).to(dtype)
     mask = (True, True, True)
     gradients = torch.ops.aten.convolution_backward(grad, x, w, list(weight_shape[:1]), *rest, mask)
-    found = ATEN.convolution_backward(*Twins().of((grad, x, w)), weight_shape[:1], *rest, mask)
+    found = backward(*Twins().of((grad, x, w)), weight_shape[:1], *rest, mask)
     assert differences(found, list(gradients), tolerance=0.0, strides=False) == []
+
+
+@pytest.mark.parametrize("width", [16, 32])
+def test_registers_of_all_widths(width, monkeypatch):
+    def machine(dtype, itemsize):
+        return convolution.Machine(dtype, width // itemsize, convolution._TILES_OF_16)
+
+    direct = [each.default.direct("CPU") for each in (ATEN.convolution, ATEN.convolution_backward)]
+    monkeypatch.setattr(convolution, "_machine", machine)
+    convolutions._compiled.cache_clear()
+    try:
+        for case in ("tiles of all heights", "depthwise by strides", "dilated by strides"):
+            for is_last in (False, True):
+                check_shapes(case, torch.float32, is_last, *direct)
+    finally:
+        convolutions._compiled.cache_clear()
 
 
 def test_threads_do_not_change_results():
