@@ -38,7 +38,7 @@ UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 # The dtypes that the variants of an operator are tried with; its function is with all.
 VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
 
-# Dtypes that ours refuses (tests/laws/refused.txt): PyTorch rounds weights to 16 bits there.
+# Dtypes that ours refuses: PyTorch rounds weights to 16 bits there.
 REFUSED = {
     (f"nn.functional.{name}", torch.uint8)
     for name in ("interpolate.bilinear", "interpolate.bicubic", "upsample_bilinear")

@@ -12,9 +12,10 @@ import torch
 
 import opdsl
 from opdsl.aten.index import METHODS
+from opdsl.errors import UnsupportedDTypeError
 from opdsl.runtime import has_internal_overlap
 from tests.torch.adapters import DROPPING
-from tests.torch.op_db import cases, function_of, name_of, operators, our_name, samples
+from tests.torch.op_db import REFUSED, cases, function_of, name_of, operators, our_name, samples
 from tests.torch.tolerances import tolerance_of
 from tests.torch.twins import Twins, compare, outcome
 
@@ -130,6 +131,16 @@ def test_errors(info: Any) -> None:
             continue
         wrong += compare(ours, info.op, given, named, None)
     assert wrong == []
+
+
+@pytest.mark.parametrize(("name", "dtype"), sorted(REFUSED, key=str))
+def test_refused_dtypes(name: str, dtype: torch.dtype) -> None:
+    (info,) = (each for each in operators() if name_of(each) == name)
+    ours = function_of(info)
+    assert ours is not None
+    for given, named in samples(info, dtype):
+        with pytest.raises(UnsupportedDTypeError):
+            ours(*Twins().of(given), **Twins().of(named))
 
 
 def _is_beyond(given: tuple[Any, ...]) -> bool:
