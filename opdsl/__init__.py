@@ -54,6 +54,11 @@ from opdsl.runtime import (
 from opdsl.runtime import bool_ as bool
 
 if TYPE_CHECKING:
+    from math import e as e
+    from math import inf as inf
+    from math import nan as nan
+    from math import pi as pi
+
     from opdsl import array_api as array_api
     from opdsl import autograd as autograd
     from opdsl import cuda as cuda
@@ -61,6 +66,10 @@ if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl import nn as nn
     from opdsl import testing as testing
+    from opdsl.aten.by_hand import broadcast_shapes as broadcast_shapes
+    from opdsl.aten.by_hand import is_tensor as is_tensor
+    from opdsl.aten.by_hand import numel as numel
+    from opdsl.aten.by_hand import unique as unique
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import asarray as asarray
     from opdsl.aten.construction import tensor as tensor
@@ -108,6 +117,12 @@ if TYPE_CHECKING:
     from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
     from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
+    from opdsl.runtime import cdouble as cdouble
+    from opdsl.runtime import cfloat as cfloat
+    from opdsl.runtime import double as double
+    from opdsl.runtime import half as half
+    from opdsl.runtime import long as long
+    from opdsl.runtime import short as short
     from opdsl.runtime.limits import finfo as finfo
     from opdsl.runtime.limits import iinfo as iinfo
     from opdsl.schema import Alias as Alias

@@ -27,7 +27,9 @@ _LANGUAGE = {
         "set_grad_enabled traceable"
     ),
     "opdsl.kernels": "check",
+    "opdsl.runtime": "cdouble cfloat double half long short",
     "opdsl.runtime.limits": "finfo iinfo",
+    "math": "e inf nan pi",
     "opdsl.schema": "Alias parse_schema",
     "opdsl.schema.vocabulary": (
         "Bools DeviceIndex GraphModule IntList Ints Name QScheme Reduction Scalar Size Storage Stream SymBool SymInt "
@@ -37,6 +39,7 @@ _LANGUAGE = {
 
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
+    "opdsl.aten.by_hand": "broadcast_shapes is_tensor numel unique",
     "opdsl.aten.construction": "as_tensor asarray tensor",
     "opdsl.aten.masking": "nonzero",
     "opdsl.aten.stacking": "block_diag",

@@ -118,7 +118,7 @@ def shared_memory(data: object) -> Tensor | None:
             return interchange.from_cuda_array(data)
         if hasattr(data, "__dlpack__") and not isinstance(data, numpy.generic):
             return from_dlpack(data)
-        if isinstance(data, (bytes, bytearray)):  # memory, to PyTorch as to NumPy, is not what a list of numbers is
+        if isinstance(data, (bytes, bytearray)):
             return from_numpy(numpy.frombuffer(data, numpy.uint8))
         return from_numpy(numpy.asarray(memoryview(data)))  # type: ignore[arg-type]  # the question is whether it is one
     except (InterchangeError, TypeError):

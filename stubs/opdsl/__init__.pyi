@@ -15,6 +15,7 @@ import opdsl.errors as _errors
 import opdsl.native as _native
 import opdsl.nn as _nn
 import opdsl.testing as _testing
+from math import e as e, inf as inf, nan as nan, pi as pi
 from opdsl._operators import (
     __and__ as __and__,
     __lshift__ as __lshift__,
@@ -549,6 +550,12 @@ from opdsl._operators import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from opdsl.aten.by_hand import (
+    broadcast_shapes as broadcast_shapes,
+    is_tensor as is_tensor,
+    numel as numel,
+    unique as unique,
+)
 from opdsl.aten.construction import as_tensor as as_tensor, asarray as asarray, tensor as tensor
 from opdsl.aten.masking import nonzero as nonzero
 from opdsl.aten.stacking import block_diag as block_diag
@@ -605,12 +612,15 @@ from opdsl.runtime import (
     Tensor,
     bfloat16,
     bool_ as bool,
+    cdouble as cdouble,
+    cfloat as cfloat,
     channels_last,
     channels_last_3d,
     complex128,
     complex64,
     contiguous_format,
     default_generator,
+    double as double,
     dynamic_size,
     float16,
     float32,
@@ -618,15 +628,18 @@ from opdsl.runtime import (
     from_dlpack,
     from_numpy,
     get_rng_state,
+    half as half,
     initial_seed,
     int16,
     int32,
     int64,
     int8,
+    long as long,
     manual_seed,
     preserve_format,
     seed,
     set_rng_state,
+    short as short,
     strided,
     uint8,
 )
