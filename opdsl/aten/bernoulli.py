@@ -13,7 +13,6 @@ from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
 from opdsl.kernels import random as distributions
-from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
 
@@ -51,7 +50,6 @@ def bernoulli_float_(
 
 
 @bernoulli_float_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def bernoulli_float_kernel(self, p, generator):
     check(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.dtype.is_complex:
@@ -98,7 +96,6 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 @bernoulli_p.kernel("CompositeExplicitAutogradNonFunctional")
-@planned(fills_by_index, by_numbers=True)
 def bernoulli_p_kernel(self, p, generator):
     return empty_like(self).bernoulli_(p, generator=generator)
 

@@ -15,7 +15,6 @@ from opdsl.aten.positions import outside
 from opdsl.declare import Library, Out, op, traceable
 from opdsl.errors import DTypeError, OptionError, PositionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_
-from opdsl.kernels.planners import composes, planned
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema.vocabulary import Reduction, SymInt
 
@@ -149,7 +148,6 @@ def loss_of(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
     return Loss(losses.reshape(target.shape), self.new_zeros(()))
 
 
-@planned(composes(loss_of))
 def write_loss(
     self: Tensor,
     target: Tensor,
@@ -184,7 +182,6 @@ def gradient_of(
     return zeros_like(self).scatter_(dim, places, slopes)
 
 
-@planned(composes(gradient_of))
 def write_gradient(
     grad_output: Tensor,
     self: Tensor,

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 from opdsl.declare import op, traceable
 from opdsl.kernels import copied
-from opdsl.kernels.planners import copies, planned
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import (
     Device,
@@ -48,7 +47,6 @@ def to_copy(
 
 
 @to_copy.kernel("CompositeExplicitAutograd")
-@planned(copies)
 def to_copy_kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
     order = memory_format or MemoryFormat.preserve_format
     keeps_order = order is MemoryFormat.preserve_format

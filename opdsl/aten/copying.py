@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from opdsl.declare import op, traceable
 from opdsl.kernels import clone, copy_
-from opdsl.kernels.planners import copies, planned
 from opdsl.runtime import MemoryFormat, Tensor
 from opdsl.schema import Alias
 
@@ -18,7 +17,6 @@ def copy_tensor_(
 
 
 @copy_tensor_.kernel("CompositeExplicitAutograd")
-@planned(copies)
 def copy_tensor_kernel(self, src, non_blocking):
     return copy_(self, src, non_blocking=non_blocking)
 
@@ -51,7 +49,6 @@ def clone_tensor(self: Tensor, *, memory_format: MemoryFormat | None = None) -> 
 
 
 @clone_tensor.kernel("CompositeExplicitAutograd")
-@planned(copies)
 def clone_kernel(self, memory_format):
     return clone(self, memory_format or MemoryFormat.preserve_format)
 

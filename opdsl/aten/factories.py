@@ -11,7 +11,6 @@ from opdsl.dispatch import get_default_dtype
 from opdsl.errors import OptionError
 from opdsl.kernels import check, fill_, new_tensor, resize
 from opdsl.kernels.numbers import to_element
-from opdsl.kernels.planners import allocates, fills, fills_with, planned
 from opdsl.runtime import (
     Device,
     DType,
@@ -45,7 +44,6 @@ def empty(
 
 
 @empty.kernel(*EVERYWHERE)
-@planned(allocates)
 def empty_kernel(size, dtype, layout, device, pin_memory, memory_format):
     check_size(size)
     require_strided(layout)
@@ -106,7 +104,6 @@ def full(
 
 
 @full.kernel("CompositeExplicitAutograd")
-@planned(fills)
 def full_kernel(size, fill_value, dtype, layout, device, pin_memory):
     chosen = dtype or dtype_of_number(fill_value)
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), fill_value)
@@ -154,7 +151,6 @@ def zeros(
 
 
 @zeros.kernel("CompositeExplicitAutograd")
-@planned(fills_with(0))
 def zeros_kernel(size, dtype, layout, device, pin_memory):
     chosen = dtype or get_default_dtype()
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 0)
@@ -184,7 +180,6 @@ def ones(
 
 
 @ones.kernel("CompositeExplicitAutograd")
-@planned(fills_with(1))
 def ones_kernel(size, dtype, layout, device, pin_memory):
     chosen = dtype or get_default_dtype()
     return fill_(empty(size, dtype=chosen, layout=layout, device=device, pin_memory=pin_memory), 1)
@@ -217,6 +212,5 @@ def scalar_tensor(
 
 
 @scalar_tensor.kernel("CompositeExplicitAutograd")
-@planned(fills)
 def scalar_tensor_kernel(s, dtype, layout, device, pin_memory):
     return fill_(empty([], dtype=dtype, layout=layout, device=device, pin_memory=pin_memory), s)

@@ -7,7 +7,6 @@ from opdsl.aten.factories import check_size, give_size
 from opdsl.aten.likes import empty_like, zeros_like
 from opdsl.declare import op
 from opdsl.kernels import check, copy_, fill_, resize
-from opdsl.kernels.planners import fills, fills_with, planned
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, SymInt
@@ -27,7 +26,6 @@ def fill_number_(self: Tensor[Alias("a", write=True)], value: Scalar) -> Tensor[
 
 
 @fill_number_.kernel(*EVERYWHERE)
-@planned(fills)
 def fill_number_kernel(self, value):
     return fill_(self, value)
 
@@ -98,7 +96,6 @@ def zero_(self: Tensor[Alias("a", write=True)]) -> Tensor[Alias("a", write=True)
 
 
 @zero_.kernel(*EVERYWHERE)
-@planned(fills_with(0))
 def zero_kernel(self):
     return fill_(self, 0)
 

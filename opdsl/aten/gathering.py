@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from opdsl.aten.positions import BOTH, LONG, along, among_all, as_int64, modulo, reading_plan, require_inside, sizes_of
+from opdsl.aten.positions import BOTH, LONG, along, among_all, as_int64, modulo, require_inside, sizes_of
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, PositionError
 from opdsl.kernels import Positions, as_resized, check, gather, write_out
 from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
 from opdsl.runtime import Tensor, int64, require_no_overlap, wrap_dimension
 from opdsl.schema import Alias
 
@@ -41,23 +39,7 @@ def gather_meta(ctx, self, dim, index, sparse_grad):
     along(self, place, index)
 
 
-def gathers(call: Planned) -> Plan | None:
-    """The planner of ``gather``."""
-    self, dim, index = call.arguments[:3]
-    if index.numel() == 0:
-        return None
-    strides, positions = along(self, wrap_dimension(dim, self.ndim), index)
-    return reading_plan(call, values_of(call), strides, [positions], [index])
-
-
-def values_of(call: Planned) -> tuple[str, str]:
-    """What a plan hands on of a tensor and one index tensor."""
-    source, index = call.parameters[:2]
-    return f"{source}.array", f"({index},)"
-
-
 @gather_along.out_kernel("CPU", "CUDA", compiled=False)
-@planned(gathers)
 def gather_cpu(self, dim, index, sparse_grad, out):
     if index.numel():
         strides, positions = along(self, wrap_dimension(dim, self.ndim), index)
@@ -129,15 +111,7 @@ def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], 
     return tuple(strides[: tensor.ndim]), Positions(standing, size, stride)
 
 
-def selects(call: Planned) -> Plan | None:
-    """The planner of ``index_select``."""
-    self, dim, index = call.arguments
-    strides, positions = selected(self, wrap_dimension(dim, self.ndim), index)
-    return reading_plan(call, values_of(call), strides, [positions], [index])
-
-
 @index_select.out_kernel("CPU", "CUDA", compiled=False)
-@planned(selects)
 def index_select_cpu(self, dim, index, out):
     strides, positions = selected(self, wrap_dimension(dim, self.ndim), index)
     gather(out, self, strides, [positions])
@@ -174,17 +148,7 @@ def take_meta(ctx, self, index):
     among_all(self, index)
 
 
-def takes(call: Planned) -> Plan | None:
-    """The planner of ``take``."""
-    self, index = call.arguments
-    if not self.is_contiguous() or index.numel() == 0:
-        return None
-    positions = [Positions(index, self.numel(), 1)]
-    return reading_plan(call, values_of(call), (0,) * index.ndim, positions, [index], from_end=True)
-
-
 @take.out_kernel("CPU", "CUDA", compiled=False)
-@planned(takes)
 def take_cpu(self, index, out):
     gather(out, self, (0,) * index.ndim, among_all(self, index))
 

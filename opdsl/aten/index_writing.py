@@ -6,15 +6,12 @@ from typing import Any
 
 from opdsl.aten.checks import check_alpha
 from opdsl.aten.gathering import require_apart, selected
-from opdsl.aten.positions import BOTH, LONG, Writing, among_all, as_int64, require_inside, sizes_of, writing_plan
+from opdsl.aten.positions import BOTH, LONG, among_all, as_int64, require_inside, sizes_of
 from opdsl.aten.scattering import IN_PLACE, add_scalar_function
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, PositionError
 from opdsl.kernels import Positions, check, clone, copy_, scatter
 from opdsl.kernels.numbers import to_element
-from opdsl.kernels.outputs import tensor_over
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
 from opdsl.runtime import Tensor, require_no_overlap, require_writable, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
@@ -39,21 +36,6 @@ def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | compl
         strides, positions = (0,), positions._replace(tensor=as_int64(index).reshape((-1,)))
     function, *numbers = combine or (None,)
     scatter(out, shape, strides, [positions], values, function, numbers)
-
-
-def writes_selected(call: Planned) -> Plan | None:
-    """The planner of kernels that write, or add, at the positions of a dimension that a vector tells."""
-    named = dict(zip(call.names, call.arguments, strict=True))
-    self, index, source = named["self"], named["index"], named["source"]
-    if not self.ndim or not source.ndim:
-        return None
-    combine = (add_scaled_scalar_function, to_element(named["alpha"], self.dtype, 1)) if "alpha" in named else (None,)
-    place = wrap_dimension(named["dim"], self.ndim)
-    strides, position = selected(tensor_over(None, call.made), place, index)
-    shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :])
-    return writing_plan(
-        call, Writing("source", ("index",), (index,), shape, strides, [position], combine[0], combine[1:])
-    )
 
 
 # ----------------------------------------------------------------------------------------------------------- index_add
@@ -87,7 +69,6 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
 
 
 @index_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_selected, by_numbers=True)
 def index_add_cpu(self, dim, index, source, alpha, out):
     number = to_element(alpha, self.dtype, 1)
     write_selected(self, dim, index, source, out, add_scaled_scalar_function, number)
@@ -206,7 +187,6 @@ def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) 
 
 
 @index_copy.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_selected)
 def index_copy_cpu(self, dim, index, source, out):
     write_selected(self, dim, index, source, out)
 
@@ -233,15 +213,7 @@ def index_fill_(
     ...
 
 
-def fills_selected(call: Planned) -> Plan | None:
-    """The planner of ``index_fill_``."""
-    self, dim, index = call.arguments[:3]
-    shape, strides, position = standing(self, wrap_dimension(dim, self.ndim), index)
-    return writing_plan(call, Writing("value", ("index",), (index,), shape, strides, [position], from_end=True))
-
-
 @index_fill_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_selected)
 def index_fill_number_kernel(self, dim, index, value):
     return fill_selected(self, dim, index, value)
 

@@ -11,12 +11,9 @@ from typing import NamedTuple
 from opdsl.aten.gathering import require_apart
 from opdsl.aten.positions import (
     BOTH,
-    Writing,
     as_int64,
     nonzero_columns,
-    reading_plan,
     require_inside,
-    writing_plan,
 )
 from opdsl.aten.scattering import add_scalar_function
 from opdsl.declare import Out, op, traceable
@@ -24,18 +21,11 @@ from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
 from opdsl.kernels.broadcasting import broadcast_all
-from opdsl.kernels.outputs import tensor_over
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
-from opdsl.kernels.scalar_loops import chosen_scalar_function, scalar_loop
 from opdsl.kernels.strides import output_strides
 from opdsl.runtime import (
-    Geometry,
     Tensor,
     bool_,
     contiguous_strides,
-    cpu,
-    int64,
     require_no_overlap,
     require_writable,
     uint8,
@@ -229,47 +219,10 @@ def index_meta(ctx, self, indices):
     return {"sizes": found.positions, "strides": found.strides}
 
 
-def reads(call: Planned) -> Plan | None:
-    """The planner of ``index``."""
-    self, indices = call.arguments
-    given = [(place, each) for place, each in enumerate(indices) if each is not None]
-    if any(each.device is not self.device for _, each in given):
-        return None
-    if len(given) == 1 and given[0][0] == 0 and given[0][1].dtype is bool_:
-        return reads_where(call, self, indices[0])
-    if any(each.dtype is not int64 for _, each in given):
-        return None
-    found = indexed(self, indices)
-    source, name = call.parameters
-    values = (f"{source}.array", f"({''.join(f'{name}[{place}], ' for place, _ in given)})")
-    return reading_plan(call, values, found.strides, found.positions, [each for _, each in given], from_end=True)
-
-
 # Larger masks are read by a loop over the places where they hold.
-_SMALL_MASK = 1 << 12
-
-
-def reads_where(call: Planned, self: Tensor, mask: Tensor) -> Plan | None:
-    """The planner of ``index`` by one small mask; how much it gives is not known before the call."""
-    is_dense = self.is_contiguous() and mask.is_contiguous()
-    if not is_dense or call.made.device is not cpu or not 0 < mask.numel() <= _SMALL_MASK:
-        return None
-    rest = self.shape[mask.ndim :]
-    forms: dict[int, Geometry] = {}
-
-    def read(self: Tensor, indices: Sequence[Tensor]) -> Tensor:
-        array = self.array[indices[0].array]
-        form = forms.get(len(array))
-        if form is None:
-            shape = (len(array), *rest)
-            form = forms[len(array)] = call.made.replace(shape=shape, strides=contiguous_strides(shape))
-        return tensor_over(array, form)
-
-    return read
 
 
 @index_tensor.out_kernel("CPU", "CUDA", compiled=False)
-@planned(reads)
 def index_cpu(self, sizes, strides, out):
     gather(out, self, strides, sizes)
 
@@ -396,43 +349,7 @@ def index_put_(
     ...
 
 
-def writes(call: Planned) -> Plan | None:
-    """The planner of ``index_put_``: by positions, or one value where one mask holds."""
-    self, indices, values, accumulate = call.arguments[:4]
-    given = [(place, each) for place, each in enumerate(indices) if each is not None]
-    if self.dtype is not values.dtype or call.made.device is not cpu or not self.numel():
-        return None
-    name = call.parameters[1]
-    if len(given) == 1 and given[0][1].dtype is bool_ and values.numel() == 1 and not accumulate:
-        return writes_where(call, f"{name}[{given[0][0]}]", standing_mask(self, *given[0]), values)
-    if any(each.dtype is not int64 for _, each in given):
-        return None
-    found = indexed(self, indices)
-    if values.ndim > len(found.shape):
-        return None
-    combine = add_scalar_function if accumulate else None
-    names, tensors = [f"{name}[{place}]" for place, _ in given], [each for _, each in given]
-    writing = Writing("values", names, tensors, *found, combine, from_end=True)
-    return writing_plan(call, writing)
-
-
-def standing_mask(self: Tensor, place: int, mask: Tensor) -> Geometry:
-    """A mask that stands before the dimensions behind it, as it broadcasts to the tensor."""
-    behind = (1,) * (self.ndim - place - mask.ndim)
-    return mask.geometry.replace(shape=(*mask.shape, *behind), strides=(*mask.strides, *behind))
-
-
-def writes_where(call: Planned, mask: str, form: Geometry, value: Tensor) -> Plan | None:
-    """A plan that writes an element where a mask holds."""
-    single = value.geometry.replace(shape=(), strides=())
-    loop = scalar_loop(chosen_scalar_function, (form, single, call.made), call.made)
-    guards = (call.overlaps(mask, form), call.overlaps("values", value.geometry))
-    values = (f"{mask}.array", "values.array", f"{call.target}.array")
-    return call.plan(values, loop, guards=guards)
-
-
 @index_put_.kernel("CompositeExplicitAutograd")
-@planned(writes)
 def index_put_inplace_kernel(self, indices, values, accumulate):
     return write_indexed(self, indices, values, accumulate)
 

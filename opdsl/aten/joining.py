@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from opdsl.declare import Out, op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import ArgumentError, OptionError
 from opdsl.kernels import check, copy_
-from opdsl.kernels.outputs import maker_for
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
-from opdsl.kernels.primitives import elements_loop
 from opdsl.runtime import (
     DType,
     MemoryFormat,
     Tensor,
     can_cast,
-    cpu,
     make_view,
     require_no_overlap,
     result_type,
@@ -115,37 +107,7 @@ def common_memory_format(tensors: tuple[Tensor, ...]) -> MemoryFormat:
     return formats.pop() if len(formats) == 1 else MemoryFormat.contiguous_format
 
 
-def joins(call: Planned) -> Plan | None:
-    """The planner of ``cat``: a loop for each tensor, over its part of the result."""
-    tensors, dim = call.arguments
-    made = call.made
-    if made.numel == 0 or made.device is not cpu:
-        return None
-    place = wrap_dimension(dim, made.ndim)
-    parts, start = [], 0
-    for position, each in enumerate(tensors):
-        if each.numel() == 0:
-            continue
-        length = each.shape[place]
-        form = made.replace(shape=(*made.shape[:place], length, *made.shape[place + 1 :]))
-        loop = elements_loop(form, each.geometry)
-        if loop is None:
-            return None
-        parts.append((position, loop, (*(slice(None),) * place, slice(start, start + length))))
-        start += length
-    make = maker_for(made)
-
-    def join(given: Sequence[Tensor]) -> Any:
-        array = make()
-        for position, loop, where in parts:
-            loop(given[position].array, array[where])
-        return array
-
-    return call.plan(call.parameters[:1], join)
-
-
 @cat.out_kernel("CPU", "CUDA", compiled=False)
-@planned(joins)
 def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_and_stride, memory_format, out):
     start = 0
     for tensor in tensors:

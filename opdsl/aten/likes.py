@@ -6,7 +6,6 @@ from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, empty, full, require_strided
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, fill_, new_tensor
-from opdsl.kernels.planners import allocates, fills, fills_with, planned
 from opdsl.kernels.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
@@ -85,7 +84,6 @@ def empty_like(
 
 
 @empty_like.kernel("CompositeExplicitAutograd")
-@planned(allocates)
 def empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     require_strided(layout)
     if memory_format in (None, MemoryFormat.preserve_format):
@@ -112,7 +110,6 @@ def full_like(
 
 
 @full_like.kernel("CompositeExplicitAutograd")
-@planned(fills)
 def full_like_kernel(self, fill_value, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), fill_value)
 
@@ -132,7 +129,6 @@ def zeros_like(
 
 
 @zeros_like.kernel("CompositeExplicitAutograd")
-@planned(fills_with(0))
 def zeros_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 0)
 
@@ -152,7 +148,6 @@ def ones_like(
 
 
 @ones_like.kernel("CompositeExplicitAutograd")
-@planned(fills_with(1))
 def ones_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return fill_(empty_like_kernel(self, dtype, layout, device, pin_memory, memory_format), 1)
 
@@ -245,7 +240,6 @@ def new_zeros(
 
 
 @new_zeros.kernel("CompositeExplicitAutograd")
-@planned(fills_with(0))
 def new_zeros_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 0)
 
@@ -265,7 +259,6 @@ def new_ones(
 
 
 @new_ones.kernel("CompositeExplicitAutograd")
-@planned(fills_with(1))
 def new_ones_kernel(self, size, dtype, layout, device, pin_memory):
     return fill_(new_empty_kernel(self, size, dtype, layout, device, pin_memory), 1)
 

@@ -14,12 +14,8 @@ from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import Positions, check, copy_, gather, new_tensor, resize, resize_output, scatter
 from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.numbers import to_element
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
 from opdsl.kernels.primitives import copy_elements
-from opdsl.kernels.scalar_loops import chosen_scalar_function, scalar_loop
 from opdsl.runtime import (
     MemoryFormat,
     Tensor,
@@ -197,20 +193,7 @@ def masked_fill_(self: Tensor[Alias("a", write=True)], mask: Tensor, value: Scal
     ...
 
 
-def fills_where(call: Planned) -> Plan | None:
-    """The planner of ``masked_fill_`` by a number."""
-    mask, value = call.arguments[1:3]
-    form = call.made
-    if form.device is not cpu or form.numel == 0:
-        return None
-    number = to_element(value, form.dtype, form.numel)
-    loop = scalar_loop(chosen_scalar_function, (mask.geometry, precision_of(form.dtype), form), form)
-    guards = (call.overlaps("mask", mask.geometry),)
-    return call.plan(("mask.array", "plan_constants[0]", "self.array"), loop, number, guards=guards)
-
-
 @masked_fill_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_where, by_numbers=True)
 def masked_fill_number_kernel(self, mask, value):
     return fill_where(self, mask, value)
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.numbers import convert
-from opdsl.kernels.outputs import maker_for
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
-from opdsl.kernels.primitives import elements_loop
-from opdsl.kernels.products import product_loop
-from opdsl.runtime import Category, Tensor, bfloat16, bool_, cpu, float16, view_of, views
+from opdsl.runtime import Category, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar
 
@@ -47,27 +40,6 @@ def add_product(self: Tensor, first: Tensor, second: Tensor, beta: complex, alph
     if beta != 0:
         copy_(out, self)
     multiply(first, second, out, alpha, beta)
-
-
-def adds_product(call: Planned) -> Plan | None:
-    """The planner of ``add_product``."""
-    named = dict(zip(call.names, call.arguments, strict=True))
-    self, first, second = call.arguments[:3]
-    beta, alpha = (_in_dtype(named[name], self) for name in ("beta", "alpha"))
-    is_computed = call.made.numel and call.made.dtype not in (float16, bfloat16)
-    copy = elements_loop(call.made, self.geometry) if is_computed else None
-    if not call.is_new or copy is None or call.made.device is not cpu or alpha == 0:
-        return None
-    product, make = product_loop(first.geometry, second.geometry, call.made), maker_for(call.made)
-
-    def compute(summand: Any, first: Any, second: Any) -> Any:
-        made = make()
-        if beta != 0:
-            copy(summand, made)
-        product(first, second, alpha, beta, made)
-        return made
-
-    return call.plan(tuple(f"{name}.array" for name in call.names[:3]), compute)
 
 
 def _in_dtype(number: complex, out: Tensor) -> complex:
@@ -105,7 +77,6 @@ def addmm_meta(ctx, self, mat1, mat2, beta, alpha):
 
 
 @addmm.out_kernel("CPU", "CUDA", compiled=False)
-@planned(adds_product, by_numbers=True)
 def addmm_kernel(self, mat1, mat2, beta, alpha, out):
     add_product(self, mat1, mat2, beta, alpha, out)
 
@@ -168,7 +139,6 @@ def batched_shape(first: Tensor, second: Tensor) -> tuple[int, int, int]:
 
 
 @baddbmm.out_kernel("CPU", "CUDA", compiled=False)
-@planned(adds_product, by_numbers=True)
 def baddbmm_kernel(self, batch1, batch2, beta, alpha, out):
     add_product(self, batch1, batch2, beta, alpha, out)
 
@@ -308,7 +278,6 @@ def addmv_meta(ctx, self, mat, vec, beta, alpha):
 
 
 @addmv.out_kernel("CPU", "CUDA", compiled=False)
-@planned(adds_product, by_numbers=True)
 def addmv_kernel(self, mat, vec, beta, alpha, out):
     add_product(self, mat, vec, beta, alpha, out)
 

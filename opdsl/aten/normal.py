@@ -13,7 +13,6 @@ from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, resize_output
 from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt, TensorOptions
@@ -150,7 +149,6 @@ def normal_numbers(
 
 
 @normal_numbers.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def normal_numbers_kernel(mean, std, size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.normal_(mean, std, generator=generator)

@@ -9,11 +9,7 @@ import numpy
 
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
-from opdsl.kernels.indirect import gather_loop, range_loop, scatter_loop
-from opdsl.kernels.outputs import maker_for, tensor_over
-from opdsl.kernels.planners import Planned, number_taken
-from opdsl.kernels.plans import Plan
-from opdsl.kernels.primitives import elements_loop
+from opdsl.kernels.outputs import tensor_over
 from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import SymbolicArray, lowering
@@ -105,62 +101,6 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
     ]
 
 
-def reading_plan(
-    call: Planned,
-    values: tuple[str, str],
-    strides: tuple[int, ...],
-    positions: Sequence[Positions],
-    given: Sequence[Tensor],
-    *,
-    from_end: bool = False,
-) -> Plan | None:
-    """A plan that looks at the elements of index tensors, then reads where they lead.
-
-    Args:
-        call: whose first argument is read.
-        values: expressions of its array, and of a sequence of the index tensors.
-        strides, positions: see ``gather``.
-        given: the index tensors.
-        from_end: whether negative elements count from the end of a dimension.
-
-    Returns:
-        The plan; None where a position is not int64, nothing is read, or the positions are not on the CPU.
-    """
-    if call.made.numel == 0 or call.made.device is not cpu or any(each.dtype is not int64 for each in given):
-        return None
-    loop = gather_loop(call.made, call.arguments[0].dtype, strides, positions)
-    look = looks_at(positions, given, from_end=from_end)
-    make = maker_for(call.made)
-
-    def read(source: Any, indices: Sequence[Tensor]) -> Any:
-        arrays = [each.array for each in indices]
-        look(arrays)
-        made = make()
-        loop(source, *arrays, made)
-        return made
-
-    return call.plan(values, read, converts=True)
-
-
-def looks_at(positions: Sequence[Positions], given: Sequence[Tensor], *, from_end: bool) -> Callable[[Any], None]:
-    """What a plan looks at index tensors with: a function of their arrays.
-
-    It raises OverflowError where an element leads out of its dimension; the kernel itself says what is wrong then.
-    """
-    ranges = [
-        (range_loop(index.geometry), -each.size if from_end else 0, each.size)
-        for index, each in zip(given, positions, strict=True)
-    ]
-
-    def look(arrays: Any) -> None:
-        for array, (smallest_and_largest, start, end) in zip(arrays, ranges, strict=True):
-            least, greatest = smallest_and_largest(array)
-            if least.item() < start or greatest.item() >= end:
-                raise OverflowError
-
-    return look
-
-
 class Writing(NamedTuple):
     """A loop that writes where index tensors lead, of a kernel whose plan is to be made: see ``scatter``.
 
@@ -181,51 +121,6 @@ class Writing(NamedTuple):
     from_end: bool = False
 
 
-def writing_plan(call: Planned, writing: Writing) -> Plan | None:
-    """A plan that looks at the elements of index tensors, then writes where they lead.
-
-    Args:
-        call: which writes its target, or a copy of its first argument.
-
-    Returns:
-        The plan; None where a position is not int64, nothing is written, or it is not on the CPU.
-    """
-    value = dict(zip(call.names, call.arguments, strict=True))[writing.value]
-    is_tensor = isinstance(value, Tensor)
-    number = None if is_tensor else number_taken(call, writing.value)
-    is_int64 = all(each.dtype is int64 for each in writing.given)
-    if 0 in writing.shape or call.made.device is not cpu or not is_int64 or (number is None and not is_tensor):
-        return None
-    form = value.geometry if is_tensor else None
-    loop = scatter_loop(call.made, *writing[3:6], form, writing.combine, writing.numbers)
-    look = looks_at(writing.positions, writing.given, from_end=writing.from_end)
-    expression, guards = number or (f"{writing.value}.array", ())
-    values = (expression, f"({''.join(f'{each}.array, ' for each in writing.indices)})")
-    if not call.is_new:
-        read = [(each, other.geometry) for each, other in zip(writing.indices, writing.given, strict=True)]
-        read += [(writing.value, form)] if form is not None else []
-        overlaps = tuple(call.overlaps(*each) for each in read)
-
-        def write(value: Any, arrays: Any, target: Any) -> None:
-            look(arrays)
-            loop(value, *arrays, target)
-
-        return call.plan(values, write, guards=(*guards, *overlaps), converts=True)
-    copy = elements_loop(call.made, call.arguments[0].geometry)
-    if copy is None:
-        return None
-    make = maker_for(call.made)
-
-    def written(source: Any, value: Any, arrays: Any) -> Any:
-        look(arrays)
-        made = make()
-        copy(source, made)
-        loop(value, *arrays, made)
-        return made
-
-    return call.plan((f"{call.names[0]}.array", *values), written, guards=guards, converts=True)
-
-
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
     """Where the elements of a tensor are not zero: for each dimension its positions, int64, in row-major order."""
     mask = tensor if tensor.dtype is bool_ else tensor != 0
@@ -234,7 +129,8 @@ def nonzero_columns(tensor: Tensor) -> list[Tensor]:
         (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
         # About as many as may be expected: what is asked of their number should be answered as in most calls.
         example = max(int(str(mask.numel())) // 2, 2)
-        count: Any = recorder.size(f"{recorder.constant(len)}({columns}[0])", example, 0)
+        (name,) = recorder.run(len, (SymbolicArray(f"{columns}[0]", int64.numpy),), ["count"])
+        count: Any = recorder.size(name, example, 0)
         form = geometry(int64, cpu, (count,), (1,))
         arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
         return [tensor_over(each, form) for each in arrays]

@@ -14,7 +14,6 @@ from opdsl.kernels import check, fill_random_
 from opdsl.kernels import random as distributions
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import LARGEST
-from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
@@ -38,7 +37,6 @@ def uniform_(
 
 
 @uniform_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def uniform_kernel(self, from_, to, generator):
     real = self.dtype.to_real()
     digits = distributions.digits_of(real, "check_uniform_bounds")
@@ -67,7 +65,6 @@ def normal_(
 
 
 @normal_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def normal_kernel(self, mean, std, generator):
     check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
     distributions.digits_of(self.dtype.to_real(), "normal_kernel_cpu")
@@ -90,7 +87,6 @@ def log_normal_(
 
 
 @log_normal_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def log_normal_kernel(self, mean, std, generator):
     check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
     distributions.digits_of(self.dtype, "log_normal_cpu")
@@ -109,7 +105,6 @@ def exponential_(
 
 
 @exponential_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def exponential_kernel(self, lambd, generator):
     require_continuous(self, "Exponential", self.dtype.scalar_type)
     check(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -141,7 +136,6 @@ def cauchy_(
 
 
 @cauchy_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def cauchy_kernel(self, median, sigma, generator):
     check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     require_continuous(self, "Cauchy", c_name(self.dtype))
@@ -160,7 +154,6 @@ def geometric_(
 
 
 @geometric_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def geometric_kernel(self, p, generator):
     check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
     if self.dtype.is_complex or self.dtype is bool_:
@@ -185,7 +178,6 @@ def rand(
 
 
 @rand.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def rand_kernel(size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).uniform_()
 
@@ -202,7 +194,6 @@ def rand_generator(
 
 
 @rand_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def rand_generator_kernel(size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.uniform_(generator=generator)
@@ -241,7 +232,6 @@ def rand_like(
 
 
 @rand_like.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def rand_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).uniform_()
 
@@ -268,7 +258,6 @@ def rand_like_generator(
 
 
 @rand_like_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def rand_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.uniform_(generator=generator)
@@ -288,7 +277,6 @@ def randn(
 
 
 @randn.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randn_kernel(size, dtype, layout, device, pin_memory):
     return empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory).normal_()
 
@@ -305,7 +293,6 @@ def randn_generator(
 
 
 @randn_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randn_generator_kernel(size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.normal_(generator=generator)
@@ -339,7 +326,6 @@ def randn_like(
 
 
 @randn_like.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randn_like_kernel(self, dtype, layout, device, pin_memory, memory_format):
     return _empty_like(self, dtype, layout, device, pin_memory, memory_format).normal_()
 
@@ -360,7 +346,6 @@ def randn_like_generator(
 
 
 @randn_like_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randn_like_generator_kernel(self, generator, dtype, layout, device, pin_memory, memory_format):
     made = _empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return made.normal_(generator=generator)

@@ -14,7 +14,6 @@ from opdsl.kernels import check, fill_random_
 from opdsl.kernels import random as distributions
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import BOUNDS, LARGEST, convert
-from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor, bool_, int64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions
@@ -36,7 +35,6 @@ def random_(
 
 
 @random_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def random_kernel(self, generator):
     return fill_integers(self, 0, highest(self.dtype), generator)
 
@@ -57,7 +55,6 @@ def random_from_(
 
 
 @random_from_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def random_from_kernel(self, from_, to, generator):
     if to is not None:
         check(from_ < to, f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
@@ -79,7 +76,6 @@ def random_to_(
 
 
 @random_to_.kernel("CPU", "CUDA", "Meta")
-@planned(fills_by_index, by_numbers=True)
 def random_to_kernel(self, to, generator):
     return random_from_kernel(self, 0, to, generator)
 
@@ -140,7 +136,6 @@ def randint(
 
 
 @randint.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_kernel(high, size, dtype, layout, device, pin_memory):
     return randint_low_generator_kernel(0, high, size, None, dtype, layout, device, pin_memory)
 
@@ -161,7 +156,6 @@ def randint_generator(
 
 
 @randint_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_generator_kernel(high, size, generator, dtype, layout, device, pin_memory):
     return randint_low_generator_kernel(0, high, size, generator, dtype, layout, device, pin_memory)
 
@@ -182,7 +176,6 @@ def randint_low(
 
 
 @randint_low.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_low_kernel(low, high, size, dtype, layout, device, pin_memory):
     return randint_low_generator_kernel(low, high, size, None, dtype, layout, device, pin_memory)
 
@@ -204,7 +197,6 @@ def randint_low_generator(
 
 
 @randint_low_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_low_generator_kernel(low, high, size, generator, dtype, layout, device, pin_memory):
     made = empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return random_from_kernel(made, low, high, generator)
@@ -285,7 +277,6 @@ def randint_like(
 
 
 @randint_like.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_like_kernel(self, high, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, 0, high, None, dtype, layout, device, pin_memory, memory_format)
 
@@ -324,7 +315,6 @@ def randint_like_generator(
 
 
 @randint_like_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_like_generator_kernel(self, high, generator, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, 0, high, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -400,7 +390,6 @@ def randint_like_low(
 
 
 @randint_like_low.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_like_low_kernel(self, low, high, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, low, high, None, dtype, layout, device, pin_memory, memory_format)
 
@@ -423,7 +412,6 @@ def randint_like_low_generator(
 
 
 @randint_like_low_generator.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def randint_like_low_generator_kernel(self, low, high, generator, dtype, layout, device, pin_memory, memory_format):
     return integers_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
 

@@ -15,7 +15,6 @@ from opdsl.dispatch.warning import warn
 from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, fill_by_index
 from opdsl.kernels.numbers import convert
-from opdsl.kernels.planners import fills_by_index, planned
 from opdsl.runtime import (
     Device,
     DType,
@@ -49,7 +48,6 @@ def arange(
 
 
 @arange.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     are_integers = all(isinstance(each, int) for each in (start, end, step))
     chosen = dtype or (int64 if are_integers else get_default_dtype())
@@ -70,7 +68,6 @@ def arange_start(
 
 
 @arange_start.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def arange_start_kernel(start, end, dtype, layout, device, pin_memory):
     return arange_kernel(start, end, 1, dtype, layout, device, pin_memory)
 
@@ -86,7 +83,6 @@ def arange_end(
 
 
 @arange_end.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def arange_end_kernel(end, dtype, layout, device, pin_memory):
     return arange_kernel(0, end, 1, dtype, layout, device, pin_memory)
 
@@ -283,7 +279,6 @@ def linspace(
 
 
 @linspace.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def linspace_kernel(start, end, steps, dtype, layout, device, pin_memory):
     first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.linspace()")
@@ -400,7 +395,6 @@ def logspace(
 
 
 @logspace.kernel("CompositeExplicitAutograd")
-@planned(fills_by_index, by_numbers=True)
 def logspace_kernel(start, end, steps, base, dtype, layout, device, pin_memory):
     first, last = number_of(start, "logspace", "start"), number_of(end, "logspace", "end")
     chosen = inferred_dtype(first, last, dtype, "torch.logspace()")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy
 
@@ -17,10 +17,6 @@ from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
 from opdsl.kernels.dimensions import reduced_dimensions
 from opdsl.kernels.host import is_beyond, through_host
-from opdsl.kernels.indirect import gather_loop
-from opdsl.kernels.outputs import maker_for
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
@@ -35,30 +31,12 @@ def flip(self: Tensor, dims: list[int]) -> Tensor:
     ...
 
 
-def flips(call: Planned) -> Plan | None:
-    """The planner of ``flip``."""
-    self, dims = call.arguments
-    if call.made.numel == 0 or call.made.device is not cpu:
-        return None
-    flipped = reduced_dimensions(dims, self.shape, none_is_all=False)
-    loop, make = gather_loop(call.made, self.dtype, flipped_strides(self, flipped), []), maker_for(call.made)
-    first = tuple(slice(None, None, -1) if dim in flipped else slice(None) for dim in range(self.ndim))
-
-    def compute(source: Any) -> Any:
-        made = make()
-        loop(source[first], made)
-        return made
-
-    return call.plan(("self.array",), compute)
-
-
 def flipped_strides(self: Tensor, flipped: Sequence[int]) -> tuple[int, ...]:
     """Steps that lead from the last position on along some dimensions."""
     return tuple(-step if dim in flipped else step for dim, step in enumerate(self.strides))
 
 
 @flip.kernel("CPU", "CUDA", "Meta")
-@planned(flips)
 def flip_kernel(self, dims):
     if is_beyond(self):  # the host's copy holds nothing before the first element, where steps lead to
         return cast("Tensor", through_host(flip_kernel, (self, dims)))

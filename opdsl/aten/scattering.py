@@ -9,14 +9,11 @@ from opdsl.aten.comparison import where
 from opdsl.aten.factories import full
 from opdsl.aten.gathering import require_apart
 from opdsl.aten.likes import ones_like, zeros_like
-from opdsl.aten.positions import BOTH, Writing, along, sizes_of, writing_plan
+from opdsl.aten.positions import BOTH, along, sizes_of
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
 from opdsl.kernels.numbers import to_element
-from opdsl.kernels.outputs import tensor_over
-from opdsl.kernels.planners import Planned, Planner, planned
-from opdsl.kernels.plans import Plan
 from opdsl.runtime import Category, Tensor, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 
@@ -117,27 +114,6 @@ def write_along(
     scatter(out, index.shape, strides, [positions], values, combine)
 
 
-def writes_along(combine: Callable[..., Any] | None = None) -> Planner:
-    """The planner of kernels that write along a dimension.
-
-    Args:
-        combine: a scalar function of what is there and a value, where no argument ``reduce`` names it.
-    """
-
-    def planner(call: Planned) -> Plan | None:
-        named = dict(zip(call.names, call.arguments, strict=True))
-        self, index = named["self"], named["index"]
-        name = "src" if "src" in named else "value"
-        if index.numel() == 0 or not self.ndim:
-            return None
-        combined = COMBINES[named["reduce"]] if "reduce" in named else combine
-        out = tensor_over(None, call.made)
-        found = along(out, wrap_dimension(named["dim"], self.ndim), index)
-        return writing_plan(call, Writing(name, ("index",), (index,), index.shape, found[0], [found[1]], combined))
-
-    return planner
-
-
 def first_of_each(values: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The first elements along every dimension; a number is a tensor of one element."""
     for dim, size in enumerate(shape if values.ndim else ()):
@@ -166,7 +142,6 @@ def scatter_src_meta(ctx, self, dim, index, src):
 
 
 @scatter_src.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_along())
 def scatter_src_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out)
 
@@ -211,7 +186,6 @@ def scatter_value_meta(ctx, self, dim, index, value):
 
 
 @scatter_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_along())
 def scatter_value_cpu(self, dim, index, value, out):
     write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out)
 
@@ -234,7 +208,6 @@ def scatter_combine_meta(ctx, self, dim, index, src, reduce):
 
 
 @scatter_combine.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_along())
 def scatter_combine_cpu(self, dim, index, src, reduce, out):
     write_along(self, dim, index, src, out, combining(reduce))
 
@@ -257,7 +230,6 @@ def scatter_combine_value_meta(ctx, self, dim, index, value, reduce):
 
 
 @scatter_combine_value.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_along())
 def scatter_combine_value_cpu(self, dim, index, value, reduce, out):
     write_along(self, dim, index, to_element(value, self.dtype, self.numel()), out, combining(reduce))
 
@@ -287,7 +259,6 @@ def scatter_add_meta(ctx, self, dim, index, src):
 
 
 @scatter_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(writes_along(add_scalar_function))
 def scatter_add_cpu(self, dim, index, src, out):
     write_along(self, dim, index, src, out, add_scalar_function)
 

@@ -20,10 +20,7 @@ import numpy
 from opdsl.declare import Library
 from opdsl.kernels import copy_
 from opdsl.kernels.ordering import key_loop
-from opdsl.kernels.outputs import maker_for
-from opdsl.kernels.planners import Planned, planned
-from opdsl.kernels.plans import Plan
-from opdsl.runtime import Array, Geometry, Tensor, contiguous_strides, cpu, int64
+from opdsl.runtime import Array, Geometry, Tensor, contiguous_strides, int64
 
 lib = Library("opdsl")
 
@@ -322,23 +319,7 @@ def keys_loop(self: Tensor, dim: int, descending: bool, out: Geometry) -> Callab
     return key_loop(self.geometry.replace(shape=shape, strides=strides), form, descending)
 
 
-def writes_keys(call: Planned) -> Plan | None:
-    """The planner of ``order_keys``."""
-    self, dim, descending = call.arguments
-    if call.made.numel == 0 or call.made.device is not cpu:
-        return None
-    loop, make = keys_loop(self, dim, descending, call.made), maker_for(call.made)
-
-    def compute(source: Any) -> Any:
-        made = make()
-        loop(source, made)
-        return made
-
-    return call.plan(("self.array",), compute)
-
-
 @order_keys.out_kernel("CPU", compiled=False)
-@planned(writes_keys)
 def order_keys_cpu(self, dim, descending, out):
     if out.numel():
         target = out if out.is_contiguous() else out.new_empty(out.shape)

@@ -10,7 +10,6 @@ from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
 from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.ordering import order_elements
-from opdsl.kernels.planners import composes, planned
 from opdsl.kernels.strides import dense_strides
 from opdsl.runtime import (
     Category,
@@ -102,7 +101,6 @@ def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> O
 
 
 @sort_stable.out_kernel("CPU", compiled=False)
-@planned(composes(in_order))
 def sort_cpu(self, stable, dim, descending, values, indices):
     if values.numel():
         put(values, indices, in_order(self, stable, dim, descending))
@@ -236,7 +234,6 @@ def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) 
 
 
 @topk.out_kernel("CPU", compiled=False)
-@planned(composes(first_in_order))
 def topk_cpu(self, k, dim, largest, sorted, values, indices):
     if values.numel():
         put(values, indices, first_in_order(self, k, dim, largest, sorted))

@@ -20,8 +20,8 @@ from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
 from opdsl.dispatch.arguments import to_int, to_scalar, value_form
 from opdsl.dispatch.forms import UNSERVED
+from opdsl.dispatch.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
-from opdsl.dispatch.tracing import FunctionPlans
 from opdsl.errors import ArgumentError, DimensionError, OptionError
 from opdsl.runtime import (
     Category,
@@ -251,25 +251,14 @@ def form_of(index: Any) -> object:
     return value_form(index) if kind is int else index
 
 
-# Where a tensor stands in a subscript that others are made of.
-_GIVEN = object()
-
-
-def pattern_of(index: Any, constants: list[Tensor]) -> Any:
-    """A subscript without its tensors; its lists as tensors, which are added to ``constants``."""
+def without_lists(index: Any, made: list[Tensor]) -> Any:
+    """A subscript with tensors in place of its lists; they are added to ``made``."""
     if type(index) is tuple:
-        return tuple([pattern_of(each, constants) for each in index])
+        return tuple([without_lists(each, made) for each in index])
     if type(index) is list:
-        constants.append(index_of(index))
-        return constants[-1]
-    return _GIVEN if type(index) is Tensor else index
-
-
-def filled_in(pattern: Any, tensors: Iterator[Tensor]) -> Any:
-    """A subscript of that pattern, with tensors."""
-    if type(pattern) is tuple:
-        return tuple([filled_in(each, tensors) for each in pattern])
-    return next(tensors) if pattern is _GIVEN else pattern
+        made.append(index_of(index))
+        return made[-1]
+    return index
 
 
 def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], self: Tensor, index: Any) -> Any:
@@ -279,7 +268,7 @@ def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], sel
         key = current.get(), self.geometry, key_of(index, tensors)
         plan = plans.plans.get(key)
         if plan is not None:
-            return plan(*tensors)
+            return plan(self, index)
         form = current.get(), self.geometry.form, form_of(index)
         served = plans.forms.get(form)
     except (TypeError, AttributeError):
@@ -291,8 +280,7 @@ def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], sel
     if plans.lowered(form, function, ("self", "index"), (self, index), tensors):
         return function(self, index)
     constants: list[Tensor] = []
-    pattern = pattern_of(index, constants)
-    return plans.learn(key, lambda self, *others: function(self, filled_in(pattern, iter(others))), tensors, constants)
+    return plans.learn(key, form, function, ("self", "index"), (self, without_lists(index, constants)), constants)
 
 
 def get_item(self: Tensor, index: Index) -> Tensor:

@@ -15,8 +15,6 @@ from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, new_tensor, write_out
 from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import array_of
-from opdsl.kernels.planners import Planned, Planner, planned
-from opdsl.kernels.plans import Plan
 from opdsl.kernels.scalar_loops import scalar_loop
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
@@ -61,23 +59,6 @@ def keep(self: Tensor, function: Callable[..., Any], diagonal: int, out: Tensor)
         loop(*(array_of(each) for each in given), diagonal, array_of(out))
 
 
-def keeps(function: Callable[..., Any]) -> Planner:
-    """The planner of ``tril`` and ``triu``."""
-
-    def planner(call: Planned) -> Plan | None:
-        self, diagonal = call.arguments
-        if self.numel() == 0 or call.made.device is not cpu:
-            return None
-        rows, columns = (arange(size) for size in self.shape[-2:])
-        others = (rows.unsqueeze(-1), columns)
-        forms = (self.geometry, *(each.geometry for each in others), int64)
-        loop = scalar_loop(function, forms, call.made, allocate=call.is_new)
-        constants = tuple(f"plan_constants[{place}]" for place in range(3))
-        return call.plan(("self.array", *constants), loop, *(each.array for each in others), diagonal)
-
-    return planner
-
-
 @op("aten::tril", variants="method, function", inplace=Inplace(variants="method"), out=True)
 def tril(self: Tensor, diagonal: SymInt = 0) -> Tensor:
     """The lower triangle of a matrix, up to a diagonal; zeros elsewhere."""
@@ -90,7 +71,6 @@ def tril_meta(ctx, self, diagonal):
 
 
 @tril.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(keeps(lower_scalar_function))
 def tril_cpu(self, diagonal, out):
     keep(self, lower_scalar_function, diagonal, out)
 
@@ -112,7 +92,6 @@ def triu_meta(ctx, self, diagonal):
 
 
 @triu.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
-@planned(keeps(upper_scalar_function))
 def triu_cpu(self, diagonal, out):
     keep(self, upper_scalar_function, diagonal, out)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opdsl.autograd.plans import recording_plan
-from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
+from opdsl.autograd.derivative import Formula
+from opdsl.autograd.plans import direct_formula, node_lines
+from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, has_gradients, requirements
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
@@ -127,6 +128,10 @@ class RecordingKernel:
     def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
         """Have the plan of a form do the same around what is lowered beneath."""
         recorder = self.recorder
+        if noted.is_exact and getattr(self.beneath, "kind", None) == "pointwise":
+            formula = direct_formula(recorder, arguments)
+            if formula is not None:
+                return self._lowered_inline(noted, formula, arguments)
         if recorder.written:
             noted.run(partial(check_written, self.operator), (arguments,), [])
         kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
@@ -138,11 +143,16 @@ class RecordingKernel:
                 each.geometry = each.geometry.replace(requires_grad=True)
         return results
 
-    def plan(self, arguments: tuple[Any, ...]) -> Any:
-        """See ``recording_plan``."""
-        return recording_plan(
-            self.operator, self.recorder, self.beneath, arguments, partial(check_written, self.operator)
-        )
+    def _lowered_inline(self, noted: Lowering, formula: Formula, arguments: tuple[Any, ...]) -> Any:
+        """The same where the node is made by lines of the plan."""
+        with below_autograd():
+            result = self.beneath(*arguments)
+        # What has no gradients, as a comparison has none, is not recorded.
+        if has_gradients(result.geometry):
+            form = result.geometry = result.geometry.replace(requires_grad=True)
+            inline = node_lines(self.operator.name, self.recorder, formula, arguments, form)
+            noted.steps.append(Record(self.recorder.after, arguments, result, (), inline))
+        return result
 
 
 def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:

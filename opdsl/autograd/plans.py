@@ -1,8 +1,7 @@
-"""Plans of recorded calls: what a call of known geometries still has to do, as generated source.
+"""Nodes made inline: what a recorded pointwise call of known geometries does beside its kernel, as lines of its plan.
 
-A pointwise call of tensors has a plan that makes its node inline: no Python frame but its own between the caller and
-the compiled kernel, and the node's backward pass is as direct. Every other call has one that does what the complete
-road does, without binding and dispatching anew.
+There is no Python frame but the plan's own between the caller and the compiled kernel, and the node's backward pass is
+as direct. Every other recorded call runs its recorder before and after what is lowered beneath.
 """
 
 from __future__ import annotations
@@ -12,45 +11,22 @@ from typing import Any, NamedTuple
 
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
-from opdsl.autograd.recorder import Recorder, has_gradients
-from opdsl.dispatch import Operator
+from opdsl.autograd.recorder import Recorder
 from opdsl.dispatch.code import code_of
-from opdsl.dispatch.guards import below_autograd
 from opdsl.runtime import Geometry, Tensor, version_of
 
-__all__ = ["recording_plan"]
+__all__ = ["direct_formula", "node_lines"]
 
 Plan = Callable[..., Any]
 
-# Kernels that call no operator, so that what runs beneath autograd needs no guard.
-_CALLS_NOTHING = ("pointwise", "reduction", "view")
 
-
-def recording_plan(
-    operator: Operator, recorder: Recorder, beneath: Any, arguments: tuple[Any, ...], check: Plan
-) -> Plan | None:
-    """A plan for calls with the geometries and values of one that has been made.
+def direct_formula(recorder: Recorder, arguments: tuple[Any, ...]) -> Formula | None:
+    """The formula of a call whose node can be made inline; None of others.
 
     Args:
-        operator, recorder, beneath: of the call; the kernel below autograd.
+        recorder: of the call.
         arguments: of the call.
-        check: refuses arguments that must not be written.
-
-    Returns:
-        A function of the dynamic arguments.
     """
-    make = getattr(beneath, "plan", None)
-    inner = None if make is None or recorder.written else make(arguments)
-    direct = _direct_formula(recorder, arguments)
-    if inner is not None and direct is not None and getattr(beneath, "kind", None) == "pointwise":
-        form = _result_form(inner, operator, arguments)
-        # What has no gradients, as a comparison has none, is not recorded, and is the plan beneath.
-        return _inline(operator, recorder, direct, inner, arguments, form) if has_gradients(form) else inner
-    return _general(operator, recorder, beneath, inner, arguments, check)
-
-
-def _direct_formula(recorder: Recorder, arguments: tuple[Any, ...]) -> Formula | None:
-    """The formula of a call whose node can be made inline."""
     if recorder.formulas is None or len(recorder.formulas) != 1 or recorder.kept_results or recorder.kept_forms:
         return None
     (formula,) = recorder.formulas
@@ -58,39 +34,6 @@ def _direct_formula(recorder: Recorder, arguments: tuple[Any, ...]) -> Formula |
     if formula.direct is None or several or any(place is not None for _, place in recorder.edges):
         return None
     return None if any(isinstance(each, tuple) for each in arguments) else formula
-
-
-# ------------------------------------------------------------------------------------------------------------- general
-
-
-def _general(
-    operator: Operator, recorder: Recorder, beneath: Any, inner: Plan | None, arguments: tuple[Any, ...], check: Plan
-) -> Plan:
-    """The complete road from the kernel on."""
-    names = recorder.arguments
-    dynamic = operator.dynamic_names
-    spots = [dynamic.index(name) if name in dynamic else None for name in names]
-    # Not the tensors of this call, which a plan would keep alive.
-    values = [value if at is None else None for at, value in zip(spots, arguments, strict=True)]
-    guarded = getattr(beneath, "kind", None) not in _CALLS_NOTHING
-    guard = below_autograd()
-
-    def plan(*given: Any) -> Any:
-        full = tuple(value if at is None else given[at] for at, value in zip(spots, values, strict=True))
-        if recorder.written:
-            check(full)
-        edges, saved = recorder.before(full)
-        if guarded:
-            with guard:
-                results = beneath(*full) if inner is None else inner(*given)
-        else:
-            results = beneath(*full) if inner is None else inner(*given)
-        return recorder.after(full, results, edges, saved)
-
-    return plan
-
-
-# -------------------------------------------------------------------------------------------------------------- inline
 
 
 class Saved(NamedTuple):
@@ -104,51 +47,40 @@ class Saved(NamedTuple):
     version: str | None
 
 
-def _inline(
-    operator: Operator, recorder: Recorder, formula: Formula, inner: Plan, arguments: tuple[Any, ...], form: Geometry
-) -> Plan:
-    """One function that runs the kernel and makes the node.
+def node_lines(
+    operator: str, recorder: Recorder, formula: Formula, arguments: tuple[Any, ...], form: Geometry
+) -> Callable[[Sequence[str], str, Callable[[object], str]], list[str]]:
+    """What prints the lines that make the node of a call.
 
-    form: the geometry of the recorded result.
+    Args:
+        operator: its name.
+        recorder, formula: of the call.
+        arguments: of the call.
+        form: the geometry of the result.
+
+    Returns:
+        A function of the expressions of the arguments and of the result, and of what names a constant.
     """
     values = dict(zip(recorder.arguments, arguments, strict=True))
     saved = [_saved(name, values[name]) for name in recorder.arguments if name in formula.reads]
-    constants = {name: value for name, value in values.items() if name not in operator.dynamic_names}
-    kept = [name if name not in constants else f"constant_{name}" for name, _ in saved]
-    kept += [each.version for each in saved if each.version is not None]
-    edges = [_edge(recorder.arguments[at], arguments[at]) for at, _ in recorder.edges]
-    lines = [
-        f"def recorded({', '.join(operator.dynamic_names)}):",
-        f"    node_result = node_inner({', '.join(operator.dynamic_names)})",
-        "    node = node_make()",
-        "    node.recipe = node_recipe",
-        f"    node.edges = ({', '.join(edges)},)",
-        f"    node.saved = ({''.join(f'{each}, ' for each in kept)})",
-        "    node.sequence = node_next()",
-        "    node_result.autograd = node",
-        "    node_result.geometry = node_form",
-        "    return node_result",
-    ]
-    recipe = Recipe(operator.name, _backward(operator.name, formula, saved), (form,))
-    namespace = {
-        "node_inner": inner,
-        "node_make": Node,
-        "node_recipe": recipe,
-        "node_next": next_sequence,
-        "node_form": form,
-        "node_edge": edge_of,
-        "node_version": version_of,
-        **{f"constant_{name}": value for name, value in constants.items()},
-    }
-    return _function(lines, "recorded", namespace)
+    recipe = Recipe(operator, _backward(operator, formula, saved), (form,))
 
+    def lines(texts: Sequence[str], result: str, constant: Callable[[object], str]) -> list[str]:
+        named = dict(zip(recorder.arguments, texts, strict=True))
+        tensors = [each.name for each in saved if each.version is not None]
+        kept = [named[each.name] for each in saved]
+        kept += [_version(named[name], values[name], constant) for name in tensors]
+        edges = [_edge(texts[at], arguments[at], constant) for at, _ in recorder.edges]
+        return [
+            f"node = {constant(Node)}()",
+            f"node.recipe = {constant(recipe)}",
+            f"node.edges = ({', '.join(edges)},)",
+            f"node.saved = ({''.join(f'{each}, ' for each in kept)})",
+            f"node.sequence = {constant(next_sequence)}()",
+            f"{result}.autograd = node",
+        ]
 
-def _result_form(inner: Plan, operator: Operator, arguments: tuple[Any, ...]) -> Geometry:
-    """The geometry of a recorded result: plans make results of one geometry."""
-    values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
-    result: Tensor = inner(*[values[name] for name in operator.dynamic_names])
-    form = result.geometry
-    return form.replace(requires_grad=True) if has_gradients(form) else form
+    return lines
 
 
 def _saved(name: str, value: Any) -> Saved:
@@ -157,8 +89,12 @@ def _saved(name: str, value: Any) -> Saved:
     return Saved(name, f"node_version({name})" if value._base is not None else f"{name}._writes")
 
 
-def _edge(name: str, value: Tensor) -> str:
-    return f"node_edge({name})" if value.geometry.is_view else f"{name}.autograd"
+def _version(text: str, value: Tensor, constant: Callable[[object], str]) -> str:
+    return f"{constant(version_of)}({text})" if value._base is not None else f"{text}._writes"
+
+
+def _edge(text: str, value: Tensor, constant: Callable[[object], str]) -> str:
+    return f"{constant(edge_of)}({text})" if value.geometry.is_view else f"{text}.autograd"
 
 
 def _backward(operator: str, formula: Formula, saved: Sequence[Saved]) -> Plan:

@@ -39,6 +39,7 @@ def forwarding(
         )
     passed = [f"{name}={name}" for name in names] + [f"{name}=forwarded_{name}" for name in constants]
     namespace: dict[str, object] = {f"forwarded_{name}": value for name, value in constants.items()}
+    namespace["__name__"] = __name__  # it is ours, and calls nothing but the operator
     namespace["forwarded_to"] = packet.operator_function(target)
     name = python_name(operator.schema.name.base)
     exec(f"def {name}({', '.join(names)}):\n    return forwarded_to({', '.join(passed)})\n", namespace)

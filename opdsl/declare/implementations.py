@@ -337,9 +337,7 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
     attached.require_types(tensor_at(str(key)))
     attached.require_result()
     bumps_version = key.name != "CompositeImplicitAutograd"
-    return PlainKernel(
-        checked, schema, operator.name, operator.dynamic_names, bumps_version=bumps_version, wants_key_set=has_key_set
-    )
+    return PlainKernel(checked, schema, operator.name, bumps_version=bumps_version, wants_key_set=has_key_set)
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:

@@ -52,7 +52,7 @@ def attach_forward(declaration: Declaration, target: Declaration, constants: Map
         function = forwarding(declaration.function, operator, packets[other.packet_name], other, constants)
         if operator is declaration.main:
             declaration.claim("body", function)
-        kernel = PlainKernel(function, operator.schema, operator.name, operator.dynamic_names, bumps_version=False)
+        kernel = PlainKernel(function, operator.schema, operator.name, bumps_version=False)
         declaration.library.register(operator, COMPOSITE_KEY, kernel)
 
 
@@ -98,7 +98,6 @@ def _register_plain(declaration: Declaration, function: FunctionType, key: Dispa
         function,
         main.schema,
         main.name,
-        main.dynamic_names,
         bumps_version=key is not COMPOSITE_KEY,
         wants_key_set=wants_key_set(function),
     )

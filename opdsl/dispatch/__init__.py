@@ -34,7 +34,7 @@ from opdsl.dispatch.registry import Registry, declared_into, declaring_into, reg
 from opdsl.dispatch.signature import Signature, bind
 from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import FALLTHROUGH, DispatchTable, Entry, Reason
-from opdsl.dispatch.tracing import traceable
+from opdsl.dispatch.traceable import traceable
 
 __all__ = [
     "FALLTHROUGH",

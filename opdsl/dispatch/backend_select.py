@@ -6,7 +6,6 @@ The rules are torchgen's: ``needs_backend_select`` and ``gen_register_backend_se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.keys import DispatchKey, KeySet, backend_key_set
@@ -77,11 +76,6 @@ class BackendSelect:
             MissingKernelError: the backend has none.
         """
         return self._selected(arguments)(*arguments)
-
-    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The plan of the kernel of the backend: the device is a part of what a plan is kept for."""
-        make = getattr(self._selected(arguments), "plan", None)
-        return None if make is None else make(arguments)
 
     def __str__(self) -> str:
         return "by the device argument"

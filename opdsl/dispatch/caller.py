@@ -8,12 +8,15 @@ bind, dispatch, run, and ask the kernel for a plan. ``facts/calls.md`` of the pr
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any, cast
 
 from opdsl.dispatch.arguments import (
     MISSING,
+    Kind,
+    kind_of,
     mixed_form,
     mixed_key,
     out_form,
@@ -22,25 +25,25 @@ from opdsl.dispatch.arguments import (
     value_form,
     value_key,
 )
-from opdsl.dispatch.caller_source import free_name, with_free_names, write
+from opdsl.dispatch.caller_source import free_name, write
 from opdsl.dispatch.checked import with_marks
-from opdsl.dispatch.code import code_of
-from opdsl.dispatch.forms import UNSERVED, FormPlans, given_call, lower
-from opdsl.dispatch.operator import Operator
+from opdsl.dispatch.differentiation import OperatorAutograd
+from opdsl.dispatch.forms import MOST_VARIANTS, UNSERVED, FormPlans
+from opdsl.dispatch.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.recording import recorded
-from opdsl.dispatch.return_types import with_names
 from opdsl.dispatch.signature import Bound, Signature, bind
 from opdsl.dispatch.slots import Slot, slots_of
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.dispatch.tracebacks import shorten
-from opdsl.dispatch.tracing import run_traced, trace
 from opdsl.errors import ArgumentError, NumberError, OpdslError
 from opdsl.runtime import Tensor, cpu
 from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
-from opdsl.runtime.lowering import NotLoweredError
+from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
+from opdsl.runtime.scopes import Setting
 from opdsl.schema.model import python_name
 
 Plan = Callable[..., object]
@@ -133,6 +136,7 @@ class Caller:
         earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
         self.taken = frozenset({slot.name for slot in self.slots} | {*self.out_names} | earlier)
         self.own_globals: frozenset[str] = frozenset()
+        self.clean = _cleaned(self)
         self.source = write(self)
         self.function = _compile(self)
         self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop("path"))
@@ -176,14 +180,16 @@ class Caller:
         named: dict[str, object],
         path: tuple[object, ...] | None,
         everything: Everything | None = None,
+        variants: list[Plan] | None = None,
     ) -> object:
-        """The complete road: bind, dispatch, run, and keep a plan where the kernel makes one.
+        """The complete road: bind, dispatch, run, and keep a plan.
 
         Args:
             given: positional arguments, without those left at their default at the end.
             named: the other arguments that are not at their default.
             path: the keys under which a plan would be found, or None if they cannot be formed.
-            everything: all arguments of the function, those at their default too; None for no plan of the form.
+            everything: all arguments of the function, those at their default too; None for no plan.
+            variants: the plans that there are under these keys, none of which has served the call.
         """
         try:
             bound = bind(self.name, self.signatures, given, named)
@@ -202,9 +208,8 @@ class Caller:
         generation = self.generation
         kernel = bound.operator.find(bound.arguments, state)
         try:
-            if state.tracing and not bound.requires_grad:
-                return bound.operator.named(run_traced(bound.operator, kernel, bound.arguments))
-            result = (recorded(bound.operator, kernel) if state.recording else kernel)(*bound.arguments)
+            is_reported = state.recording and not state.lowering
+            result = (recorded(bound.operator, kernel) if is_reported else kernel)(*bound.arguments)
             result = bound.operator.named(result)
         except Exception as error:
             name_operator(error, bound.operator.name)
@@ -213,13 +218,10 @@ class Caller:
             if state.lowering:
                 raise NotLoweredError("a leaf that is made anew by each call")
             return result.requires_grad_() if isinstance(result, Tensor) else result
-        if path is not None and state.plans and _is_hashable(path):
-            moves = _moves(bound.arguments, result)
-            form = None if everything is None else self._form_of(bound, everything, state, result)
+        if path is not None and everything is not None and state.plans and _is_hashable(path):
+            form = self._form_of(bound, everything, state, result) if variants is None else None
             if form is None or not self._lowered(bound, form, everything, state, generation):
-                kept = self._keep(bound, kernel, (given, named), state, path, generation, moves=moves)
-                if form is not None and not kept:
-                    form.keeps_no_others()
+                self._keep(bound, kernel, everything, state, path, generation, variants or [], form)
         return result
 
     def _form_of(self, bound: Bound, everything: Everything, state: State, result: object) -> FormPlans | None:
@@ -242,24 +244,59 @@ class Caller:
                 holders.add(self)
         return known
 
-    def _run_lowered(self, given: tuple[object, ...], named: dict[str, object]) -> object:
+    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.slow(given, named, None)
 
-    def _lowered(
-        self, bound: Bound, form: FormPlans, everything: Everything | None, state: State, generation: int
-    ) -> bool:
+    def _run_as_it_is(
+        self,
+        bound: Bound,
+        kernel: Callable[..., Any],
+        state: State,
+        given: tuple[object, ...],
+        named: dict[str, object],
+    ) -> object:
+        """Note one step alone, the kernel of a call, for a call that cannot be lowered further.
+
+        Args:
+            bound, kernel, state: of the call that was made.
+            given, named: the same call, as what records.
+        """
+        recorder = lowering.get()
+        assert recorder is not None, "this is a run of a lowering"
+        operator = bound.operator
+        arguments = bind(self.name, self.signatures, given, named).arguments
+        with concrete(), Setting(current, state):
+            function = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
+            shorter = function.plan(bound.arguments) if hasattr(function, "plan") else None
+        if shorter is not None:
+            kinds = map(kind_of, operator.schema.arguments)
+            arguments = tuple([each for each, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE])
+            function = shorter
+        recorder.packets.setdefault(operator.packet, operator.packet.generation)
+        (name,) = recorder.run(function, arguments, ["result"])
+        if operator.result_type is not None:
+            (name,) = recorder.run(operator.named, (Unknown(name),), ["result"])
+        return Unknown(name)
+
+    def _lowered(self, bound: Bound, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
         """Whether a call that no plan has served is lowered now, so that others of its form are served."""
         if form.is_hot:
             form.is_hot = False
             return False
         form.misses += 1
-        if everything is None or not form.wants_lowering:
+        if not form.wants_lowering:
             # Of a call without tensors nothing repeats but its numbers: no plan of these is worth keeping.
             return not form.reason and not form.variants and not any(map(has_tensors, bound.arguments))
+        return self._lower_form(form, everything, state, generation)
+
+    def _lower_form(self, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
+        """Whether there is a plan now that serves calls of a form."""
+        parameters = [slot.name for slot in self.slots] + ["out"] * self.required_out
         try:
-            plan, made_of = lower(self.name, self._run_lowered, form, *given_call(self, *everything))
+            plan, made_of = lower_form(self.name, self._run, form, parameters, given_call(self, *everything))
         except Exception as error:  # whatever stands in the way of symbols: such calls keep the plans that they have
             form.reason = f"{type(error).__name__}: {error}"
+            dump(f"no form {self.name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
             return False
         with registering:
             if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
@@ -270,6 +307,83 @@ class Caller:
             served: Plan = plan if len(form.variants) == 1 else form
             self.forms.setdefault(state, {})[form.key] = served
         return True
+
+    def _keep(
+        self,
+        bound: Bound,
+        kernel: Callable[..., object],
+        everything: Everything,
+        state: State,
+        path: tuple[object, ...],
+        generation: int,
+        variants: list[Plan],
+        form: FormPlans | None,
+    ) -> None:
+        """Keep a plan for the geometries of a call.
+
+        Args:
+            bound, kernel, everything, state: the call.
+            path: the keys of the call before it was made; it may have changed its arguments.
+            generation: of this caller when the kernel was found.
+            variants: see ``slow``.
+            form: what is known of the call's form, where there is one.
+        """
+        if len(variants) >= MOST_VARIANTS or self.path(*self.clean(*everything)) != path:
+            return
+        call = given_call(self, *everything)
+        handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
+        handed += ["out"] * self.required_out
+        missed = partial(self._missed, variants)
+        try:
+            plan, made_of = lower_call(self.name, self._run, missed, handed, call, variants)
+        except Exception as error:  # whatever stands in the way: sizes that elements decide, say, which forms allow
+            reason = f"# {bound.operator.name} is run as it is. {type(error).__name__}: {error}\n"
+            dump(f"run as it is {self.name}", ".py", lambda: reason)
+            if form is not None and (form.variants or self._lower_form(form, everything, state, generation)):
+                form.keeps_no_others()
+                return
+            run = partial(self._run_as_it_is, bound, kernel, state)
+            try:
+                plan, made_of = lower_call(self.name, run, missed, handed, call, variants)
+            except Exception:  # a tensor that was taken for a number, say: each call takes the slow path
+                return
+        if state.recording:
+            plan = recorded(bound.operator, plan)
+        with registering:
+            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
+                return
+            for packet in made_of:
+                packet.dependents.add(self)
+            variants.append(plan)
+            if len(variants) == 1:
+                self._store(state, path, plan)
+
+    def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
+        if self.stored >= PLAN_LIMIT:
+            self.plans.clear()
+            self.stored = 0
+        node: dict[object, Any] = self.plans.setdefault(state, {})
+        for key in path[:-1]:
+            node = node.setdefault(key, {})
+        node[path[-1]] = plan
+        self.stored += 1
+        holders.add(self)
+
+    def _missed(self, variants: list[Plan], given: tuple[object, ...], named: dict[str, object]) -> object:
+        """A call that none of the plans under its keys has served."""
+        everything = self._complete(given, named)
+        cleaned = self.clean(*everything)
+        return self.slow(*cleaned, self.path(*cleaned), everything, variants)
+
+    def _complete(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
+        """All arguments of the function, those at their default too."""
+        by_place = [slot for slot in self.slots if not slot.keyword_only]
+        rest = {slot.name: named.get(slot.name, slot.default) for slot in self.slots if slot.keyword_only}
+        if self.spread is not None:
+            return given, {**rest, **named}
+        values = dict(zip((slot.name for slot in by_place), given, strict=False)) | named
+        positional = tuple([values.pop(slot.name, slot.default) for slot in by_place])
+        return positional, {**rest, **values}
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
         """Name the operator in an error that a plan has raised, as the slow road does.
@@ -283,98 +397,12 @@ class Caller:
         except ArgumentError:
             name_operator(error, self.name)
 
-    def _keep(
-        self,
-        bound: Bound,
-        kernel: Callable[..., object],
-        call: tuple[tuple[object, ...], dict[str, object]],
-        state: State,
-        path: tuple[object, ...],
-        generation: int,
-        *,
-        moves: bool,
-    ) -> bool:
-        """Keep a plan for the geometries of a call; whether there is one."""
-        make = getattr(kernel, "plan", None)
-        if make is None or not self._is_unchanged(bound, call, path):
-            return False
-        # What moves between devices is not run once more for a plan: there, memory and transfers are what counts.
-        is_traced = not (state.recording or moves)
-        plan, made_of = trace(bound.operator, kernel, bound.arguments) if is_traced else (None, {})
-        plan = plan or make(bound.arguments)
-        if plan is None:
-            return False
-        if state.recording:
-            plan = recorded(bound.operator, plan)
-        if bound.operator.result_type is not None:
-            plan = with_names(plan, bound.operator.result_type)
-        plan = self._adapt(bound.operator, plan, call[1])
-        with registering:
-            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
-                return False
-            for packet in made_of:
-                packet.dependents.add(bound.operator.packet)
-            if self.stored >= PLAN_LIMIT:
-                self.plans.clear()
-                self.stored = 0
-            node: dict[object, Any] = self.plans.setdefault(state, {})
-            for key in path[:-1]:
-                node = node.setdefault(key, {})
-            node[path[-1]] = plan
-            self.stored += 1
-            holders.add(self)
-        return True
-
-    def _is_unchanged(
-        self, bound: Bound, call: tuple[tuple[object, ...], dict[str, object]], path: tuple[object, ...]
-    ) -> bool:
-        """Whether a plan for these arguments holds for the same call again.
-
-        It does not when an argument was converted on the way (a tensor taken for a number, a NumPy scalar), nor when
-        the call changed the geometry of an argument (a resized ``out``).
-        """
-        given, named = call
-        out = named.get("out")
-        outs = out if self.has_several_outs and isinstance(out, (tuple, list)) else ()
-        handed = {id(each) for each in (*given, *named.values(), *outs)}
-        for argument, value in zip(bound.operator.schema.arguments, bound.arguments, strict=True):
-            text = str(argument.type)
-            is_value = text.startswith("ScalarType") or "[" in text or value is None
-            if text.startswith(("Tensor", "Scalar", "float")) and not is_value:
-                default = argument.default
-                if id(value) not in handed and (default is None or default.value is not value):
-                    return False
-        return self.path(given, named) == path
-
     def path(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
         """The keys of a call, as the generated function forms them."""
         try:
             return self._path(*given, **named)
         except (AttributeError, TypeError):
             return None
-
-    def _adapt(self, operator: Operator, plan: Plan, named: Collection[str]) -> Plan:
-        """The plan with this caller's parameters: it is handed what is dynamic here, it takes what is dynamic there.
-
-        Args:
-            named: what the call gives by name, and not at the parameter's place.
-        """
-        handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
-        signature = next(each for each in self.signatures if operator in (each.operator, each.out))
-        places = dict(zip((each.name for each in signature.parameters[: signature.maximum]), self.slots, strict=False))
-        names = [places[each].name if each in places and each not in named else each for each in operator.dynamic_names]
-        # What is left out is the overload's own default, where the union of the overloads has none.
-        open_slots = {slot.name for slot in self.slots if slot.default is MISSING and not slot.required}
-        defaults = {
-            name: next(each.default for each in signature.parameters if each.name == parameter)
-            for name, parameter in zip(names, operator.dynamic_names, strict=True)
-            if name in open_slots
-        }
-        if self.required_out:
-            handed.append("out")
-            count = len(signature.out_names)
-            names[-count:] = ["out"] if count == 1 else [f"out[{place}]" for place in range(count)]
-        return plan if names == handed and not defaults else _adapter(handed, names, defaults, plan)
 
 
 def name_operator(error: Exception, name: str) -> None:
@@ -398,12 +426,6 @@ def has_tensors(value: object) -> bool:
     return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(each, Tensor) for each in value))
 
 
-def _moves(arguments: Iterable[object], result: object) -> bool:
-    """Whether a result is on another device than the tensors that it was made of."""
-    devices = {each.geometry.device for each in arguments if isinstance(each, Tensor)}
-    return isinstance(result, Tensor) and bool(devices) and result.geometry.device not in devices
-
-
 def _is_hashable(path: tuple[object, ...]) -> bool:
     """Whether a path can be kept: a list among spread arguments cannot."""
     try:
@@ -413,29 +435,15 @@ def _is_hashable(path: tuple[object, ...]) -> bool:
     return True
 
 
-def _adapter(handed: Sequence[str], wanted: Sequence[str], defaults: dict[str, object], plan: Plan) -> Plan:
-    """A function that takes the handed names and calls the plan with the wanted ones, or their defaults."""
-    names: dict[str, object] = {"plan": plan, "missing": MISSING}
-    names.update({f"default_{name}": value for name, value in defaults.items()})
-    passed = [f"§default_{name} if {name} is §missing else {name}" if name in defaults else name for name in wanted]
-    namespace = {free_name(name, handed): value for name, value in names.items()}
-    text = f"def adapted({', '.join(handed)}):\n    return §plan({', '.join(passed)})\n"
-    exec(code_of(with_free_names(text, handed), "plan adapter"), namespace)
-    adapted = namespace["adapted"]
-    assert callable(adapted)
-    return adapted
-
-
 def _compile(caller: Caller) -> FunctionType:
     """Run the generated source in a namespace of its own, known to ``linecache`` so that tracebacks show it."""
-    clean = _cleaned(caller)
 
     def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
-        cleaned = clean(given, named)
+        cleaned = caller.clean(given, named)
         return caller.slow(*cleaned, caller.path(*cleaned), (given, named))
 
     def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
-        caller.explain(error, *clean(given, named))
+        caller.explain(error, *caller.clean(given, named))
         shorten(error)
 
     names: dict[str, object] = {

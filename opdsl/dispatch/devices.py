@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.errors import DeviceError
 from opdsl.runtime import Device, Tensor, backends
+from opdsl.runtime.lowering import Within, lowering
 
 if TYPE_CHECKING:
     from opdsl.dispatch.operator import Kernel, Operator
@@ -97,26 +98,19 @@ class OnDevice:
             DeviceError: tensors are on different devices.
         """
         check_devices(self.operator, arguments)
-        enter = entering(guarded_device(self.operator, arguments))
-        if enter is None:
-            return self.kernel(*arguments)
-        with enter():
-            return self.kernel(*arguments)
-
-    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The kernel's plan within the guard; the devices are a part of what a plan is kept for."""
-        make = getattr(self.kernel, "plan", None)
-        plan = None if make is None else make(arguments)
         device = guarded_device(self.operator, arguments)
         enter = entering(device)
-        if plan is None or enter is None or _is_current(device):
-            return plan
-
-        def guarded(*given: object) -> object:
+        if enter is None:
+            return self.kernel(*arguments)
+        recorder = lowering.get()
+        if recorder is None or _is_current(device):
             with enter():
-                return plan(*given)
-
-        return guarded
+                return self.kernel(*arguments)
+        recorder.steps.append(Within(enter))
+        with enter():  # what is compiled may be compiled for this device
+            result = self.kernel(*arguments)
+        recorder.steps.append(Within(None))
+        return result
 
 
 __all__ = ["OnDevice", "check_devices", "entering", "guarded_device"]

@@ -7,7 +7,7 @@ records the others is installed by ``opdsl.autograd`` when the first tensor requ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opdsl.dispatch.boxed import PerCallKernel
 from opdsl.dispatch.keys import AUTOGRAD_KEYS, DispatchKey, KeySet, alias_runtime_keys
@@ -79,11 +79,6 @@ class OperatorAutograd:
     def __call__(self, *arguments: object) -> object:
         """Run the operator, and record it if that is asked for."""
         return self.beneath(arguments)(*arguments)
-
-    def plan(self, arguments: tuple[object, ...]) -> Any:
-        """The plan of what such calls run."""
-        make = getattr(self.beneath(arguments), "plan", None)
-        return None if make is None else make(arguments)
 
 
 def autograd_fallbacks() -> dict[DispatchKey, Kernel]:

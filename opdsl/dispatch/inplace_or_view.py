@@ -55,16 +55,6 @@ class Around:
         """That of the kernel."""
         return str(getattr(self.kernel, "kind", ""))
 
-    @property
-    def fixes_geometries(self) -> bool:
-        """Whether what a plan gives always has the same geometry."""
-        return bool(getattr(self.kernel, "fixes_geometries", False))
-
-    def inner_plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The plan of the kernel."""
-        make = getattr(self.kernel, "plan", None)
-        return None if make is None else make(arguments)
-
 
 class GuardedWrites(Around):
     """The kernel of an operator that writes: outside of inference mode it writes nothing that was made there."""
@@ -86,10 +76,6 @@ class GuardedWrites(Around):
                     )
         return self.kernel(*arguments)
 
-    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The kernel's own: geometries say what was made where."""
-        return self.inner_plan(arguments)
-
 
 class TrackedViews(Around):
     """The kernel of a view operator, whose results know how they were made."""
@@ -104,31 +90,6 @@ class TrackedViews(Around):
             for each in results if isinstance(results, (list, tuple)) else (results,):
                 mark(each)
         return results
-
-    def plan(self, arguments: tuple[object, ...]) -> Callable[..., object] | None:
-        """The kernel's plan; only views that were not made by default are marked."""
-        return self.marking(self.inner_plan(arguments), arguments)
-
-    def marking(
-        self, plan: Callable[..., object] | None, arguments: tuple[object, ...]
-    ) -> Callable[..., object] | None:
-        """A plan of the kernel that marks its views, too."""
-        mark = self._mark(arguments)
-        if plan is None or mark is None:
-            return plan
-
-        def tracked(*given: object) -> Any:
-            result: Any = plan(*given)
-            mark(result)
-            return result
-
-        def several_tracked(*given: object) -> Any:
-            results: Any = plan(*given)
-            for each in results:
-                mark(each)
-            return results
-
-        return several_tracked if self.operator.returns_list else tracked
 
     def _mark(self, arguments: tuple[object, ...]) -> Callable[[Tensor], object] | None:
         """What marks a view of a call; None where there is nothing to do."""

@@ -187,12 +187,12 @@ class Operator:
         Raises:
             NotLoweredError: each call has random numbers of its own, or is for a function that wants to see it.
         """
-        if "nondeterministic_seeded" in self.tags:
-            raise NotLoweredError(f"{self.name} draws random numbers")
         if getattr(kernel, "sees_calls", False):
             raise NotLoweredError(f"a kernel of {self.name} sees every call")
         recorder = lowering.get()
         assert recorder is not None, "a state that lowers has a recorder"
+        if current.get().recording and recorder.packets.keys() - {self.packet}:
+            raise NotLoweredError("what it calls is reported, too")
         recorder.packets.setdefault(self.packet, self.packet.generation)
 
     def for_call(self, kernel: Kernel, keys: KeySet) -> Kernel:

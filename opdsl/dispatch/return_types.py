@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,15 +15,6 @@ def result_type(schema: FunctionSchema) -> type[tuple[Any, ...]] | None:
     if len(names) < 2 or None in names:
         return None
     return _named_tuple(schema.name.functional_base, tuple(str(each) for each in names))
-
-
-def with_names(plan: Callable[..., Any], made: type[tuple[Any, ...]]) -> Callable[..., object]:
-    """A plan whose tuple gets its names."""
-
-    def named(*arguments: object) -> object:
-        return made(*plan(*arguments))
-
-    return named
 
 
 @cache

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
 from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.lowered import lower_kernel
 from opdsl.dispatch.operator import Kernel, Operator
 from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.table import compute
@@ -223,11 +224,9 @@ class Router:
             kernel = self.beneath()
             before = _geometries(full)
             result = kernel(*full)
-            make: Callable[[tuple[object, ...]], Plan | None] | None = getattr(kernel, "plan", None)
             # A call that resized its output says nothing about the next one.
-            made = None if make is None or _geometries(full) != before else make(full)
-            if made is not None:
-                namespace["override_rest"] = made
+            if _geometries(full) == before:
+                namespace["override_rest"] = lower_kernel(self.operator, kernel, full)
             return result
 
         return rest

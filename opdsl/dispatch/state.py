@@ -41,7 +41,6 @@ class State:
     inference_mode: whether tensors made are inference tensors.
     modes: what intercepts every call, innermost last.
     recording: whether every call is reported to the recorders.
-    tracing: whether every call is noted for the plan of the kernel that makes it.
     lowering: whether calls are made on symbols, to be lowered for a form.
     checking: whether every call is held against schemas and annotations.
     default_dtype: of floating-point results that no argument decides.
@@ -64,7 +63,6 @@ class State:
         "modes",
         "plans",
         "recording",
-        "tracing",
     )
 
     include: KeySet
@@ -73,7 +71,6 @@ class State:
     inference_mode: bool
     modes: tuple[object, ...]
     recording: bool
-    tracing: bool
     lowering: bool
     checking: bool
     default_dtype: DType
@@ -90,7 +87,6 @@ class State:
         inference_mode: bool | None = None,
         modes: tuple[object, ...] | None = None,
         recording: bool | None = None,
-        tracing: bool | None = None,
         default_dtype: DType | None = None,
         devices: tuple[Device, ...] | None = None,
         checking: bool | None = None,
@@ -104,7 +100,6 @@ class State:
             self.inference_mode if inference_mode is None else inference_mode,
             self.modes if modes is None else modes,
             self.recording if recording is None else recording,
-            self.tracing if tracing is None else tracing,
             self.default_dtype if default_dtype is None else default_dtype,
             self.devices if devices is None else devices,
             self.checking if checking is None else checking,
@@ -112,7 +107,7 @@ class State:
         )
 
     def __repr__(self) -> str:
-        names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "tracing", "default_dtype")
+        names = ("include", "exclude", "grad_mode", "inference_mode", "modes", "recording", "default_dtype")
         parts = [f"{name}={getattr(self, name)!r}" for name in (*names, "devices", "checking")]
         return f"State({', '.join(parts)})"
 
@@ -129,14 +124,13 @@ def state_of(
     inference_mode: bool,
     modes: tuple[object, ...],
     recording: bool,
-    tracing: bool,
     default_dtype: DType,
     devices: tuple[Device, ...] = (),
     checking: bool = False,
     lowering: bool = False,
 ) -> State:
     """The one state of this combination. Modes are told apart by identity."""
-    flags = (grad_mode, inference_mode, recording, tracing, checking, lowering)
+    flags = (grad_mode, inference_mode, recording, checking, lowering)
     key = (include.bits, exclude.bits, flags, tuple(map(id, modes)), default_dtype, devices)
     with _states_lock:
         state = _states.get(key)
@@ -148,13 +142,12 @@ def state_of(
             state.inference_mode = inference_mode
             state.modes = modes  # held by the state, so their ids stay theirs as long as it is in the table
             state.recording = recording
-            state.tracing = tracing
             state.checking = checking
             state.lowering = lowering
             state.default_dtype = default_dtype
             state.devices = devices
             keeping = all(getattr(each, "keeps_plans", False) for each in modes)
-            state.plans = keeping and not (tracing or checking or lowering)
+            state.plans = keeping and not (checking or lowering)
             state.known = {}
         return state
 
@@ -166,7 +159,6 @@ DEFAULT_STATE = state_of(
     inference_mode=False,
     modes=(),
     recording=False,
-    tracing=False,
     default_dtype=float32,
     checking=os.environ.get("OPDSL_CHECKED", "0") not in ("", "0"),
 )

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from opdsl.runtime.lowering import NotLoweredError, lowering
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
-class _Silence(threading.local):
-    is_kept = False
-
-
-_silence = _Silence()
-
-
 def warn(message: str) -> None:
-    """Warns where the user calls, unless a call is only prepared once more.
+    """Warns where the user calls.
 
     Raises:
-        NotLoweredError: a call is lowered for its form, whose plan warns of nothing.
+        NotLoweredError: a call is lowered, and plans warn of nothing.
     """
     if lowering.get() is not None:
         raise NotLoweredError("each call warns")
-    if not _silence.is_kept:
-        warnings.warn(message, UserWarning, stacklevel=_outside())
-
-
-@contextmanager
-def unheard() -> Iterator[None]:
-    """For planning a call that has been made and has warned."""
-    before, _silence.is_kept = _silence.is_kept, True
-    try:
-        yield
-    finally:
-        _silence.is_kept = before
+    warnings.warn(message, UserWarning, stacklevel=_outside())
 
 
 def _outside() -> int:

@@ -7,31 +7,29 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
 from opdsl.dispatch.checked import require_annotated
+from opdsl.dispatch.state import current
+from opdsl.dispatch.traceable import is_traceable
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OpdslError, ShapeError
 from opdsl.kernels.calls import ArraySpec, AuthorCall
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.dtypes import OutputCast, c_name, check_output_dtype
 from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.outputs import Promise, array_of, maker_for, tensor_over
-from opdsl.kernels.planners import Planned, Planning, plan_of, planner_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.precomputed import Precomputed
 from opdsl.kernels.structured import (
     Arguments,
     Bound,
     Definition,
-    PlannedCall,
     Prepared,
-    overlap_guards,
-    views_among,
 )
 from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import Noted, lowering, pinned
+from opdsl.runtime.scopes import Setting
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.parameters import Role
 
 
 class OutKernel(NamedTuple):
@@ -131,7 +129,7 @@ class StructuredDefinition(Definition):
         first = next(tensors_in(arguments), None)
         device = first.device if first is not None else _named_device(arguments)
         context = self.base(self.name, self.results, given, device)
-        returned = self.meta(context, *arguments)
+        returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
         require_annotated(self.name, self.meta, returned)
         promises = context.promises(_name_of(self.meta))
         return Prepared(promises, Handed(self._computed(returned), context.operands(arguments), context.common))
@@ -202,102 +200,13 @@ class StructuredDefinition(Definition):
             )
         return kernel
 
-    # ------------------------------------------------------------------------------------------------------ a plan
-
-    @property
-    def fixes_geometries(self) -> bool:
-        """See ``Definition.fixes_geometries``: not where the shape function makes values of tensors' elements."""
-        return not any(each.is_dynamic and each.name in self.precomputed.replaced for each in self.parameters)
-
-    def may_plan(self, key: str) -> bool:
-        """See ``Definition.may_plan``."""
-        return self._takes_plain_arguments() or self._planning(key) is not None
-
-    def _takes_plain_arguments(self) -> bool:
-        """Whether a plan knows by itself what the kernel gets: no lists of tensors, no values made of tensors."""
-        return self.fixes_geometries and not any(each.role is Role.TENSORS for each in self.parameters)
-
-    def _planning(self, key: str) -> Planning | None:
-        kernel = self.kernels.get(key)
-        return None if kernel is None else planner_of(kernel.function)
-
-    def plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """See ``Definition.plan``."""
-        planning = self._planning(call.key)
-        names = tuple(each.name for each in self.parameters)
-        # An output that is given beside the inputs is filled by the kernel itself.
-        if planning is not None and all(each in names for each in call.targets):
-            made = outputs[0].geometry if outputs else prepared.promises[0].geometry
-            target = call.targets[0] if outputs else None
-            function = self._kernel(call.key).function
-            found = plan_of(
-                planning, Planned(call.name, names, call.parameters, arguments, made, call.slow, function, target)
-            )
-            if found is not None:
-                return found
-        if not self._takes_plain_arguments() or not self._can_plan(prepared, arguments):
-            return None
-        geometries = [each.geometry for each in outputs or prepared.promises]
-        runs = geometries[0].device.type != "meta"
-        kernel = self._kernel(call.key) if runs else _NO_KERNEL
-        values = self._handed(arguments, prepared)
-        constants: list[object] = []
-        expressions, guards = self._expressions(kernel, values, constants)
-        array = ".array" if kernel.compiled else ""
-        source = PlanSource(
-            call.name,
-            call.parameters,
-            (*expressions, *(f"{name}{array}" for name in call.targets)) if runs else None,
-            (*overlap_guards(self.parameters, arguments, call, outputs, elementwise=False), *guards),
-            call.targets,
-            views_among(call.targets, outputs),
-            self.results,
-        )
-        compute = _compute(kernel, values, geometries) if runs else None
-        if compute is not None and not outputs:
-            compute = _allocating(compute, geometries, compiled=kernel.compiled)
-        return make_plan(source, compute, geometries, call.slow, constants)
-
-    def _can_plan(self, prepared: Prepared, arguments: Arguments) -> bool:
-        """Whether kernels get the arguments of a plan themselves, but for some that it knows the values of."""
-        state = prepared.state
-        if not isinstance(state, Handed):
-            return True
-        return all(one is other for one, other in zip(state.operands, arguments, strict=True))
-
-    def _expressions(
-        self, kernel: OutKernel, values: Arguments, constants: list[object]
-    ) -> tuple[list[str], list[str]]:
-        """What stands for the kernel's inputs in a plan, and the tests that numbers are still the same.
-
-        The shape function has seen all numbers, so the plan holds for these values only.
-        """
-
-        def constant(value: object) -> str:
-            constants.append(value)
-            return f"plan_constants[{len(constants) - 1}]"
-
-        expressions = []
-        guards = []
-        by_name = {each.name: each for each in self.parameters if each.name not in self.precomputed.replaced}
-        taken = self.precomputed.parameters(each.name for each in self.parameters)
-        for name, value in zip(taken, values, strict=True):
-            parameter = by_name.get(name)
-            if isinstance(value, Tensor) and parameter is not None:
-                expressions.append(f"{parameter.name}.array" if kernel.compiled else parameter.name)
-                continue
-            expressions.append(constant(kernel.handed(value)))
-            if parameter is not None and parameter.is_dynamic and value is not None:
-                guards.append(number_guard(parameter.name, value, constants))
-        return expressions, guards
-
 
 def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[Geometry]) -> Compiled:
     """The kernel for these types, its faults as errors of ours."""
     if not kernel.compiled or not has_compiler(outputs[0].device.type):
-        return _guarded(kernel.function)
+        guarded = _guarded(kernel.function)
+        is_run = lowering.get() is None or is_traceable(kernel.function)
+        return guarded if is_run else Noted(_in_this_state(guarded), [])
     call = AuthorCall(tuple(map(_spec, values)), tuple(map(_array_spec, outputs)))
     return compiler_for(outputs[0].device.type).author(kernel.function, call)
 
@@ -319,6 +228,17 @@ def _guarded(function: Callable[..., object]) -> Compiled:
             )
 
     return guarded
+
+
+def _in_this_state(function: Compiled) -> Compiled:
+    """A function that calls operators, as it runs here: beneath autograd, where a plan runs it."""
+    setting = Setting(current, current.get().change(lowering=False))
+
+    def within(*values: Any) -> None:
+        with setting:
+            function(*values)
+
+    return within
 
 
 def _described(function: Callable[..., object]) -> str:

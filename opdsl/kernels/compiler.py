@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from opdsl.runtime.device import backends
+from opdsl.runtime.lowering import Noted, concrete, lowering
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import (
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
         Folding,
         IndirectCall,
         Ordering,
-        PlanCall,
         PointwiseCall,
         ProductCall,
         ReductionCall,
         RowCall,
         Scanning,
     )
+    from opdsl.runtime.plan_call import PlanCall
     from opdsl.scalar.graph import TypedGraph
 
 Compiled = Callable[..., Any]
@@ -91,17 +92,46 @@ def has_compiler(device_type: str) -> bool:
     return backends.has(device_type, "compiler")
 
 
-@cache
 def compiler_for(device_type: str) -> Compiler:
     """The compiler of a backend, imported on first use.
 
     Raises:
         DeviceError: there is no such backend, or it has no compiler.
     """
+    recorder = lowering.get()
+    found = _compiler(device_type)
+    return found if recorder is None or not recorder.is_exact else cast("Compiler", _NotingCompiler(found))
+
+
+@cache
+def _compiler(device_type: str) -> Compiler:
     return cast("Compiler", backends.load(device_type, "compiler"))
 
 
 @cache
 def counts(device_type: str) -> bool:
     """Whether a backend's pointwise loops take operands that lie in no memory (``OperandSpec.counts``)."""
-    return bool(getattr(compiler_for(device_type), "COUNTS", False))
+    return bool(getattr(_compiler(device_type), "COUNTS", False))
+
+
+class _NotingCompiler:
+    """A compiler while a call is lowered for its very geometries: what it compiles is real, and calling it is noted."""
+
+    __slots__ = ("_compiler",)
+
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
+
+    def __getattr__(self, kind: str) -> Callable[..., Noted | None]:
+        compile_call = getattr(self._compiler, kind)
+
+        def noting(*described: Any) -> Noted | None:
+            with concrete():
+                compiled = compile_call(*described)
+            if compiled is None:
+                return None
+            call = described[-1]
+            made = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
+            return Noted(compiled, [None if new is None else spec.dtype.numpy for spec, new in made])
+
+        return noting

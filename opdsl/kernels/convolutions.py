@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from opdsl.kernels.calls import ConvolutionCall, WindowSpec
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.outputs import array_of
 from opdsl.runtime.device import meta
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
 
@@ -46,7 +45,7 @@ def slide(
     return True
 
 
-@lru_cache(maxsize=1024)
+@made_once(1024)
 def _compiled(
     kind: str,
     images: Geometry,

@@ -115,8 +115,3 @@ _C_NAMES = {
 def c_name(dtype: DType) -> str:
     """What PyTorch's messages call an element type in C++."""
     return _C_NAMES[dtype.name]
-
-
-def all_same(dtypes: Iterable[DType]) -> bool:
-    """Whether all of the dtypes are one."""
-    return len(set(dtypes)) <= 1

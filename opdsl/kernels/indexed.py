@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from functools import lru_cache, partial
-from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy
 
 from opdsl.kernels.compiler import Compiled, compiler_for, counts
 from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.host import is_beyond, through_host
-from opdsl.kernels.outputs import allocating, array_of, check_written, maker_for, new_tensor, tensor_over
+from opdsl.kernels.outputs import array_of, check_written, new_tensor
 from opdsl.kernels.primitives import copy_elements
 from opdsl.kernels.tensor_iterator import pointwise_call
-from opdsl.runtime.device import cpu, meta
+from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
-from opdsl.runtime.lowering import SymbolicArray, lowering
-from opdsl.runtime.scopes import Setting
+from opdsl.runtime.lowering import SymbolicArray, deferred, lowering, made_once
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
@@ -32,34 +29,6 @@ _WORD = 1 << 64
 _COLUMNS = numpy.arange(_WIDTH, dtype=numpy.int64)
 _IN_SINGLE_PRECISION: set[Callable[..., Any]] = set()
 _NUMBERS: dict[type, DType] = {int: int64, float: float64, bool: bool_, complex: complex128}
-
-
-class Filled(NamedTuple):
-    """How a kernel fills a tensor by the index of its elements: what ``fill_by_index`` is given.
-
-    is_random: whether ``first`` and the first number are a place and a seed that each call has of its own.
-    """
-
-    target: Tensor
-    function: Callable[..., Any]
-    given: tuple[Any, ...]
-    first: int = 0
-    is_random: bool = False
-
-
-_noted: ContextVar[list[Filled] | None] = ContextVar("opdsl_noted", default=None)
-
-
-def noting() -> Setting[list[Filled]]:
-    """The list to which calls on meta add how they would fill tensors, while this is entered."""
-    return Setting(_noted, [])
-
-
-def note(filled: Filled) -> None:
-    """Add to what ``noting`` gives, if it is entered."""
-    made = _noted.get()
-    if made is not None:
-        made.append(filled)
 
 
 def in_single_precision(function: _Function) -> _Function:
@@ -85,61 +54,16 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
         OverlapError: elements of the target share memory.
     """
     check_written(target, [each for each in given if isinstance(each, Tensor)], [])
-    if target.device is meta:
-        note(Filled(target, function, tuple(given), first))
-    elif target.geometry.numel and is_beyond(target):
+    if target.device is meta or not target.geometry.numel:
+        return target
+    if is_beyond(target):
         through_host(fill_by_index, (target, function, given, first), [target])
-    elif target.geometry.numel:
+    else:
         _fill(target, function, given, first)
     return target
 
 
-def filling_plan(form: Geometry, filled: Filled, generator: Any = None, *, allocate: bool) -> Callable[..., Any] | None:
-    """A function that fills, and makes if it is to allocate it, the array of a tensor as a call on meta has noted.
-
-    Args:
-        form: of the tensor.
-        generator: where random numbers are from.
-        allocate: whether it makes the array; otherwise it is given.
-
-    Returns:
-        None for tensors that take more than filling.
-    """
-    if not form.is_contiguous() or form.dtype.is_complex or any(isinstance(each, Tensor) for each in filled.given):
-        return None
-    run = _filling_loop(form, filled, allocate=allocate)
-    if not filled.is_random:
-        return partial(run, _as_signed(filled.first), *filled.given)
-    given = filled.given
-
-    def draw(*array: Any) -> Any:
-        seed, place = generator.advance(form.numel)
-        return run(_as_signed(place), _as_signed(seed), *given, *array)
-
-    return draw
-
-
-def _filling_loop(form: Geometry, filled: Filled, *, allocate: bool) -> Compiled:
-    """What fills an array: a function of the first index, the numbers, and the array, unless it makes that."""
-    if form.numel <= _WIDTH or counts(form.device.type):
-        numbers = (0, *filled.given) if filled.is_random else filled.given
-        loop = _short_loop(filled.function, form, tuple(map(type, numbers)), allocate=allocate)
-        column = _column(form)
-
-        def run(first: int, *given: Any) -> Any:
-            return loop(first, column, *given)
-
-        return run
-    make = maker_for(form)
-
-    def run_long(first: int, *given: Any) -> Any:
-        array, numbers = (make(), given) if allocate else (given[-1], given[:-1])
-        _fill(tensor_over(array, form), filled.function, numbers, first % _WORD)
-        return array
-
-    return run_long
-
-
+@deferred
 def _as_signed(word: int) -> int:
     """64 bits as an int64."""
     return word - _WORD if word >= _WORD >> 1 else word
@@ -159,7 +83,7 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     """Fill a tensor that is as short as the rows are, or of a backend whose kernels count by themselves."""
     form = dense.geometry
     values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
-    forms = tuple([each.geometry if isinstance(each, Tensor) else type(each) for each in values])
+    forms = tuple([each.geometry if isinstance(each, Tensor) else each.__class__ for each in values])
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
     row = _as_signed(first)
     column = _column(form)
@@ -218,7 +142,7 @@ def _fill_rows(
     beginnings = numpy.arange(rows, dtype=numpy.uint64) * columns + numpy.uint64((first + start) % _WORD)
     target = _rows(flat, part)
     values = [_rows(each, part) if isinstance(each, Tensor) else each for each in given]
-    forms = tuple(each.geometry if isinstance(each, Tensor) else type(each) for each in values)
+    forms = tuple(each.geometry if isinstance(each, Tensor) else each.__class__ for each in values)
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
     index = beginnings.view(numpy.int64)[:, None], _COLUMNS[None, :columns]
     _loop(function, target.geometry, forms)(*index, *arrays, array_of(target))
@@ -229,31 +153,25 @@ def _rows(flat: Tensor, part: tuple[int, int, int]) -> Tensor:
     return make_view(flat, (rows, columns), (columns, 1), flat.storage_offset() + start)
 
 
-@lru_cache(maxsize=512)
-def _loop(function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+@made_once(512)
+def _loop(function: Callable[..., Any], target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
     rows, columns = target.shape
     row = geometry(int64, target.device, (rows, 1), (1, 1))
     return _compiled(function, target, row, geometry(int64, target.device, (1, columns), (columns, 1)), given)
 
 
-@lru_cache(maxsize=512)
-def _short_loop(
-    function: FunctionType, target: Geometry, given: tuple[Geometry | type, ...], *, allocate: bool = False
-) -> Compiled:
-    if allocate and target.device is not cpu:
-        return allocating(target, _short_loop(function, target, given))
+@made_once(512)
+def _short_loop(function: Callable[..., Any], target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
     column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
-    return _compiled(function, target, int64, column, given, allocate=allocate)
+    return _compiled(function, target, int64, column, given)
 
 
 def _compiled(
-    function: FunctionType,
+    function: Callable[..., Any],
     target: Geometry,
     row: Geometry | DType,
     column: Geometry,
     given: Sequence[Geometry | type],
-    *,
-    allocate: bool = False,
 ) -> Compiled:
     scalar = _read(function)
     device = target.device.type
@@ -263,7 +181,7 @@ def _compiled(
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float=precision)
-    call = pointwise_call(target.shape, inputs, [target], allocate=allocate)
+    call = pointwise_call(target.shape, inputs, [target])
     if counts(device):
         start, index, *others = call.inputs
         call = call._replace(inputs=(start, index._replace(counts=True), *others))
@@ -271,7 +189,7 @@ def _compiled(
 
 
 @lru_cache(maxsize=64)
-def _read(function: FunctionType) -> Any:
+def _read(function: Callable[..., Any]) -> Any:
     from opdsl.scalar import read
 
     return read(function)

@@ -7,7 +7,7 @@ positions move it along dimensions of the tensor; everything that indexes by ten
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -23,7 +23,7 @@ from opdsl.kernels.strides import Shape, Strides, loop_order, steps
 from opdsl.runtime.device import backends, cpu, meta
 from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry
-from opdsl.runtime.lowering import lowering
+from opdsl.runtime.lowering import lowering, made_once
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -49,17 +49,6 @@ class Positions(NamedTuple):
     stride: int
 
 
-class _Operand(NamedTuple):
-    """One operand of a loop.
-
-    dtype: how its elements are taken.
-    strides: bytes for each dimension of the loop; None for a number.
-    """
-
-    dtype: DType
-    strides: Strides | None
-
-
 def range_of(positions: Tensor) -> tuple[int, int] | None:
     """The smallest and the largest element of an int64 tensor; None where there is none."""
     if positions.geometry.numel == 0:
@@ -73,7 +62,7 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
     recorder = lowering.get()
     if recorder is not None:
         # Positions are taken to lie inside; a plan looks whether they do.
-        ends: Any = tuple(recorder.size(f"{recorder.constant(int)}({each.text})", 0, None) for each in found)
+        ends: Any = tuple(recorder.size(recorder.run(int, (each,), ["end"])[0], 0, None) for each in found)
         return cast("tuple[int, int]", ends)
     least, greatest = found
     return int(least), int(greatest)
@@ -213,7 +202,7 @@ def _steps(positions: Sequence[Positions], dtype: DType) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------------------- the loops
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def _copy_loop(
     device_type: str,
     shape: Shape,
@@ -231,7 +220,7 @@ def _copy_loop(
     return _compile(device_type, graph, shape, [source], output, positions, None if writes else 0, writes)
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def _update_loop(
     device_type: str,
     function: FunctionType,
@@ -284,7 +273,7 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
     return read(function)
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def range_loop(form: Geometry) -> Compiled:
     """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2

@@ -10,7 +10,7 @@ import numpy
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float64, int64
-from opdsl.runtime.lowering import deferred, is_symbol
+from opdsl.runtime.lowering import deferred, is_symbol, lowering
 
 Number = bool | int | float | complex
 
@@ -47,6 +47,37 @@ LARGEST = {
 }
 
 
+def is_left_to_kernel(value: Any, dtype: DType, *, may_overflow: bool = False) -> bool:
+    """Whether a plan hands a number on as it is: the compiled kernel converts it, or raises OverflowError.
+
+    Args:
+        value: the number.
+        dtype: that the kernel computes it in.
+        may_overflow: whether a number that is too large becomes infinite.
+    """
+    recorder = lowering.get() if is_symbol(value) else None
+    if recorder is None or not recorder.is_exact or recorder.writes():
+        return False
+    example: Any = value.example
+    if isinstance(value, int):
+        least, most = BOUNDS.get(dtype.name, (-math.inf, math.inf))
+        if not (least or -most) <= example <= most:
+            return False
+        recorder.hands_numbers = True
+        return True
+    parts = {".real": example.real, ".imag": example.imag} if isinstance(value, complex) else {"": example}
+    if dtype.category < (Category.COMPLEX if isinstance(value, complex) else Category.FLOAT):
+        return False
+    largest = LARGEST.get(dtype.name)
+    if largest is not None and not may_overflow:
+        if not all(abs(part) <= largest for part in parts.values()):
+            return False
+        for name in parts:
+            recorder.ask(f"-{largest!r} <= {value.text}{name} <= {largest!r}", True)
+    recorder.hands_numbers = True
+    return True
+
+
 def convert(value: Number, dtype: DType) -> Any:
     """A number given for a parameter of type Scalar (``c10::Scalar::to``).
 
@@ -79,14 +110,16 @@ def _converted(value: Number, dtype: DType) -> Any:
     return complex(value) if dtype.is_complex else float(value.real)
 
 
-@deferred
 def to_element(value: Number, dtype: DType, count: int) -> Any:
     """A number that ``count`` elements become, as ``at::fill_`` converts it: one of 16 bits may become infinite.
 
     Raises:
         NumberError: the dtype does not hold it.
     """
-    return convert(value, float64 if count == 1 and dtype in (float16, bfloat16) else dtype)
+    is_narrow = dtype in (float16, bfloat16)
+    if not is_narrow and is_left_to_kernel(value, dtype):
+        return value
+    return convert(value, float64 if is_narrow and count == 1 else dtype)
 
 
 def _parts(value: Number) -> tuple[float, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from opdsl.kernels.calls import Ordering
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dtypes import precision_of
@@ -11,6 +9,7 @@ from opdsl.kernels.outputs import array_of
 from opdsl.kernels.row_iterator import row_call
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
 
@@ -29,7 +28,7 @@ def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, i
         run(array_of(source), array_of(values), array_of(indices))
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, indices: Geometry) -> Compiled:
     dims = (dim,) if source.ndim else ()
     # Outputs of the first elements alone step through a row as those of all elements would.
@@ -43,7 +42,7 @@ def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, in
 _NOT_A_NUMBER = (1 << 63) - 1
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def key_loop(source: Geometry, keys: Geometry, descending: bool) -> Compiled:
     """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
 

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from opdsl.dispatch.state import current
-from opdsl.dispatch.tracing import note_write
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends, cpu
@@ -92,18 +91,6 @@ def maker_for(form: Geometry) -> Callable[[], Any]:
     memory = backends.memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
     made: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
-    return made
-
-
-def allocating(form: Geometry, run: Callable[..., Any]) -> Callable[..., Any]:
-    """What fills an array, its last argument, as what makes it: new ones of a geometry, on its device."""
-    make = maker_for(form)
-
-    def made(*values: Any) -> Any:
-        array = make()
-        run(*values, array)
-        return array
-
     return made
 
 
@@ -264,7 +251,6 @@ def check_read_only(output: Tensor) -> None:
     Raises:
         ReadOnlyError: it is that of a read-only array.
     """
-    note_write()
     if output.geometry.read_only:
         raise ReadOnlyError(
             "the tensor shares the memory of a read-only array and cannot be written. Write to a copy, tensor.clone()."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.dispatch.state import current
+from opdsl.dispatch.traceable import is_traceable
 from opdsl.errors import (
     ArgumentError,
     KernelSignatureError,
@@ -16,7 +16,7 @@ from opdsl.errors import (
     UnsupportedDTypeError,
 )
 from opdsl.kernels.compiler import Compiled, compiler_for
-from opdsl.kernels.divisors import check_divisor, holds_zero
+from opdsl.kernels.divisors import check_divisor
 from opdsl.kernels.dtypes import (
     PRECISION,
     PROMOTIONS,
@@ -26,15 +26,14 @@ from opdsl.kernels.dtypes import (
     precision_of,
 )
 from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.numbers import LARGEST, convert, round_to, wrap
+from opdsl.kernels.numbers import convert, is_left_to_kernel, round_to, wrap
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
-from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
+from opdsl.kernels.structured import Arguments, Bound, Definition, Prepared
 from opdsl.kernels.tensor_iterator import Configuration, Iteration, Number, NumberRole, Operand, iterate, pointwise_call
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.lowering import lowering
+from opdsl.runtime.lowering import made_once, pinned
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
@@ -241,7 +240,8 @@ class PointwiseDefinition(Definition):
         if self.check is not None:
             tensors = [each for each in arguments if isinstance(each, Tensor)]
             context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
-            self.check(context, *arguments)
+            known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
+            self.check(context, *known)
         default = current.get().default_dtype
         formula, iteration = self._chosen(arguments, default)
         promise = Promise(iteration.result, iteration.device, iteration.shape, iteration.strides)
@@ -331,7 +331,10 @@ class PointwiseDefinition(Definition):
         """What the compiled kernel gets for an operand."""
         if isinstance(value, Tensor):
             return array_of(value) if value.device is state.iteration.device else value.item()
-        return (wrap if self._wraps(state, place) else convert)(value, state.iteration.parameters[place])
+        dtype, at = state.iteration.parameters[place], state.formula.places[place]
+        if is_left_to_kernel(value, dtype, may_overflow=at in state.formula.wrapped):
+            return value
+        return (wrap if self._wraps(state, place) else convert)(value, dtype)
 
     def _wraps(self, state: Elementwise, place: int) -> bool:
         """Whether a number stands for a tensor, so that nothing checks whether its dtype holds it."""
@@ -364,163 +367,16 @@ class PointwiseDefinition(Definition):
             for place, value in enumerate(values)
         ]
         call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
-        make = _compiled if lowering.get() is None else _compiled.__wrapped__
-        return make(iteration.device.type, self.graph(state), call)
-
-    # ---------------------------------------------------------------------------------------------------- a plan
-
-    def plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """See ``Definition.plan``."""
-        plan = self._plan(prepared, arguments, outputs, call)
-        choosing = {name for formula in self.formulas for name in formula.when}
-        # Callers tell tensors and None from numbers themselves.
-        places = [
-            at
-            for at, each in enumerate(self.parameters)
-            if each.is_dynamic and each.name in choosing and number_kind(arguments[at]) is not None
-        ]
-        if plan is None or not places:
-            return plan
-        names = [each.name for each in self.parameters]
-        known = {name: value for name, value in zip(names, arguments, strict=True) if name not in call.parameters}
-
-        def make(*handed: object) -> Plan | None:
-            named = known | dict(zip(call.parameters, handed, strict=True))
-            again = tuple(named[name] for name in names)
-            given = [named[name] for name in call.targets]
-            return self._plan(self.prepare(again, given), again, given, call)
-
-        first = tuple(arguments[at] for at in places)
-        return _plan_by_number([call.parameters.index(names[at]) for at in places], first, plan, make, call.slow)
-
-    def _plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """The plan of a call whose numbers choose the same formula."""
-        state: Elementwise = prepared.state
-        values = [arguments[at] for at in state.formula.places]
-        if self._casts_tensors(state, values) or not self._numbers_fit(state, values):
-            return None
-        geometries = [each.geometry for each in outputs or prepared.promises]
-        computes = state.iteration.device.type != "meta"
-        constants: list[object] = []
-        expressions = [self._expression(state, place, value, constants) for place, value in enumerate(values)]
-        source = PlanSource(
-            call.name,
-            call.parameters,
-            tuple(expressions) + tuple(f"{name}.array" for name in call.targets) if computes else None,
-            (
-                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=True),
-                *self._number_guards(state, arguments, constants),
-                *self._divisor_guards(state, values, constants),
-            ),
-            call.targets,
-            views_among(call.targets, outputs),
-            self.results,
-            any(not isinstance(each, Tensor) for each in values),
-        )
-        compute = self._compile(state, values, geometries, allocate=not outputs) if computes else None
-        return make_plan(source, compute, geometries, call.slow, constants)
-
-    def _casts_tensors(self, state: Elementwise, values: Sequence[Any]) -> bool:
-        """Whether a tensor has to be cast before the loop, which a plan does not do."""
-        return any(
-            isinstance(value, Tensor) and dtype is not None
-            for value, dtype in zip(values, state.iteration.casts, strict=True)
-        )
-
-    def _numbers_fit(self, state: Elementwise, values: Sequence[Any]) -> bool:
-        """Whether the compiled kernel converts the kinds of numbers that are given as ``convert`` does."""
-        return not any(
-            isinstance(value, float | complex) and state.iteration.parameters[place].category < _category(value)
-            for place, value in enumerate(values)
-        )
-
-    def _expression(self, state: Elementwise, place: int, value: Any, constants: list[object]) -> str:
-        """What stands for an operand in the plan's call of the compiled kernel."""
-        parameter = self.parameters[state.formula.places[place]]
-        if isinstance(value, Tensor):
-            here = value.device is state.iteration.device
-            return f"{parameter.name}.array" if here else f"{parameter.name}.item()"
-        if parameter.is_dynamic and state.iteration.casts[place] is not None:
-            constants.append(partial(self._cast, state, place))
-            return f"plan_constants[{len(constants) - 1}]({parameter.name})"
-        if parameter.is_dynamic:
-            return parameter.name
-        constants.append(self._value(state, place, value))
-        return f"plan_constants[{len(constants) - 1}]"
-
-    def _divisor_guards(self, state: Elementwise, values: Sequence[Any], constants: list[object]) -> list[str]:
-        """Tests of integers that are divided by."""
-        guards = []
-        for place in self._checked_divisors(state):
-            name = self.parameters[state.formula.places[place]].name
-            if isinstance(values[place], Tensor):
-                constants.append(holds_zero)
-                guards.append(f"plan_constants[{len(constants) - 1}]({name})")
-            else:
-                constants.append(partial(self._value, state, place))
-                guards.append(f"plan_constants[{len(constants) - 1}]({name}) == 0")
-        return guards
-
-    def _number_guards(self, state: Elementwise, arguments: Arguments, constants: list[object]) -> list[str]:
-        """Tests of numbers: those that the check has seen are the same, those that are converted are in range."""
-        guards = []
-        for at, value in enumerate(arguments):
-            parameter = self.parameters[at]
-            if parameter.role not in (Role.SCALAR, Role.FLOAT) or not isinstance(value, int | float | complex):
-                continue
-            if self.check is not None and self.check_reads_numbers:
-                guards.append(number_guard(parameter.name, value, constants))
-            elif at in state.formula.places and at not in state.formula.wrapped:
-                place = state.formula.places.index(at)
-                cast = state.iteration.casts[place]
-                if not isinstance(value, float | complex) and cast is None:
-                    continue
-                largest = LARGEST.get((cast or state.iteration.parameters[place]).name)
-                if largest is not None:
-                    parts = (".real", ".imag") if isinstance(value, complex) else ("",)
-                    guards += [f"not -{largest!r} <= {parameter.name}{part} <= {largest!r}" for part in parts]
-        return guards
+        return _compiled(iteration.device.type, self.graph(state), call)
 
 
-@lru_cache(maxsize=1024)
+@made_once(1024)
 def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
     """The compiled kernel; the complete road and the plan that follows it share one."""
     return compiler_for(device_type).pointwise(graph, call)
 
 
 _MOST_NUMBERS = 64  # a stream of ever new numbers must not keep a plan of each
-
-
-def _plan_by_number(
-    places: Sequence[int], first: tuple[Any, ...], plan: Plan, make: Callable[..., Plan | None], slow: Plan
-) -> Plan:
-    """A plan for each value of the numbers that formulas are chosen by, made when it is first met.
-
-    places: of these numbers among what a plan is handed.
-    first, plan: the numbers of the first call, and its plan.
-    make: from what a plan is handed to the plan of such a call.
-    slow: the kernel.
-    """
-    plans = {first: plan}
-
-    def choose(*handed: object) -> object:
-        numbers = tuple([handed[at] for at in places])
-        known = plans.get(numbers)
-        if known is not None:
-            return known(*handed)
-        result = slow(*handed)
-        made = make(*handed)
-        if made is not None:
-            if len(plans) >= _MOST_NUMBERS:
-                plans.clear()
-            plans[numbers] = made
-        return result
-
-    return choose
 
 
 def _known(function: FunctionType, condition: Mapping[str, object]) -> dict[str, object] | None:
@@ -543,7 +399,3 @@ def _number_type(value: Any) -> type:
     if kind is None:
         raise ArgumentError(f"a number is needed (got {type(value).__name__})")
     return kind
-
-
-def _category(value: Any) -> Category:
-    return Category.COMPLEX if isinstance(value, complex) else Category.FLOAT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -16,7 +15,6 @@ from opdsl.kernels.numbers import Number, to_element
 from opdsl.kernels.outputs import (
     Promise,
     Target,
-    allocating,
     array_of,
     check_device,
     check_read_only,
@@ -29,6 +27,7 @@ from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
+from opdsl.runtime.lowering import made_once
 from opdsl.runtime.roots import bump_version
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
@@ -263,7 +262,7 @@ def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(2 * stride for stride in strides)
 
 
-@lru_cache(maxsize=512)
+@made_once(512)
 def elements_loop(target: Geometry, source: Geometry) -> Compiled | None:
     """What casts and copies the elements of the source's array into the target's, in one loop; None if that takes two.
 
@@ -287,15 +286,15 @@ def _run_copy(target: Tensor, source: Tensor) -> None:
     copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
 
 
-@lru_cache(maxsize=512)
-def copy_loop(target: Geometry, source: Geometry, *, allocate: bool = False) -> Compiled:
-    """The compiled loop that casts and copies, which makes the target itself if it is to allocate it."""
+@made_once(512)
+def copy_loop(target: Geometry, source: Geometry) -> Compiled:
+    """The compiled loop that casts and copies."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 
     kind = ScalarType(precision_of(source.dtype).name)
     graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
-    call = pointwise_call(target.shape, [source], [target], allocate=allocate)
+    call = pointwise_call(target.shape, [source], [target])
     return compiler_for(target.device.type).pointwise(graph, call)
 
 
@@ -313,15 +312,13 @@ def _fill(target: Tensor, number: Any) -> None:
         fill_loop(target.geometry)(number, array_of(target))
 
 
-@lru_cache(maxsize=512)
-def fill_loop(target: Geometry, *, allocate: bool = False) -> Compiled:
-    """The compiled loop that writes a number everywhere, which makes the target itself if it is to allocate it."""
-    if allocate and target.device is not cpu:  # of several devices, a loop without arrays knows the current one alone
-        return allocating(target, fill_loop(target))
+@made_once(512)
+def fill_loop(target: Geometry) -> Compiled:
+    """The compiled loop that writes a number everywhere."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
 
     dtype = precision_of(target.dtype)
     graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
-    call = pointwise_call(target.shape, [dtype], [target], allocate=allocate)
+    call = pointwise_call(target.shape, [dtype], [target])
     return compiler_for(target.device.type).pointwise(graph, call)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from opdsl.kernels.calls import MatrixLayout, ProductCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.host import is_beyond, through_host
@@ -12,6 +10,7 @@ from opdsl.kernels.primitives import cast, copy_
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bfloat16, float16, float32
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
 # Not every library has products of these; they are computed in float32 then.
@@ -48,7 +47,7 @@ def _multiplies_16_bits(device_type: str) -> bool:
     return device_type != meta.type and getattr(compiler_for(device_type), "MULTIPLIES_16_BITS", False)
 
 
-@lru_cache(maxsize=4096)
+@made_once(4096)
 def product_loop(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
     """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
     rows, inner = first.shape[-2:]

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels.indexed import Filled, fill_by_index, in_single_precision, note
+from opdsl.kernels.indexed import fill_by_index, in_single_precision
 from opdsl.kernels.outputs import check_written
 from opdsl.kernels.primitives import cast, real_and_imaginary
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from opdsl.runtime.generator import Generator, generator_for
+from opdsl.runtime.lowering import deferred
 from opdsl.runtime.roots import bump_version
 from opdsl.runtime.tensor import Tensor
 
@@ -169,7 +170,6 @@ def fill_random_(
     source = generator_for(target.device, generator)
     if target.device is meta:
         check_written(target, [each for each in numbers if isinstance(each, Tensor)], [])
-        note(Filled(target, distribution, tuple(numbers), is_random=True))
         bump_version(target)
         return target
     parts = real_and_imaginary(target) if target.dtype.is_complex else target
@@ -179,6 +179,7 @@ def fill_random_(
     return target
 
 
+@deferred
 def _signed(word: int) -> int:
     """64 bits as an int64."""
     return (word + (1 << 63)) % (1 << 64) - (1 << 63)

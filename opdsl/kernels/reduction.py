@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from opdsl.dispatch.traceable import is_traceable
 from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.dimensions import reduced_dimensions, reduced_shape, require_elements
@@ -19,7 +20,6 @@ from opdsl.kernels.meta import MetaContext
 from opdsl.kernels.monoid import refuse_rounding
 from opdsl.kernels.numbers import Number, convert
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.reduction_functions import Fold, make_fold
 from opdsl.kernels.reduction_iterator import reduction_call
@@ -27,13 +27,11 @@ from opdsl.kernels.structured import (
     Arguments,
     Bound,
     Definition,
-    PlannedCall,
     Prepared,
-    overlap_guards,
-    views_among,
 )
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides
+from opdsl.runtime.lowering import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.parameters import Parameter, Role
@@ -148,7 +146,8 @@ class ReductionDefinition(Definition):
         source: Tensor = arguments[0]
         named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
         if self.check is not None:
-            self.check(MetaContext(self.name, self.results, given, source.device), *arguments)
+            known = arguments if is_traceable(self.check) else pinned(arguments)
+            self.check(MetaContext(self.name, self.results, given, source.device), *known)
         fold = self._fold(named)
         out = [each.dtype if each is not None else None for each in given] or [None] * self.results
         value = DTYPE_RULES[fold.promote](self.label, source.dtype, named.get("dtype"), out[0])
@@ -223,48 +222,6 @@ class ReductionDefinition(Definition):
         )
         folding = state.fold.folding(state.value, state.results, state.number_dtypes)
         return compiler_for(source.device.type).reduction(folding, call)
-
-    # ------------------------------------------------------------------------------------------------------ a plan
-
-    def plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """See ``Definition.plan``."""
-        state: Reducing = prepared.state
-        source: Tensor = arguments[0]
-        if _is_cast_first(source.dtype, state.value):
-            return None
-        geometries = [each.geometry for each in outputs or prepared.promises]
-        runs = source.device.type != "meta"
-        constants: list[object] = list(state.constants)
-        values = (
-            f"{self.parameters[0].name}.array",
-            *(f"plan_constants[{place}]" for place in range(len(constants))),
-            *(f"{name}.array" for name in call.targets),
-        )
-        plan_source = PlanSource(
-            call.name,
-            call.parameters,
-            values if runs else None,
-            (
-                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=False),
-                *self._number_guards(arguments, constants),
-            ),
-            call.targets,
-            views_among(call.targets, outputs),
-            self.results,
-        )
-        compute = self._compile(state, source.geometry, geometries, allocate=not outputs) if runs else None
-        return make_plan(plan_source, compute, geometries, call.slow, constants)
-
-    def _number_guards(self, arguments: Arguments, constants: list[object]) -> list[str]:
-        """Tests of the numbers that a plan is handed: they have to be those that it was made for."""
-        guards = []
-        for parameter in self.others:
-            value = arguments[self.parameters.index(parameter)]
-            if parameter.is_dynamic and value is not None:
-                guards.append(number_guard(parameter.name, value, constants))
-        return guards
 
 
 def _is_cast_first(source: DType, value: DType) -> bool:

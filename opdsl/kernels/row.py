@@ -12,6 +12,7 @@ from functools import lru_cache, reduce
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
+from opdsl.dispatch.traceable import is_traceable
 from opdsl.errors import (
     KernelError,
     KernelSignatureError,
@@ -32,6 +33,7 @@ from opdsl.kernels.structured import Arguments, Prepared
 from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import pinned
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema.implementation import row_fault
@@ -120,7 +122,7 @@ class RowDefinition(RowwiseDefinition):
         """See ``Definition.prepare``."""
         tensors = list(tensors_in(arguments))
         context = MetaContext(self.name, self.results, given, tensors[0].device)
-        returned = self.meta(context, *arguments)
+        returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
         names = {each.name: place for place, each in enumerate(self.parameters)}
         wanted = [names[name] for name in _read(self.function).parameters if arguments[names[name]] is not None]
         arrays = [place for place in wanted if isinstance(arguments[place], Tensor)]

@@ -11,9 +11,8 @@ from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.dtypes import c_name
 from opdsl.kernels.numbers import convert
 from opdsl.kernels.outputs import Promise, array_of
-from opdsl.kernels.plans import Plan, PlanSource, make_plan, number_guard
 from opdsl.kernels.row_iterator import row_call
-from opdsl.kernels.structured import Arguments, Bound, Definition, PlannedCall, Prepared, overlap_guards, views_among
+from opdsl.kernels.structured import Arguments, Bound, Definition, Prepared
 from opdsl.runtime.device import MemoryFormat
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
@@ -105,43 +104,3 @@ class RowwiseDefinition(Definition):
         inputs = [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
         call = row_call(state.shape, state.dims, inputs, outputs, allocate=allocate)
         return None if call is None else self.compile(state, inputs, call, outputs[0].device.type)
-
-    def plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """See ``Definition.plan``."""
-        state: Rowwise = prepared.state
-        given = [arguments[place] for place in state.places]
-        if state.cast is not None and any(isinstance(each, Tensor) and each.dtype is not state.cast for each in given):
-            return None
-        geometries = [each.geometry for each in outputs or prepared.promises]
-        runs = geometries[0].device.type != "meta"
-        compute = self._compiled(state, given, geometries, allocate=not outputs) if runs else None
-        if runs and compute is None:
-            return None
-        constants = [convert(each, state.precision) for each in given if not isinstance(each, Tensor)]
-        expressions = [f"plan_constants[{place}]" for place in range(len(constants))]
-        guards = self._number_guards(arguments, constants)
-        names = [self.parameters[place].name for place in state.places]
-        arrays = [f"{name}.array" for name, value in zip(names, given, strict=True) if isinstance(value, Tensor)]
-        source = PlanSource(
-            call.name,
-            call.parameters,
-            (*arrays, *expressions, *(f"{name}.array" for name in call.targets)) if runs else None,
-            (
-                *overlap_guards(self.parameters, arguments, call, outputs, elementwise=self.reads_before_writing),
-                *guards,
-            ),
-            call.targets,
-            views_among(call.targets, outputs),
-            self.results,
-        )
-        return make_plan(source, compute, geometries, call.slow, constants)
-
-    def _number_guards(self, arguments: Arguments, constants: list[Any]) -> list[str]:
-        """Tests that the numbers, which the shape function has seen, are still the same."""
-        guards = []
-        for parameter, value in zip(self.parameters, arguments, strict=True):
-            if parameter.is_dynamic and isinstance(value, int | float | complex):
-                guards.append(number_guard(parameter.name, value, constants))
-        return guards

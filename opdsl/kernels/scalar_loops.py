@@ -1,4 +1,4 @@
-"""Pointwise loops of scalar functions for kernels that are written in Python, and their plans."""
+"""Pointwise loops of scalar functions for kernels that are written in Python."""
 
 from __future__ import annotations
 
@@ -12,27 +12,23 @@ from opdsl.kernels.dtypes import precision_of
 from opdsl.kernels.tensor_iterator import pointwise_call
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import made_once
 
 
-@lru_cache(maxsize=512)
-def scalar_loop(
-    function: Callable[..., Any], inputs: tuple[Geometry | DType, ...], target: Geometry, *, allocate: bool = False
-) -> Compiled:
+@made_once(512)
+def scalar_loop(function: Callable[..., Any], inputs: tuple[Geometry | DType, ...], target: Geometry) -> Compiled:
     """The compiled loop of a scalar function with one result.
 
     Args:
         function: takes an element of each input.
         inputs: arrays, which broadcast to the target, and numbers of a dtype.
-        target: what is written.
-        allocate: whether the loop makes the target; otherwise it takes it as its last argument.
+        target: what is written, the last argument of the loop.
     """
     scalar = _read(function)
     dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,))
-    return compiler_for(target.device.type).pointwise(
-        graph, pointwise_call(target.shape, inputs, [target], allocate=allocate)
-    )
+    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))
 
 
 @lru_cache(maxsize=64)
@@ -43,9 +39,4 @@ def _read(function: Callable[..., Any]) -> Any:
     return read(function)
 
 
-def chosen_scalar_function(mask: Any, value: Any, other: Any) -> Any:
-    """``value`` where the mask holds, ``other`` elsewhere."""
-    return value if mask else other
-
-
-__all__ = ["chosen_scalar_function", "scalar_loop"]
+__all__ = ["scalar_loop"]

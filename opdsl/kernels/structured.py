@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
-from opdsl.dispatch.warning import unheard
 from opdsl.errors import OpdslError, ShapeError
 from opdsl.kernels.compiler import Compiled
 from opdsl.kernels.described import Described
@@ -26,13 +25,12 @@ from opdsl.kernels.outputs import (
     restored_on_error,
     tensor_over,
 )
-from opdsl.kernels.plans import Plan
 from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.names import check_names
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
-from opdsl.schema.parameters import Parameter, dynamic_names, parameters_of
+from opdsl.schema.parameters import Parameter, parameters_of
 
 Arguments = tuple[Any, ...]
 
@@ -150,38 +148,6 @@ class Definition:
         """
         raise NotImplementedError
 
-    @property
-    def fixes_geometries(self) -> bool:
-        """Whether the geometries of the arguments decide those of the outputs."""
-        return True
-
-    def may_plan(self, key: str) -> bool:
-        """Whether any call of a backend's kernel has a plan."""
-        return True
-
-    def plan(
-        self, prepared: Prepared, arguments: Arguments, outputs: Sequence[Tensor], call: PlannedCall
-    ) -> Plan | None:
-        """The plan of a call whose outputs are all new (``outputs`` is empty) or can all be filled as they are."""
-        raise NotImplementedError
-
-
-class PlannedCall(NamedTuple):
-    """What a plan has to know of the kernel that it is for.
-
-    name: of the operator.
-    parameters: the names of what the plan is handed.
-    targets: the names of the outputs, of a call that is given them.
-    slow: takes what the plan is handed when a guard is true.
-    key: the backend.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    targets: tuple[str, ...]
-    slow: Plan
-    key: str
-
 
 class StructuredKernel(Described):
     """One variant of a structured operator, as the dispatcher calls it: with schema-ordered arguments."""
@@ -211,11 +177,6 @@ class StructuredKernel(Described):
     def is_inplace(self) -> bool:
         """Whether the output is one of the inputs."""
         return self.variant == "inplace"
-
-    @property
-    def fixes_geometries(self) -> bool:
-        """Whether what a plan gives always has the same geometry."""
-        return self.definition.fixes_geometries
 
     def __call__(self, *arguments: Any) -> object:
         """Run the operator.
@@ -289,47 +250,6 @@ class StructuredKernel(Described):
             targets.append(Target(output, promise, proxy))
         return targets
 
-    def plan(self, arguments: Arguments) -> Plan | None:
-        """The shortest function for calls with the same geometries, kinds of numbers and other values.
-
-        Args:
-            arguments: of such a call, which has been made.
-
-        Returns:
-            A function of the dynamic arguments, in the worst case the kernel itself, without what leads to it; None
-            where a call changes the geometry of what it is given.
-        """
-        definition = self.definition
-        dynamic = dynamic_names(self.schema)
-        slow = self._slow(dynamic, arguments)
-        if not definition.may_plan(self.key) or self._is_beyond(arguments):
-            return slow
-        given = tuple(arguments[place] for place in self.written)
-        inputs = arguments[: len(definition.parameters)]
-        with unheard():
-            prepared = definition.prepare(inputs, given)
-            targets = self.targets(prepared, inputs, given) if given else []
-        if any(each.resizes or each.uses_proxy for each in targets) or any(each.names for each in prepared.promises):
-            return None
-        written = tuple(self.names[place] for place in self.written)
-        call = PlannedCall(self.name, dynamic, written, slow, self.key)
-        return definition.plan(prepared, inputs, given, call) or slow
-
-    def _slow(self, dynamic: tuple[str, ...], arguments: Arguments) -> Plan:
-        """This kernel as a function of the dynamic arguments, the others as in ``arguments``."""
-        if dynamic == self.names and not any(isinstance(each, tuple) for each in arguments):
-            return self
-        places = [self.names.index(name) for name in dynamic]
-        constants = [None if name in dynamic else value for name, value in zip(self.names, arguments, strict=True)]
-
-        def slow(*values: object) -> object:
-            complete = list(constants)
-            for place, value in zip(places, values, strict=True):
-                complete[place] = tuple(value) if isinstance(value, list) else value
-            return self(*complete)
-
-        return slow
-
 
 def _named(error: OpdslError, name: str) -> OpdslError:
     """The error with the operator's name in front."""
@@ -368,44 +288,3 @@ def _before_resize(value: Any, targets: Sequence[Target]) -> Any:
     if not any(target.resizes and target.given is value for target in targets):
         return value
     return tensor_over(array_of(value), value.geometry)
-
-
-def overlap_guards(
-    parameters: Sequence[Parameter],
-    arguments: Arguments,
-    call: PlannedCall,
-    outputs: Sequence[Tensor],
-    *,
-    elementwise: bool,
-) -> tuple[str, ...]:
-    """Guards of a plan that writes: true where an output may share memory with an input or another output.
-
-    Tensors that are no views own their memory, so two of them share it only when they are one object.
-
-    Args:
-        elementwise: whether an output may be an input of the same geometry.
-    """
-    inputs = [
-        (parameter.name, value)
-        for parameter, value in zip(parameters, arguments, strict=True)
-        if isinstance(value, Tensor)
-    ]
-    guards = []
-    for place, (name, output) in enumerate(zip(call.targets, outputs, strict=True)):
-        for other, value in [*inputs, *zip(call.targets[:place], outputs[:place], strict=True)]:
-            if other == name:
-                continue
-            if output.geometry.is_view or value.geometry.is_view:
-                guards.append(f"{_root(name, output)} is {_root(other, value)}")
-            elif not elementwise or other in call.targets:
-                guards.append(f"{name} is {other}")
-    return tuple(guards)
-
-
-def views_among(targets: Sequence[str], outputs: Sequence[Tensor]) -> frozenset[str]:
-    """The names of the outputs that are views."""
-    return frozenset(name for name, each in zip(targets, outputs, strict=True) if each.geometry.is_view)
-
-
-def _root(name: str, tensor: Tensor) -> str:
-    return f"plan_root({name})" if tensor.geometry.is_view else name

@@ -10,7 +10,7 @@ from opdsl.dispatch.keys import AUTOGRAD_KEYS, KeySet
 from opdsl.dispatch.operator import Operator
 from opdsl.errors import KernelError
 from opdsl.kernels.described import Described
-from opdsl.runtime import Creation, Tensor, View, make_view, view_of, view_plan
+from opdsl.runtime import Creation, Tensor, View, make_view, view_of
 
 
 class ViewKernel(Described):
@@ -51,13 +51,6 @@ class ViewKernel(Described):
     def functions(self) -> tuple[FunctionType, ...]:
         """See ``Described``."""
         return (self.function,)
-
-    def plan(self, arguments: tuple[object, ...]) -> Callable[[Tensor], Tensor] | None:
-        """Makes the same view of every tensor of one geometry."""
-        viewed, *rest = arguments
-        if not isinstance(viewed, Tensor) or viewed.is_meta:
-            return None
-        return view_plan(viewed, self._place(viewed, rest), Creation.DETACHED if self.is_new else None)
 
     def _place(self, viewed: Tensor, arguments: Sequence[object]) -> View:
         place = self.function(view_of(viewed), *arguments)

@@ -6,12 +6,15 @@ import enum
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from opdsl.errors import DeviceError
 from opdsl.runtime.forking import held_across_fork
+from opdsl.runtime.lowering import Noted, NotLoweredError, concrete, lowering
 
 if TYPE_CHECKING:
+    from opdsl.runtime.dtype import DType
     from opdsl.runtime.memory import Memory
 
 
@@ -232,7 +235,10 @@ class BackendTable:
 
     def memory(self, device: Device) -> Memory:
         """The memory of a device, importing its backend when it is the first use."""
-        return cast("Memory", self.load(device.type, "memory"))
+        found = self.load(device.type, "memory")
+        recorder = lowering.get()
+        is_noted = recorder is not None and recorder.is_exact and device.type != "meta"
+        return cast("Memory", _NotingMemory(found) if is_noted else found)
 
     def load(self, device_type: str, part: str) -> object:
         """The module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.
@@ -287,6 +293,46 @@ class BackendTable:
             entry = BackendEntry(found.module, found.attr or "PrivateUse1")
             return self._entries.setdefault(device_type, entry)
         return None
+
+
+class _NotingMemory:
+    """The memory of a device while a call is lowered for its very geometries: what is done to arrays is noted."""
+
+    # What looks at no array, and makes none itself.
+    _ASKED = frozenset(("array_viewer", "current_index", "guard", "is_current", "view", "viewer"))
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: object) -> None:
+        self._memory = memory
+
+    def maker(
+        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+    ) -> Noted:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        with concrete():
+            make = getattr(memory, "maker", partial(partial, memory.empty))(shape, strides, dtype, device)
+        return Noted(make, [dtype.numpy])
+
+    def empty(
+        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+    ) -> object:
+        """See the memory of backends."""
+        return self.maker(shape, strides, dtype, device)()
+
+    def copy(self, source: object, target: object) -> None:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        Noted(memory.copy, [])(source, target)
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._memory, name)
+        if name == "transfer":
+            return lambda *arrays, **how: Noted(partial(found, **how), [])(*arrays)
+        if name not in self._ASKED:
+            raise NotLoweredError(f"{name} of memory")
+        return found
 
 
 # Device types of which there is one.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opdsl.errors import ConversionError, DeviceError, OptionError
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.scopes import Setting
+from opdsl.runtime.lowering import lowering
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
@@ -20,12 +19,6 @@ DEFAULT_SEED = 67280421310721
 
 _WORD = 1 << 64
 _lock = held_across_fork(threading.RLock())
-_rehearsed: ContextVar[bool] = ContextVar("opdsl_rehearsed", default=False)
-
-
-def rehearsed() -> Setting[bool]:
-    """No numbers are used up while this is entered in a thread or task: what is called is not for its results."""
-    return Setting(_rehearsed, True)
 
 
 class Generator:
@@ -85,10 +78,13 @@ class Generator:
 
     def advance(self, count: int) -> tuple[int, int]:
         """Take ``count`` blocks of the sequence: the seed, and the place of the first block; both below 2**64."""
+        recorder = lowering.get()
+        if recorder is not None:  # each call of a plan takes blocks of its own
+            words: Any = [recorder.size(name, 0, 0) for name in recorder.run(self.advance, (count,), ["word", "word"])]
+            return words[0], words[1]
         with _lock:
             place = self._place
-            if not _rehearsed.get():
-                self._place = (place + count) % _WORD
+            self._place = (place + count) % _WORD
             return self._seed, place
 
     def get_state(self) -> Tensor:

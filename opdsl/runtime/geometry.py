@@ -17,7 +17,7 @@ from opdsl.errors import DimensionError, InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.lowering import lowering
+from opdsl.runtime.lowering import lowering, sizes_are_symbols
 from opdsl.runtime.symbols import is_symbolic
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
@@ -257,11 +257,17 @@ def geometry(
     """
     if strides is None:
         strides = contiguous_strides(shape)
+    recorder = lowering.get()
+    if recorder is not None:
+        if not recorder.is_exact:
+            # Nothing that is kept by geometry may be found by, or stay for, a form's.
+            flags = (requires_grad, is_view, creation, is_inference, read_only)
+            return _new_geometry(dtype, device, shape, strides, *flags)
+        # A number that becomes a size is one: the plan is for this number.
+        shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
     # An Enum's hash is a function of Python's, an object's address is none.
     key = (dtype, device, shape, strides, requires_grad, is_view, id(creation), is_inference, read_only)
     parts = (dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only)
-    if lowering.get() is not None:
-        return _new_geometry(*parts)  # nothing that is kept by geometry may be found by, or stay for, a form's
     with _LOCK:
         try:
             found = _INTERNED.get(key)
@@ -449,7 +455,7 @@ def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
     >>> byte_strides((6, 2**62), 4) == (24, 2**63 - 1)
     True
     """
-    if lowering.get() is not None:
+    if sizes_are_symbols():
         return tuple(stride * itemsize for stride in strides)
     return tuple(min(stride * itemsize, _MOST_BYTES) for stride in strides)
 

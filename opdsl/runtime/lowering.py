@@ -1,8 +1,8 @@
-"""Calls lowered for a form: run once on sizes that record what is asked of them, on arrays that record what is done.
+"""Calls lowered: run once on arrays that record what is done, and on numbers that record what is asked of them.
 
-What is asked of a size becomes a guard, what is made of it an expression; what is done to an array becomes a step. So
-one run gives the plan of every call that differs from it in its sizes alone. PyTorch's ``SymInt`` and JAX's tracers
-with symbolic dimensions are the same idea.
+What is done to an array becomes a step; what is asked of a number becomes a guard, what is made of it an expression. So
+one run gives the plan of every call that is like it. Where sizes are such numbers, too, it is the plan of a form: of
+all calls that differ in their sizes alone. PyTorch's ``SymInt`` and JAX's tracers are the same idea.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ __all__ = [
     "Check",
     "Lowering",
     "NotLoweredError",
+    "Noted",
     "Record",
     "Step",
     "Symbol",
     "SymbolicArray",
+    "Unknown",
+    "Within",
     "concrete",
     "deferred",
     "is_lowered",
@@ -33,6 +36,9 @@ __all__ = [
     "largest",
     "least",
     "lowering",
+    "made_once",
+    "pinned",
+    "sizes_are_symbols",
     "smallest",
 ]
 
@@ -41,7 +47,7 @@ R = TypeVar("R")
 
 
 class NotLoweredError(Exception):
-    """A call does what no plan of a form can do: it reads elements, say. It keeps the plans of its exact geometries."""
+    """A call does what no plan of steps can do: it reads elements, say. Its kernel itself is run each time."""
 
 
 # A product of atoms, sorted; a polynomial is the factor of each of its products.
@@ -64,20 +70,28 @@ class SymbolicArray:
     text: the expression of the array in the plan.
     offset: elements in its storage before its first one.
     dtype: of the array's items, as NumPy has it.
+    viewed: of a view the tensor that it is taken of, and how many elements lie before its first one there.
     """
 
-    __slots__ = ("dtype", "offset", "text")
+    __slots__ = ("dtype", "offset", "text", "viewed")
 
-    def __init__(self, text: str, dtype: Any, offset: Any = 0) -> None:
+    def __init__(self, text: str, dtype: Any, offset: Any = 0, viewed: tuple[Any, int] | None = None) -> None:
         self.text = text
         self.dtype = dtype
         self.offset = offset
+        self.viewed = viewed
 
     def _refuse(self, *_: object, **__: object) -> Any:
         raise NotLoweredError("elements are read")
 
     # NumPy would make an array of one object of it, and Python would take it for true.
     __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = _refuse
+
+
+class Unknown(NamedTuple):
+    """A result of which a plan knows nothing: what a kernel gives that is run as it is."""
+
+    text: str
 
 
 class Check(NamedTuple):
@@ -88,12 +102,26 @@ class Check(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Gradients are noted for results: ``results = function(arguments, results, *operands)``."""
+    """Gradients are noted for results: ``results = function(arguments, results, *operands)``.
+
+    inline: the lines that do the same, of the expressions of the arguments and of the result, and of what names a
+        constant; None where there is more to do.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     results: Any
     operands: tuple[str, ...]
+    inline: Callable[[Sequence[str], str, Callable[[object], str]], list[str]] | None = None
+
+
+class Within(NamedTuple):
+    """What is done from here on is done within a context; None ends the innermost one.
+
+    enter: makes the context.
+    """
+
+    enter: Callable[[], Any] | None
 
 
 class Step(NamedTuple):
@@ -117,20 +145,25 @@ class Lowering:
     constants: what names in expressions mean.
     packets: of every operator that was called, with its generation.
     arguments: the expression of the storage of each argument, by the tensor that stands for it.
+    hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
 
     Args:
         taken: names that the plan's own must differ from.
+        is_exact: whether the plan is for the very geometries of the call; sizes are plain integers then.
     """
 
-    def __init__(self, taken: Collection[str] = ()) -> None:
+    def __init__(self, taken: Collection[str] = (), *, is_exact: bool = False) -> None:
         self._taken = frozenset(taken)
+        self.is_exact = is_exact
+        self.hands_numbers = False
         self.guards: dict[str, bool] = {}
-        self.steps: list[Step | Check | Record] = []
+        self.steps: list[Step | Check | Record | Within] = []
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
+        self._checked: set[str] = set()
         self._names = 0
         self._asked = 0
 
@@ -169,13 +202,19 @@ class Lowering:
         self._asked += 1
         if self._asked > _MOST_QUESTIONS:
             raise NotLoweredError("too many questions of sizes")
-        if not self._late.isdisjoint(_WORDS.findall(text)):
+        if self.is_late(text):
             if self.writes():
                 raise NotLoweredError("elements decide what is done after something was written")
-            self.steps.append(Check(text, outcome))
+            if text not in self._checked:
+                self._checked.add(text)
+                self.steps.append(Check(text, outcome))
         else:
             self.guards.setdefault(text, outcome)
         return outcome
+
+    def is_late(self, text: str) -> bool:
+        """Whether an expression is of what steps have given."""
+        return not self._late.isdisjoint(_WORDS.findall(text))
 
     def writes(self) -> bool:
         """Whether an argument has been written."""
@@ -192,7 +231,7 @@ class Lowering:
 
     def source(self, value: Any) -> str:
         """The expression of a value in the plan."""
-        if isinstance(value, (Symbol, SymbolicArray)):
+        if isinstance(value, (Symbol, SymbolicArray, Unknown)):
             return value.text
         if type(value) is tuple and any(is_lowered(each) for each in value):
             return f"({''.join(f'{self.source(each)}, ' for each in value)})"
@@ -207,6 +246,61 @@ class Lowering:
 
 lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=None)
 """What records in this thread and task; None where nothing is lowered."""
+
+
+def pinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments for a function that may do anything with numbers: a plan of exact geometries is for these alone."""
+    recorder = lowering.get()
+    if recorder is None or not recorder.is_exact:
+        return values
+    return tuple([each.pin() if type(each) is Symbol else each for each in values])
+
+
+def sizes_are_symbols() -> bool:
+    """Whether a call is lowered for a form, so that its sizes are no plain integers."""
+    recorder = lowering.get()
+    return recorder is not None and not recorder.is_exact
+
+
+class Noted:
+    """A compiled function while a call is lowered: calling it notes a step.
+
+    Args:
+        function: the compiled one; the outputs that it is given are its last arguments.
+        made: for each output the NumPy dtype of the array that it makes, None where the output is given.
+    """
+
+    def __init__(self, function: Callable[..., Any], made: Sequence[Any]) -> None:
+        self.function = function
+        self.made = made
+
+    def __call__(self, *operands: Any) -> Any:
+        """Note the step, and give the arrays that it will make, or fill."""
+        recorder = lowering.get()
+        if recorder is None:
+            raise NotLoweredError("a noted function outside of the lowering that it was made in")
+        given = iter(operands[len(operands) - sum(each is None for each in self.made) :])
+        names = iter(recorder.run(self.function, operands, ["array"] * sum(each is not None for each in self.made)))
+        arrays = [next(given) if each is None else SymbolicArray(next(names), each) for each in self.made]
+        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def made_once(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A function whose results are kept, the latest ones, but for those that belong to a call that is lowered."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        kept = functools.lru_cache(maxsize=most)(function)
+
+        @functools.wraps(function)
+        def once(*args: P.args, **kwargs: P.kwargs) -> R:
+            if lowering.get() is not None:
+                return function(*args, **kwargs)
+            return kept(*args, **kwargs)  # type: ignore[arg-type]
+
+        once.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
+        return once
+
+    return decorate
 
 
 def concrete() -> Setting[Lowering | None]:
@@ -296,6 +390,8 @@ class Symbol:
     def pin(self) -> Any:
         """The example itself; the plan is then for calls in which the number is the same."""
         example = self.example
+        if self.owner.is_late(self.text):
+            raise NotLoweredError("elements decide a number")
         alike = f"{self.text} == {example}" if type(example) is int else f"repr({self.text}) == {repr(example)!r}"
         self.owner.ask(alike, True)
         return example
@@ -316,6 +412,8 @@ class Symbol:
         return self != 0
 
     def __hash__(self) -> int:
+        if self.owner.is_exact:
+            raise NotLoweredError("a number is looked up")  # what is found by it would be found by equal ones, too
         return id(self)
 
     def __repr__(self) -> str:
@@ -409,6 +507,9 @@ class Symbol:
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return _quotient(self, other), _remainder(self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return _quotient(other, self), _remainder(other, self)
 
     def __abs__(self) -> Any:
         return self if self >= 0 else -self

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.errors import ShapeError
+from opdsl.runtime.lowering import NotLoweredError, lowering
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
@@ -35,6 +36,8 @@ def set_names(tensor: Tensor, names: Sequence[str | None]) -> None:
     if len(set(known)) < len(known):
         raise ShapeError(f"Cannot construct a tensor with duplicate names: {given}.")
     key = id(tensor)
+    if known and lowering.get() is not None:
+        raise NotLoweredError("named dimensions")
     if known:
         _names[key] = weakref.ref(tensor, lambda _: _names.pop(key, None)), given
     else:

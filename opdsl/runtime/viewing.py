@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -23,6 +22,9 @@ _Array = numpy.ndarray[Any, Any]
 def storage_size(tensor: Tensor) -> int:
     """Bytes of the memory that the tensor and its views share."""
     root = storage_root(tensor)
+    if type(getattr(tensor, "array", None)) is SymbolicArray:  # at least as far as the tensor reaches
+        form = tensor.geometry
+        return (tensor.storage_offset() + required_storage(form.shape, form.strides)) * form.dtype.itemsize
     if tensor.geometry.device.type == "cpu":
         return values.extent(memory_around(tensor.array, root))
     return required_storage(root.geometry.shape, root.geometry.strides) * root.geometry.dtype.itemsize
@@ -82,15 +84,23 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
 def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DType) -> SymbolicArray:
     """The array of a view in a plan, which cannot know how far the storage goes on behind the tensor."""
     form, recorder = tensor.geometry, lowering.get()
-    reach = required_storage(shape, strides) * dtype.itemsize + offset
+    reach = 0 if 0 in shape else required_storage(shape, strides) * dtype.itemsize + offset
     if recorder is None or offset < 0 or reach > required_storage(form.shape, form.strides) * form.dtype.itemsize:
         raise NotLoweredError("a view that leaves its tensor")
+    if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
+        return SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
     memory: Any = backends.memory(form.device)
-    viewer = memory.array_viewer(dtype.numpy, len(shape))
-    steps = tuple(stride * dtype.itemsize for stride in strides)
-    (name,) = recorder.run(viewer, (tensor.array, offset, *shape, *steps), ["array"])
     before = tensor.storage_offset() * form.dtype.itemsize
-    return SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize)
+    if form.device.type == "cpu":
+        steps = byte_strides(strides, dtype.itemsize)
+        function = memory.array_viewer(dtype.numpy, len(shape))
+        operands: tuple[Any, ...] = (offset, *shape, *steps)
+    else:
+        function, operands = memory.view, (shape, strides, offset // dtype.itemsize, dtype)
+    (name,) = recorder.run(function, (tensor.array, *operands), ["view"])
+    is_fixed = recorder.is_exact and dtype is form.dtype and type(offset) is int
+    viewed = (tensor, offset // dtype.itemsize) if is_fixed else None
+    return SymbolicArray(name, dtype.numpy, (before + offset) // dtype.itemsize, viewed)
 
 
 def become(tensor: Tensor, view: View) -> Tensor:
@@ -179,25 +189,3 @@ class _Interface:
             "typestr": dtype.str,
             "version": 3,
         }
-
-
-def view_plan(tensor: Tensor, view: View, creation: Creation | None = None) -> Callable[[Tensor], Tensor] | None:
-    """Makes the view of every tensor that has the same geometry.
-
-    Args:
-        tensor: one such tensor.
-        view: of it; for others the offset is counted from where they begin in their storage.
-        creation: how it counts as made; None for what the tensor says.
-
-    Returns:
-        A function from a tensor to the view of it; None where the backend makes none, and for a view that leaves the
-        tensor, since how far the storage goes is not part of a geometry.
-    """
-    seen = tensor.geometry
-    offset = view.offset - tensor.storage_offset()
-    reach = required_storage(view.shape, view.strides, offset)
-    if offset < 0 or reach > required_storage(seen.shape, seen.strides):
-        return None
-    form = view_geometry(seen, view.shape, view.strides).replace(creation=creation)
-    viewer = getattr(backends.memory(seen.device), "viewer", None)
-    return None if viewer is None else viewer(seen, form, offset)

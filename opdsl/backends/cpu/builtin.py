@@ -15,7 +15,7 @@ import numpy
 
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.native import CONSTANTS
-from opdsl.runtime.lowering import Lowering, NotLoweredError, SymbolicArray, is_symbol, lowering
+from opdsl.runtime.lowering import Lowering, NotLoweredError, SymbolicArray, is_symbol, lowering, sizes_are_symbols
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -157,13 +157,13 @@ def builtin(
         trusts that arrays have the dtypes, shapes and strides that the plan was made for; an argument that is no
         ndarray, or a number that does not fit, raises TypeError or OverflowError and changes nothing.
     """
-    if lowering.get() is not None or work.grain:
+    if sizes_are_symbols() or work.grain:
         native.share_threads()
     arguments = len(inputs) + sum(isinstance(output, Given | Sized) for output in outputs)
     header: list[int | Table] = [work.loop, work.elements, work.grain, len(inputs), len(outputs), arguments]
     tables = [Table([word for each in inputs for word in each]), Table([w for each in outputs for w in _words(each)])]
     header += [*tables, work.unit, work.scratch, work.after, *work.details]
-    if lowering.get() is not None:
+    if sizes_are_symbols():
         return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
     plan.runs_frames = True

@@ -18,6 +18,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from opdsl.backends import cache
+from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import held_across_fork
 
 _NO_IMPORTS: Mapping[str, int] = {}
@@ -74,6 +75,7 @@ def compile_ir(
         The code, with an address for each of the symbols.
     """
     key = f"{environment()}\n{fingerprint}"
+    dump(fingerprint.partition("\n")[0], ".ll", make_ir)
     stored = cache.load(key)
     if stored is not None:
         Statistics.loaded += 1

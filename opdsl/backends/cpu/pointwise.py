@@ -17,7 +17,7 @@ from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operan
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
 from opdsl.kernels.numbers import ACCEPTED
-from opdsl.runtime.lowering import largest, lowering
+from opdsl.runtime.lowering import largest, sizes_are_symbols
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
@@ -157,7 +157,7 @@ def _output(dtype: DType, new: NewArray | None) -> Output:
         return builtin.Given()
     strides = tuple(step * dtype.itemsize for step in new.strides)
     if math.prod(new.shape) * dtype.itemsize >= memory.LARGE:
-        if lowering.get() is not None:
+        if sizes_are_symbols():
             return builtin.Sized(memory.allocated, new.shape, strides, dtype.numpy)
         return builtin.Made(memory.allocator(new.shape, dtype.numpy, strides))
     return builtin.New(dtype.numpy, new.shape, None if is_contiguous(new) else strides)

@@ -17,7 +17,7 @@ from opdsl.runtime.geometry import Geometry, byte_strides
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
-    from opdsl.kernels.calls import PlanCall, PlanOperand
+    from opdsl.runtime.plan_call import PlanCall, PlanOperand
 
 
 def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., object]) -> Kernel:

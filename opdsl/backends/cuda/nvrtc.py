@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from opdsl.backends import cache
 from opdsl.errors import KernelCompileError, MissingDependencyError
+from opdsl.runtime.dumping import dump
 
 if TYPE_CHECKING:
     from opdsl.backends.cuda.program import Source
@@ -41,6 +42,7 @@ def compile_cubin(source: Source, architecture: str) -> bytes:
         KernelCompileError: NVRTC refuses it; the message has what NVRTC says.
     """
     key = f"cubin {environment()} {_STANDARD} {architecture} {source.contracts}\n{source.fingerprint}"
+    dump(f"{architecture} {source.fingerprint}", ".cu", lambda: source.text)
     stored = cache.load(key)
     if stored is not None:
         Statistics.loaded += 1

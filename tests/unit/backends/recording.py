@@ -155,7 +155,7 @@ def forget_kernels() -> None:
     forget_plans()
     for module in pkgutil.iter_modules(opdsl.kernels.__path__, "opdsl.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
-            if hasattr(value, "cache_clear") and value.__name__ not in ("compiler_for", "has_compiler"):
+            if hasattr(value, "cache_clear") and value.__name__ not in ("_compiler", "has_compiler"):
                 value.cache_clear()
 
 

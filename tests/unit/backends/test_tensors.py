@@ -10,9 +10,9 @@ import numpy
 import pytest
 
 from opdsl.backends.cpu import tensors
-from opdsl.kernels.calls import PlanCall, PlanOperand
 from opdsl.runtime import Tensor, cpu, float32, from_numpy
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.plan_call import PlanCall, PlanOperand
 
 FORM = geometry(float32, cpu, (3,), (1,))
 SELF = PlanOperand(0, is_array=True)

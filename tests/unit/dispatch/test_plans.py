@@ -32,7 +32,7 @@ def override(lib, function, kernel):
 
     other = Library("planned_overrides")
     operator = function.operator
-    plain = PlainKernel(kernel, operator.schema, operator.name, operator.dynamic_names, bumps_version=False)
+    plain = PlainKernel(kernel, operator.schema, operator.name, bumps_version=False)
     other.register(operator, DispatchKey("CPU"), plain)
     return other
 

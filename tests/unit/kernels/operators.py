@@ -99,3 +99,10 @@ def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> 
     assert actual.shape == tuple(expected.shape)
     assert actual.strides == expected.stride()
     torch.testing.assert_close(theirs(actual), expected, equal_nan=True, **(tolerances or {"rtol": 0, "atol": 0}))
+
+
+def plan_of(kernel, arguments):
+    """The plan of a kernel's call, a function of the tensors and numbers among its arguments."""
+    from opdsl.dispatch.lowered import lower_kernel
+
+    return lower_kernel(kernel, kernel, arguments)

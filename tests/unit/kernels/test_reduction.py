@@ -18,7 +18,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.viewing import make_view
 from tests.unit.kernels import fakes
 from tests.unit.kernels.geometries import tensors
-from tests.unit.kernels.operators import assert_same, ours, reduction, theirs
+from tests.unit.kernels.operators import assert_same, ours, plan_of, reduction, theirs
 
 
 @pytest.fixture(autouse=True, params=["fake", "real"], scope="module")
@@ -291,20 +291,20 @@ def test_out_may_not_be_a_part_of_the_input():
 def test_plans_give_the_same_results(call):
     tensor, dims, keepdim = call
     x = ours(tensor)
-    plan = AMAX.functional.plan((x, dims, keepdim))
+    plan = plan_of(AMAX.functional, (x, dims, keepdim))
     assert_same(theirs(AMAX.functional(x, dims, keepdim)), plan(x))
 
 
 def test_plans_write_into_out():
     x, out = ours(torch.ones(2, 3)), ours(torch.zeros(3))
-    plan = SUM.out.plan((x, 0, False, None, out))
+    plan = plan_of(SUM.out, (x, 0, False, None, out))
     assert plan(x, out) is out
     assert (out.tolist(), out._version) == ([2, 2, 2], 1)
 
 
 def test_a_plan_holds_for_its_numbers_only():
     x = torch.arange(4.0)
-    plan = VAR.functional.plan((ours(x), 0, 1, False))
+    plan = plan_of(VAR.functional, (ours(x), 0, 1, False))
     assert_same(torch.var(x, 0, correction=1), plan(ours(x), 1))
     assert_same(torch.var(x, 0, correction=0), plan(ours(x), 0))
 
@@ -315,7 +315,7 @@ def test_meta_results_have_no_elements():
 
     x = new_tensor(geometry(float32, meta, (10**9, 10**9)))
     assert SUM.functional(x, 0, True, None).shape == (1, 10**9)
-    assert SUM.functional.plan((x, 0, True, None))(x).shape == (1, 10**9)
+    assert plan_of(SUM.functional, (x, 0, True, None))(x).shape == (1, 10**9)
 
 
 # ------------------------------------------------------------------------------------------------------------- errors

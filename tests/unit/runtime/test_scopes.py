@@ -18,8 +18,7 @@ from opdsl.backends import cache
 from opdsl.backends.cpu.author import checked_bounds
 from opdsl.dispatch import Registry, declaring_into, state
 from opdsl.dispatch.guards import below_autograd
-from opdsl.kernels.indexed import noting
-from opdsl.runtime import forking, generator, scopes, symbols
+from opdsl.runtime import forking, scopes, symbols
 
 # An interrupt that comes while Python runs a finaliser is reported, and goes no further.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -36,9 +35,7 @@ GUARDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "record_calls": lambda: opdsl.record_calls(print),
     "DispatchMode": opdsl.DispatchMode,
     "dual_level": dual_level,
-    "rehearsed": generator.rehearsed,
     "making_sizes": lambda: symbols.making_sizes(lambda least, most: least),
-    "noting": noting,
     "checked_bounds": checked_bounds,
     "names_used": cache.names_used,
     "declaring_into": lambda: declaring_into(Registry()),

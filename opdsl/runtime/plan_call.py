@@ -1,0 +1,40 @@
+"""A plan that is one call of a kernel: plain values of which a backend can make a native function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from opdsl.runtime.geometry import Geometry
+
+__all__ = ["PlanCall", "PlanOperand"]
+
+
+class PlanOperand(NamedTuple):
+    """One of the things that a plan calls its kernel with.
+
+    place: of the plan's argument that it comes from, None for a value that is the same in every call.
+    is_array: whether it is the array of the argument, a tensor, and not the argument itself.
+    value: where there is no place.
+    """
+
+    place: int | None
+    is_array: bool = False
+    value: object = None
+
+
+class PlanCall(NamedTuple):
+    """A plan that does nothing but call its kernel and make a tensor of the array that it gives.
+
+    name: of the operator.
+    arguments: how many arguments the plan is handed.
+    operands: what it calls the kernel with.
+    result: the geometry of the new tensor.
+    converts: whether an OverflowError of the kernel means that a number does not fit.
+    """
+
+    name: str
+    arguments: int
+    operands: tuple[PlanOperand, ...]
+    result: Geometry
+    converts: bool
