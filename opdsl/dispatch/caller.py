@@ -1,7 +1,7 @@
 """The functions that users call: generated source with real parameters, whose common path is one look-up and one call.
 
 A caller looks a **plan** up by the current state, the geometries of the tensors, the types of the Python numbers and
-the values of everything else, and calls it with the tensors and numbers. What is not planned takes the slow road:
+the values of everything else, and calls it with the tensors and numbers. What is not planned takes the slow path:
 bind, dispatch, run, and ask the kernel for a plan. ``facts/calls.md`` of the project's design measured this shape.
 """
 
@@ -182,7 +182,7 @@ class Caller:
         everything: Everything | None = None,
         variants: list[Plan] | None = None,
     ) -> object:
-        """The complete road: bind, dispatch, run, and keep a plan.
+        """The slow path: bind, dispatch, run, and keep a plan.
 
         Args:
             given: positional arguments, without those left at their default at the end.
@@ -386,11 +386,11 @@ class Caller:
         return positional, {**rest, **values}
 
     def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
-        """Name the operator in an error that a plan has raised, as the slow road does.
+        """Name the operator in an error that a plan has raised, as the slow path does.
 
         Args:
             error: what was raised.
-            given, named: the call, as the slow road takes it.
+            given, named: the call, as the slow path takes it.
         """
         try:
             name_operator(error, bind(self.name, self.signatures, given, named).operator.name)

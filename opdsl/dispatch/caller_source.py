@@ -84,7 +84,7 @@ def _outputs(names: Sequence[str]) -> list[str]:
 
 
 def _arguments(caller: Caller) -> str:
-    """Everything that was given, as the slow road takes it: a tuple and a dict."""
+    """Everything that was given, as the slow path takes it: a tuple and a dict."""
     if caller.spread is not None:
         before = [slot.name for slot in caller.slots[: caller.spread]]
         spread_name = caller.slots[caller.spread].name
@@ -109,7 +109,7 @@ def _short_of_frames(call: str) -> list[str]:
 
 
 def write(caller: Caller) -> str:
-    """The source of the function and of ``path``, which forms the same keys for the slow road."""
+    """The source of the function and of ``path``, which forms the same keys for the slow path."""
     parameters = _parameters(caller)
     slow = _short_of_frames(f"§slow({_arguments(caller)})")
     lines = [f"def {python_name(caller.name)}({parameters}):"]
@@ -188,7 +188,7 @@ def _at_default(caller: Caller) -> str:
 def _look_up(caller: Caller, *, as_tensor: bool = True) -> list[str]:
     """The lines that look a plan up and return what it gives.
 
-    The slow road lies outside the handler, so that its errors do not show a KeyError as their context.
+    The slow path lies outside the handler, so that its errors do not show a KeyError as their context.
     """
     dynamic = [slot.name for place, slot in enumerate(caller.slots) if slot.is_dynamic and place != caller.spread]
     passed = ", ".join(dynamic + (["out"] if caller.required_out else []))

@@ -22,7 +22,7 @@ holders: WeakSet[PlanHolder] = WeakSet()
 
 
 def forget_plans() -> None:
-    """Drop every plan there is: each next call takes the slow road."""
+    """Drop every plan there is: each next call takes the slow path."""
     with registering:
         while holders:
             holders.pop().forget()
