@@ -5,7 +5,7 @@ The rules are those of torch/csrc/autograd/python_variable_indexing.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy
@@ -208,10 +208,6 @@ def _step(value: object) -> int:
     return number
 
 
-# Plans of subscripts: of what ``x[index]`` gives, and of what ``x[index] = value`` writes to.
-_reading, _writing = FunctionPlans(), FunctionPlans()
-
-
 def key_of(index: object, tensors: list[Tensor]) -> object:
     """What tells subscripts apart that are taken apart alike; the tensors in it are added to ``tensors``.
 
@@ -261,33 +257,34 @@ def without_lists(index: Any, made: list[Tensor]) -> Any:
     return index
 
 
-def planned_at(plans: FunctionPlans, function: Callable[[Tensor, Any], Any], self: Tensor, index: Any) -> Any:
+def planned_at(plans: FunctionPlans, self: Tensor, index: Any) -> Any:
     """A function of a tensor and a subscript, which only calls operators, by its plan."""
     tensors = [self]
+    state = current.get()
     try:
-        key = current.get(), self.geometry, key_of(index, tensors)
-        plan = plans.plans.get(key)
+        key = self.geometry, key_of(index, tensors)
+        plan = plans.plans.get((state, key))
         if plan is not None:
             return plan(self, index)
-        form = current.get(), self.geometry.form, form_of(index)
-        served = plans.forms.get(form)
+        form = self.geometry.form, form_of(index)
+        served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
-        return function(self, index)
+        return plans.function(self, index)
     if served is not None:
         result = served(self, index)
         if result is not UNSERVED:
             return result
-    if plans.lowered(form, function, ("self", "index"), (self, index), tensors):
-        return function(self, index)
-    constants: list[Tensor] = []
-    return plans.learn(key, form, function, ("self", "index"), (self, without_lists(index, constants)), constants)
+    if plans.lowered(state, form, (self, index), tensors):
+        return plans.function(self, index)
+    made: list[Tensor] = []
+    return plans.learn(state, key, form, (self, without_lists(index, made)), made)
 
 
 def get_item(self: Tensor, index: Index) -> Tensor:
     """``x[index]``: a view where ints, slices, ``None`` and ``...`` index, new elements where tensors do."""
     if type(index) is int:
         return select_at(self, 0, index)
-    made: Tensor = planned_at(_reading, read_at, self, index)
+    made: Tensor = planned_at(_READING, self, index)
     return made
 
 
@@ -309,7 +306,7 @@ def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
     written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)
     if index is False:
         return
-    seen, indices = planned_at(_writing, take_apart, self, index)
+    seen, indices = planned_at(_WRITING, self, index)
     if indices:
         index_put_(seen, indices, _zero_dim(value, self) if written is None else written)
     elif written is None and seen.geometry.is_non_overlapping_and_dense():
@@ -335,6 +332,10 @@ def _zero_dim(value: object, beside: Tensor) -> Tensor:
     if not isinstance(number, (int, float, complex)):
         raise ArgumentError(f"x[...] = value takes a tensor or a number, not {type(value).__name__}")
     return full([], number, dtype=beside.dtype, device=beside.device)
+
+
+# Plans of subscripts: of what ``x[index]`` gives, and of what ``x[index] = value`` writes to.
+_READING, _WRITING = (FunctionPlans(each, ("self", "index")) for each in (read_at, take_apart))
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:

@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from opdsl.dispatch.arguments import (
     MISSING,
@@ -28,6 +28,7 @@ from opdsl.dispatch.arguments import (
 from opdsl.dispatch.caller_source import free_name, write
 from opdsl.dispatch.checked import with_marks
 from opdsl.dispatch.differentiation import OperatorAutograd
+from opdsl.dispatch.form_table import FormTable
 from opdsl.dispatch.forms import MOST_VARIANTS, UNSERVED, FormPlans
 from opdsl.dispatch.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plan_holders import holders
@@ -45,6 +46,9 @@ from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.schema.model import python_name
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.packet import Packet
 
 Plan = Callable[..., object]
 # All that a function was given: by position, and by name.
@@ -127,8 +131,7 @@ class Caller:
         if out is not None:
             self.defaults["out"] = None
         self.plans: dict[State, dict[object, object]] = {}
-        self.forms: dict[State, dict[object, Plan]] = {}
-        self.known_forms: dict[tuple[State, object], FormPlans] = {}
+        self.forms = FormTable(name, self)
         self.stored = 0
         self.generation = 0
         self.namespace = namespace
@@ -169,7 +172,6 @@ class Caller:
             self.generation += 1
             self.plans.clear()
             self.forms.clear()
-            self.known_forms.clear()
             self.stored = 0
         if self.out is not None:
             self.out.forget()
@@ -231,18 +233,9 @@ class Caller:
         if any(each.geometry.device is not cpu for each in tensors_in((*bound.arguments, result))):
             return None
         try:
-            key = (state, self._form_path(*everything[0], **everything[1]))
-            known = self.known_forms.get(key)
+            return self.forms.find(state, self._form_path(*everything[0], **everything[1]))
         except (AttributeError, TypeError):
             return None
-        if known is None:
-            with registering:
-                if len(self.known_forms) >= PLAN_LIMIT:
-                    self.forms.clear()
-                    self.known_forms.clear()
-                known = self.known_forms.setdefault(key, FormPlans(key[1]))
-                holders.add(self)
-        return known
 
     def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.slow(given, named, None)
@@ -292,21 +285,11 @@ class Caller:
     def _lower_form(self, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
         """Whether there is a plan now that serves calls of a form."""
         parameters = [slot.name for slot in self.slots] + ["out"] * self.required_out
-        try:
-            plan, made_of = lower_form(self.name, self._run, form, parameters, given_call(self, *everything))
-        except Exception as error:  # whatever stands in the way of symbols: such calls keep the plans that they have
-            form.reason = f"{type(error).__name__}: {error}"
-            dump(f"no form {self.name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
-            return False
-        with registering:
-            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
-                return False
-            for packet in made_of:
-                packet.dependents.add(self)
-            form.variants.append(plan)
-            served: Plan = plan if len(form.variants) == 1 else form
-            self.forms.setdefault(state, {})[form.key] = served
-        return True
+
+        def make() -> tuple[Plan, dict[Packet, int]]:
+            return lower_form(self.name, self._run, form, parameters, given_call(self, *everything))
+
+        return self.forms.lower(state, form, make, generation)
 
     def _keep(
         self,
@@ -448,7 +431,7 @@ def _compile(caller: Caller) -> FunctionType:
 
     names: dict[str, object] = {
         "plans": caller.plans,
-        "forms": caller.forms,
+        "forms": caller.forms.plans,
         "unserved": UNSERVED,
         "value_form": value_form,
         "mixed_form": mixed_form,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from opdsl.dispatch.form_table import FormTable
 from opdsl.dispatch.forms import FormPlans
 from opdsl.dispatch.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plan_holders import holders
-from opdsl.dispatch.state import PLAN_LIMIT, current
+from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime import Tensor, cpu
 from opdsl.runtime.forking import registering
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.packet import Packet
 
 __all__ = ["FunctionPlans"]
 
@@ -19,112 +24,85 @@ Plan = Callable[..., object]
 class FunctionPlans:
     """Plans of a function that is no operator and only calls operators, as ``traceable`` has it.
 
+    Args:
+        function: what is called.
+        names: of its arguments, as parameters of plans.
+
     plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
     forms: the plans of forms, by the state and whatever the caller tells forms apart by.
     """
 
-    def __init__(self) -> None:
-        self.plans: dict[tuple[object, ...], Plan] = {}
-        self.forms: dict[tuple[object, ...], Plan] = {}
-        self.known_forms: dict[tuple[object, ...], FormPlans] = {}
+    generation = 0
 
-    def lowered(
-        self,
-        key: tuple[object, ...],
-        function: Plan,
-        names: Sequence[str],
-        arguments: Sequence[object],
-        tensors: Sequence[Tensor],
-    ) -> bool:
-        """Whether a call of a function that no plan has served is lowered now.
+    def __init__(self, function: Plan, names: Sequence[str]) -> None:
+        self.function = function
+        self.names = names
+        self.plans: dict[tuple[State, object], Plan] = {}
+        self.forms = FormTable(function.__name__, self)
+
+    def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
+        """Whether a call that no plan has served is lowered now for its form.
 
         Args:
-            key: where its form's plans are kept; its first part is the state.
-            function: of the arguments.
-            names: of the arguments, as parameters of the plan.
+            state: of the call.
+            key: what tells its form apart.
             arguments: of the call: tensors, numbers that may be sizes, slices, and tuples of these.
             tensors: those among them.
         """
-        state = current.get()
-        if (
-            not state.plans
-            or state.recording
-            or state.modes
-            or any(each.geometry.device is not cpu for each in tensors)
-        ):
+        is_elsewhere = any(each.geometry.device is not cpu for each in tensors)
+        if not state.plans or state.recording or state.modes or is_elsewhere:
             return False
-        form = self.known_forms.get(key)
-        if form is None:
-            with registering:
-                if len(self.known_forms) >= PLAN_LIMIT:
-                    self.forms.clear()
-                    self.known_forms.clear()
-                form = self.known_forms[key] = FormPlans(key)
-                holders.add(self)
+        form = self.forms.find(state, key)
         if form.is_hot:
             form.is_hot = False
             return False
         form.misses += 1
-        return form.wants_lowering and self._lower_form(form, function, names, arguments)
+        return form.wants_lowering and self._lower_form(state, form, arguments)
 
-    def _lower_form(self, form: FormPlans, function: Plan, names: Sequence[str], arguments: Sequence[object]) -> bool:
-        """Whether there is a plan now that serves calls of a form."""
-        call = [Given(name, None, value, set(), True) for name, value in zip(names, arguments, strict=True)]
-        try:
-            plan, made_of = lower_form(function.__name__, lambda given, _: function(*given), form, names, call)
-        except Exception as error:  # whatever stands in the way of symbols: such calls keep the plans that they have
-            form.reason = f"{type(error).__name__}: {error}"
-            return False
-        with registering:
-            if any(packet.generation != each for packet, each in made_of.items()):
-                return False
-            for packet in made_of:
-                packet.dependents.add(self)
-            form.variants.append(plan)
-            self.forms[form.key] = plan if len(form.variants) == 1 else form
-        return True
+    def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
+        call = [Given(name, None, value, set(), True) for name, value in zip(self.names, arguments, strict=True)]
+        return self.forms.lower(
+            state, form, lambda: lower_form(self.function.__name__, self._run, form, self.names, call)
+        )
+
+    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.function(*given)
 
     def learn(
-        self,
-        key: tuple[object, ...],
-        form_key: tuple[object, ...],
-        function: Plan,
-        names: Sequence[str],
-        arguments: Sequence[object],
-        constants: Sequence[Tensor],
+        self, state: State, key: object, form_key: object, arguments: Sequence[object], same: Sequence[Tensor]
     ) -> object:
-        """Call a function, and keep a plan of calls with this key.
+        """Make a call, and keep a plan of calls with this key.
 
         Args:
-            key: where the plan is kept; its first part is the state.
-            form_key: where the plans of the form are.
-            function, names, arguments: see ``lowered``.
-            constants: the tensors among the arguments that every call with this key has.
+            state: of the call.
+            key: where the plan is kept.
+            form_key: what tells its form apart.
+            arguments: of the call.
+            same: the tensors among the arguments that every call with this key has.
         """
-        result = function(*arguments)
-        state = current.get()
-        if state.plans and not state.recording:
-            call = [Given(name, None, value, set(), False, True) for name, value in zip(names, arguments, strict=True)]
-
-            def run(given: tuple[object, ...], named: dict[str, object]) -> object:
-                return function(*given)
-
-            try:
-                plan, made_of = lower_call(function.__name__, run, run, names, call, [], constants)
-            except Exception:  # whatever stands in the way: the function itself serves as its plan
-                form = self.known_forms.get(form_key)
-                if form is not None and (form.variants or self._lower_form(form, function, names, arguments)):
-                    form.keeps_no_others()
-                    return result
-                plan, made_of = function, {}
-            with registering:
-                if all(packet.generation == each for packet, each in made_of.items()):
-                    if len(self.plans) >= PLAN_LIMIT:
-                        self.plans.clear()
-                    self.plans[key] = plan
-                    holders.add(self)
-                    for packet in made_of:
-                        packet.dependents.add(self)
+        result = self.function(*arguments)
+        if not state.plans or state.recording:
+            return result
+        name = self.function.__name__
+        call = [Given(each, None, value, set(), False) for each, value in zip(self.names, arguments, strict=True)]
+        made: tuple[Plan, dict[Packet, int]]
+        try:
+            made = lower_call(name, self._run, self._run, self.names, call, [], same)
+        except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
+            form = self.forms.find(state, form_key)
+            if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
+                form.keeps_no_others()
+                return result
+            made = self.function, {}
+        plan, made_of = made
+        with registering:
+            if all(packet.generation == each for packet, each in made_of.items()):
+                if len(self.plans) >= PLAN_LIMIT:
+                    self.plans.clear()
+                self.plans[state, key] = plan
+                holders.add(self)
+                for packet in made_of:
+                    packet.dependents.add(self)
         return result
 
     def forget(self) -> None:
@@ -132,4 +110,3 @@ class FunctionPlans:
         with registering:
             self.plans.clear()
             self.forms.clear()
-            self.known_forms.clear()

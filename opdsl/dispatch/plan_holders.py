@@ -11,7 +11,12 @@ __all__ = ["PlanHolder", "forget_plans", "holders"]
 
 
 class PlanHolder(Protocol):
-    """What keeps plans of calls."""
+    """What keeps plans of calls.
+
+    generation: how often it was made to forget them, where it counts that.
+    """
+
+    generation: int
 
     def forget(self) -> None:
         """Drop all of them."""
