@@ -88,6 +88,11 @@ class Emitter:
         self._leave_unused_out()
         return [each.text for each in self.lines]
 
+    @property
+    def writes_often(self) -> bool:
+        """Whether more than one step writes what it is given."""
+        return sum(isinstance(each, Step) and not each.results for each in self.recorder.steps) > 1
+
     def guards(self) -> list[str]:
         """Expressions of which one is true where the plan does not serve a call."""
         return [f"not ({text})" if outcome else text for text, outcome in self.recorder.guards.items()]

@@ -121,14 +121,19 @@ def lower_call(
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
-    recorder = Lowering({*parameters, "plan_of_call", "missed"}, is_exact=True)
-    with Setting(lowering, recorder), _LOWERING:
-        inputs = Inputs(recorder, same)
-        result = run(*inputs.taken_in(call))
-        inputs.check_kept()
-        leaving = f"return missed({', '.join(parameters)})"
-        emitter = Emitter(name, recorder, inputs.tensors, leaving)
-        body = emitter.body(result)
+    leaving = f"return missed({', '.join(parameters)})"
+    for may_hand_numbers in (True, False):
+        recorder = Lowering({*parameters, "plan_of_call", "missed"}, is_exact=True)
+        recorder.may_hand_numbers = may_hand_numbers
+        with Setting(lowering, recorder), _LOWERING:
+            inputs = Inputs(recorder, same)
+            result = run(*inputs.taken_in(call))
+            inputs.check_kept()
+            emitter = Emitter(name, recorder, inputs.tensors, leaving)
+            body = emitter.body(result)
+        # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
+        if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
+            break
     checks = [*inputs.checks, *emitter.guards()]
     leave = _missing(name, parameters, call, missed, variants)
     if not checks:

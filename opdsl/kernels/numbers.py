@@ -56,7 +56,7 @@ def is_left_to_kernel(value: Any, dtype: DType, *, may_overflow: bool = False) -
         may_overflow: whether a number that is too large becomes infinite.
     """
     recorder = lowering.get() if is_symbol(value) else None
-    if recorder is None or not recorder.is_exact or recorder.writes():
+    if recorder is None or not recorder.may_hand_numbers or recorder.writes():
         return False
     example: Any = value.example
     if isinstance(value, int):

@@ -145,6 +145,7 @@ class Lowering:
     constants: what names in expressions mean.
     packets: of every operator that was called, with its generation.
     arguments: the expression of the storage of each argument, by the tensor that stands for it.
+    may_hand_numbers: whether compiled kernels may convert numbers.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
 
     Args:
@@ -155,6 +156,7 @@ class Lowering:
     def __init__(self, taken: Collection[str] = (), *, is_exact: bool = False) -> None:
         self._taken = frozenset(taken)
         self.is_exact = is_exact
+        self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.guards: dict[str, bool] = {}
         self.steps: list[Step | Check | Record | Within] = []
