@@ -30,6 +30,10 @@ FREED = 0xDD
 FRESH = 0xA5
 
 
+# Launches that are left out before it is taken for a loop that elements end: no operator has so many.
+_MOST_SKIPPED = 5_000
+
+
 class Call(NamedTuple):
     """One call of the driver."""
 
@@ -68,6 +72,7 @@ class EmulatedDriver:
         self._events: dict[int, tuple[int, list[bool]]] = {}
         self._modules: dict[int, Source] = {}
         self._left_out: dict[str, Source] | None = None
+        self._skipped = 0
         self._functions: dict[int, Function] = {}
         self._sources: dict[bytes, Source] = {}
         self._capturing: dict[int, list[Callable[[], None]]] = {}
@@ -116,6 +121,7 @@ class EmulatedDriver:
         """
         while True:
             self._left_out = missing = dict[str, Source]()
+            self._skipped = 0
             try:
                 result = run()
             except Exception:
@@ -290,6 +296,9 @@ class EmulatedDriver:
             if not libraries.is_built(source):
                 self._left_out[source.fingerprint] = source
             if self._left_out:
+                self._skipped += 1
+                if self._skipped > _MOST_SKIPPED:
+                    raise RuntimeError("a loop waits for what nothing has computed")
                 return
         self.queue(stream, libraries.Started(libraries.kernel(source, entry), grid, block, parameters).run)
 
