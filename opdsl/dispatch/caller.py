@@ -45,6 +45,7 @@ from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
 from opdsl.runtime.scopes import Setting
+from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
 
 if TYPE_CHECKING:
@@ -220,7 +221,10 @@ class Caller:
             if state.lowering:
                 raise NotLoweredError("a leaf that is made anew by each call")
             return result.requires_grad_() if isinstance(result, Tensor) else result
-        if path is not None and everything is not None and state.plans and _is_hashable(path):
+        if path is None or everything is None or not state.plans or not _is_hashable(path):
+            return result
+        # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
+        if not _has_symbols(bound.arguments):
             form = self._form_of(bound, everything, state, result) if variants is None else None
             if form is None or not self._lowered(bound, form, everything, state, generation):
                 self._keep(bound, kernel, everything, state, path, generation, variants or [], form)
@@ -407,6 +411,19 @@ def name_operator(error: Exception, name: str) -> None:
 def has_tensors(value: object) -> bool:
     """Whether an argument is a tensor, or a list with one."""
     return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(each, Tensor) for each in value))
+
+
+def _has_symbols(arguments: Iterable[object]) -> bool:
+    """Whether a number or a size among arguments is a symbol of another library (``torch.SymInt``)."""
+    for value in arguments:
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Tensor):
+                form = each.geometry
+                if any(type(size) is not int for size in (*form.shape, *form.strides)):
+                    return True
+            elif type(each) is not int and is_symbolic(each):
+                return True
+    return False
 
 
 def _is_hashable(path: tuple[object, ...]) -> bool:

@@ -108,7 +108,7 @@ class Emitter:
         if len(self.lines) != 2 or self.lines[1].text != f"return {self.returned}":
             return None
         made = self.lines[0]
-        if made.native is None:
+        if made.native is None or not made.text.startswith(f"{self.returned} ="):
             return None
         function, arguments = made.native
         if made.step is None:

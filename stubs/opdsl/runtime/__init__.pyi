@@ -73,7 +73,7 @@ from opdsl.runtime.roots import bump_version, storage_root, version_of
 from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array
-from opdsl.runtime.viewing import become, make_view, storage_size, view_of, view_plan
+from opdsl.runtime.viewing import become, make_view, storage_size, view_of
 from opdsl.runtime.views import View, infer_size
 
 __all__ = [
@@ -160,7 +160,6 @@ __all__ = [
     "uint8",
     "version_of",
     "view_of",
-    "view_plan",
     "wrap",
     "wrap_dimension",
 ]
