@@ -80,6 +80,13 @@ def _vectors(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 1, 4), make(2, 1), 0)
 
 
+def _signed_pairs(make: Maker) -> Iterator[Sample]:
+    signs = from_numpy(numpy.asarray([1, -1, 1]))
+    for reduction in range(3):
+        yield Sample(make(3, 4), make(3, 4), signs, 0.25, reduction)
+    yield Sample(make(4), make(4), from_numpy(numpy.asarray(-1)))
+
+
 def _robust(make: Maker) -> Iterator[Sample]:
     for reduction in range(3):
         yield Sample(make(3, 4), make(3, 4), reduction, 2.0)
@@ -120,6 +127,7 @@ def _events(make: Maker) -> Iterator[Sample]:
 
 TABLE: dict[str, Samples] = {
     "aten::cosine_similarity": _vectors,
+    "aten::cosine_embedding_loss": _signed_pairs,
     "opdsl::class_places": _targets,
     "aten::nll_loss": _losses(4, _CLASSES),
     "aten::nll_loss_forward": _losses(4, _CLASSES),

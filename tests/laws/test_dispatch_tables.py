@@ -44,7 +44,8 @@ def test_table(keys: tuple[str, ...]) -> None:
 
 
 def test_every_operator_has_a_kernel() -> None:
-    assert [each.name for each in opdsl.registry if not each.registrations] == []
+    ours = [each for each in opdsl.registry if each.name.startswith(("aten::", "opdsl::"))]
+    assert [each.name for each in ours if not each.registrations] == []
 
 
 def test_the_representatives_stand_for_all() -> None:
