@@ -263,12 +263,14 @@ class Caller:
         operator = bound.operator
         arguments = bind(self.name, self.signatures, given, named).arguments
         with concrete(), Setting(current, state):
-            function = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
+            function: Any = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
             shorter = function.plan(bound.arguments) if hasattr(function, "plan") else None
         if shorter is not None:
             kinds = map(kind_of, operator.schema.arguments)
             arguments = tuple([each for each, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE])
             function = shorter
+        elif getattr(function, "direct", None) is not None:
+            function = function.direct
         recorder.packets.setdefault(operator.packet, operator.packet.generation)
         (name,) = recorder.run(function, arguments, ["result"])
         if operator.result_type is not None:

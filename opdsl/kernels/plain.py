@@ -92,6 +92,13 @@ class PlainKernel(Described):
             result = self.function(*self.key_set, *positional, **named)
         return checked_result(self.schema, arguments, result, self._describe)
 
+    @property
+    def direct(self) -> FunctionType | None:
+        """The function, where running it is all that is to be done for a call like one that has been made."""
+        returns_written = any(each.alias is not None and each.alias.write for each in self.schema.returns)
+        is_all = not (self.bumps_version or self.key_set or self._keywords or returns_written)
+        return self.function if is_all else None
+
     def _describe(self) -> str:
         code = self.function.__code__
         return f"{self.operator}: the kernel {self.function.__name__} ({code.co_filename}:{code.co_firstlineno})"
