@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from opdsl.autograd.derivative import Formula
-from opdsl.autograd.plans import direct_formula, node_lines
+from opdsl.autograd.inline_nodes import direct_formula, node_lines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, has_gradients, requirements
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Operator, registry

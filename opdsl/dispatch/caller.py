@@ -44,6 +44,7 @@ from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
+from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
@@ -51,7 +52,6 @@ from opdsl.schema.model import python_name
 if TYPE_CHECKING:
     from opdsl.dispatch.packet import Packet
 
-Plan = Callable[..., object]
 # All that a function was given: by position, and by name.
 Everything = tuple[tuple[object, ...], dict[str, object]]
 
@@ -319,23 +319,20 @@ class Caller:
         """
         if len(variants) >= MOST_VARIANTS or self.path(*self.clean(*everything)) != path:
             return
-        call = given_call(self, *everything)
-        handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
-        handed += ["out"] * self.required_out
-        missed = partial(self._missed, variants)
-        try:
-            plan, made_of = lower_call(self.name, self._run, missed, handed, call, variants)
-        except Exception as error:  # whatever stands in the way: sizes that elements decide, say, which forms allow
-            reason = f"# {bound.operator.name} is run as it is. {type(error).__name__}: {error}\n"
-            dump(f"run as it is {self.name}", ".py", lambda: reason)
-            if form is not None and (form.variants or self._lower_form(form, everything, state, generation)):
-                form.keeps_no_others()
+        lower = partial(self._lower_call, everything, variants)
+        made = None
+        # The last one serves every call, whatever would be asked of its numbers.
+        if len(variants) < MOST_VARIANTS - 1:
+            made = lower(self._run)
+            # Sizes that elements decide, say, are in the way, which forms allow.
+            others = None if made is not None else form
+            if others is not None and (others.variants or self._lower_form(others, everything, state, generation)):
+                others.keeps_no_others()
                 return
-            run = partial(self._run_as_it_is, bound, kernel, state)
-            try:
-                plan, made_of = lower_call(self.name, run, missed, handed, call, variants)
-            except Exception:  # a tensor that was taken for a number, say: each call takes the slow path
-                return
+        made = made or lower(partial(self._run_as_it_is, bound, kernel, state))
+        if made is None:  # a tensor was taken for a number, say: each call takes the slow path
+            return
+        plan, made_of = made
         if state.recording:
             plan = recorded(bound.operator, plan)
         with registering:
@@ -346,6 +343,20 @@ class Caller:
             variants.append(plan)
             if len(variants) == 1:
                 self._store(state, path, plan)
+
+    def _lower_call(
+        self, everything: Everything, variants: list[Plan], run: Callable[..., object]
+    ) -> tuple[Plan, dict[Packet, int]] | None:
+        """The plan of a call, and what it is made of; None where something stands in the way."""
+        handed = [slot.name for place, slot in enumerate(self.slots) if slot.is_dynamic and place != self.spread]
+        handed += ["out"] * self.required_out
+        missed = partial(self._missed, variants)
+        try:
+            return lower_call(self.name, run, missed, handed, given_call(self, *everything), variants)
+        except Exception as error:
+            reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
+            dump(f"not lowered {self.name}", ".py", lambda: reason)
+            return None
 
     def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
         if self.stored >= PLAN_LIMIT:

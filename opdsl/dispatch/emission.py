@@ -28,7 +28,7 @@ from opdsl.runtime.lowering import (
     is_symbol,
     least,
 )
-from opdsl.runtime.plan_call import PlanCall, PlanOperand
+from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.roots import base_for_view
 from opdsl.runtime.tensor import MetaArray
 
@@ -147,7 +147,7 @@ class Emitter:
     def _record(self, step: Record) -> None:
         if step.inline is not None:
             arguments = [self._operand(each) for each in step.arguments]
-            self._add(*step.inline(arguments, self._returned(step.results), self.recorder.constant))
+            self._add(*step.inline(arguments, self._returned(step.results), self.recorder))
             return
         arguments_text, results = self._operand(step.arguments), self._returned(step.results)
         name = self.recorder.name("recorded")
@@ -342,9 +342,6 @@ class Emitter:
         with concrete():
             native: Plan = plan(step.function, call, missed or _in_python(step.function, call))
         return native
-
-
-Plan = Callable[..., Any]
 
 
 def _native_plans(device_type: str) -> Callable[..., Plan] | None:

@@ -10,13 +10,12 @@ from opdsl.dispatch.plan_holders import PlanHolder, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
+from opdsl.runtime.plan_call import Plan
 
 if TYPE_CHECKING:
     from opdsl.dispatch.packet import Packet
 
 __all__ = ["FormTable"]
-
-Plan = Callable[..., Any]
 
 
 class FormTable:

@@ -7,15 +7,13 @@ the steps that were recorded. Where a test fails it leaves the call to the next 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 
 __all__ = ["HOT_FROM", "SLOTS", "UNSERVED", "FormPlans", "lowered_at_once"]
-
-Plan = Callable[..., Any]
 
 
 class _Unserved:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.form_table import FormTable
@@ -12,13 +12,12 @@ from opdsl.dispatch.plan_holders import holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
 from opdsl.runtime import Tensor, cpu
 from opdsl.runtime.forking import registering
+from opdsl.runtime.plan_call import Plan
 
 if TYPE_CHECKING:
     from opdsl.dispatch.packet import Packet
 
 __all__ = ["FunctionPlans"]
-
-Plan = Callable[..., object]
 
 
 class FunctionPlans:

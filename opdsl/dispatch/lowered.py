@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from opdsl.dispatch.arguments import Kind, kind_of
+from opdsl.dispatch.caller_source import free_name
 from opdsl.dispatch.code import code_of
 from opdsl.dispatch.emission import Emitter
 from opdsl.dispatch.forms import HOT_FROM, SLOTS, UNSERVED, FormPlans
@@ -26,6 +27,7 @@ from opdsl.runtime.lowering import (
     SymbolicArray,
     lowering,
 )
+from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.roots import storage_root
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.tensor import MetaArray
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Given", "given_call", "lower_call", "lower_form", "lower_kernel"]
 
-Plan = Callable[..., Any]
 # Makes a call, with the arguments that are given by position and by name.
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -121,9 +122,10 @@ def lower_call(
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
-    leaving = f"return missed({', '.join(parameters)})"
+    missing = free_name("missed", parameters)
+    leaving = f"return {missing}({', '.join(parameters)})"
     for may_hand_numbers in (True, False):
-        recorder = Lowering({*parameters, "plan_of_call", "missed"}, is_exact=True)
+        recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True)
         recorder.may_hand_numbers = may_hand_numbers
         with Setting(lowering, recorder), _LOWERING:
             inputs = Inputs(recorder, same)
@@ -148,7 +150,7 @@ def lower_call(
     head = [f"if {_either(checks)}:", f"    {leaving}"] if checks else []
     if recorder.hands_numbers:
         body = ["try:", *(f"    {line}" for line in body), "except OverflowError:", f"    {leaving}"]
-    constants = {**recorder.constants, "missed": leave}
+    constants = {**recorder.constants, missing: leave}
     return _compiled(f"plan {name}", parameters, [*head, *body], constants), recorder.packets
 
 
@@ -185,24 +187,24 @@ def _missing(
 ) -> Plan:
     """What a plan leaves calls to: the plan after it, if there is one, or else the complete call."""
     place = len(variants) + 1
-    constants: dict[str, Any] = {"missed": missed, "variants": variants}
+    names = Lowering(parameters)
+    others = names.constant(variants)
 
     def text(value: Any, place: str) -> str:
         if isinstance(value, slice):
             parts = [text(getattr(value, each), f"{place}.{each}") for each in ("start", "stop", "step")]
-            return f"slice({', '.join(parts)})"
-        constants[f"value{len(constants)}"] = value
-        return f"value{len(constants) - 1}"
+            return f"{names.constant(slice)}({', '.join(parts)})"
+        return names.constant(value)
 
     places = [(each.name, each.text if each.is_handed else text(each.value, each.text)) for each in call]
     given = "".join(f"{source}, " for key, source in places if key is None)
     named = ", ".join(f"{key!r}: {source}" for key, source in places if key is not None)
     lines = [
-        f"if len(variants) > {place}:",
-        f"    return variants[{place}]({', '.join(parameters)})",
-        f"return missed(({given}), {{{named}}})",
+        f"if {names.constant(len)}({others}) > {place}:",
+        f"    return {others}[{place}]({', '.join(parameters)})",
+        f"return {names.constant(missed)}(({given}), {{{named}}})",
     ]
-    return _compiled("missed", parameters, lines, constants)
+    return _compiled("missed", parameters, lines, names.constants)
 
 
 def _compiled(name: str, parameters: Sequence[str], body: Sequence[str], constants: dict[str, Any]) -> Plan:

@@ -18,11 +18,10 @@ from opdsl.dispatch.results import checked_result, written_values
 from opdsl.dispatch.table import compute
 from opdsl.errors import KernelSignatureError, MissingKernelError
 from opdsl.runtime import Tensor, bump_version
+from opdsl.runtime.plan_call import Plan
 
 if TYPE_CHECKING:
     from opdsl.dispatch.overrides import Override
-
-Plan = Callable[..., object]
 
 
 class Step(NamedTuple):

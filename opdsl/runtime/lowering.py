@@ -104,15 +104,15 @@ class Check(NamedTuple):
 class Record(NamedTuple):
     """Gradients are noted for results: ``results = function(arguments, results, *operands)``.
 
-    inline: the lines that do the same, of the expressions of the arguments and of the result, and of what names a
-        constant; None where there is more to do.
+    inline: the lines that do the same, of the expressions of the arguments and of the result, and of what records;
+        None where there is more to do.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     results: Any
     operands: tuple[str, ...]
-    inline: Callable[[Sequence[str], str, Callable[[object], str]], list[str]] | None = None
+    inline: Callable[[Sequence[str], str, Lowering], list[str]] | None = None
 
 
 class Within(NamedTuple):
@@ -251,11 +251,8 @@ lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=Non
 
 
 def pinned(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments for a function that may do anything with numbers: a plan of exact geometries is for these alone."""
-    recorder = lowering.get()
-    if recorder is None or not recorder.is_exact:
-        return values
-    return tuple([each.pin() if type(each) is Symbol else each for each in values])
+    """Arguments for a function that may do anything with numbers: a plan is for these alone. Sizes stay symbols."""
+    return tuple([each.pin() if type(each) is Symbol and least(each) is None else each for each in values])
 
 
 def sizes_are_symbols() -> bool:

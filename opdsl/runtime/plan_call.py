@@ -1,13 +1,17 @@
-"""A plan that is one call of a kernel: plain values of which a backend can make a native function."""
+"""What a plan is; and one that is a single call of a kernel, as values of which a backend makes a native function."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from opdsl.runtime.geometry import Geometry
 
-__all__ = ["PlanCall", "PlanOperand"]
+__all__ = ["Plan", "PlanCall", "PlanOperand"]
+
+# Takes what is not in the key that it is kept under, and does all of a call's work.
+Plan: TypeAlias = Callable[..., Any]
 
 
 class PlanOperand(NamedTuple):

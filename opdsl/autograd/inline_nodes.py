@@ -14,10 +14,10 @@ from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder
 from opdsl.dispatch.code import code_of
 from opdsl.runtime import Geometry, Tensor, version_of
+from opdsl.runtime.lowering import Lowering
+from opdsl.runtime.plan_call import Plan
 
 __all__ = ["direct_formula", "node_lines"]
-
-Plan = Callable[..., Any]
 
 
 def direct_formula(recorder: Recorder, arguments: tuple[Any, ...]) -> Formula | None:
@@ -49,7 +49,7 @@ class Saved(NamedTuple):
 
 def node_lines(
     operator: str, recorder: Recorder, formula: Formula, arguments: tuple[Any, ...], form: Geometry
-) -> Callable[[Sequence[str], str, Callable[[object], str]], list[str]]:
+) -> Callable[[Sequence[str], str, Lowering], list[str]]:
     """What prints the lines that make the node of a call.
 
     Args:
@@ -59,25 +59,26 @@ def node_lines(
         form: the geometry of the result.
 
     Returns:
-        A function of the expressions of the arguments and of the result, and of what names a constant.
+        A function of the expressions of the arguments and of the result, and of what records.
     """
     values = dict(zip(recorder.arguments, arguments, strict=True))
     saved = [_saved(name, values[name]) for name in recorder.arguments if name in formula.reads]
     recipe = Recipe(operator, _backward(operator, formula, saved), (form,))
 
-    def lines(texts: Sequence[str], result: str, constant: Callable[[object], str]) -> list[str]:
+    def lines(texts: Sequence[str], result: str, noted: Lowering) -> list[str]:
+        constant, node = noted.constant, noted.name("node")
         named = dict(zip(recorder.arguments, texts, strict=True))
         tensors = [each.name for each in saved if each.version is not None]
         kept = [named[each.name] for each in saved]
         kept += [_version(named[name], values[name], constant) for name in tensors]
         edges = [_edge(texts[at], arguments[at], constant) for at, _ in recorder.edges]
         return [
-            f"node = {constant(Node)}()",
-            f"node.recipe = {constant(recipe)}",
-            f"node.edges = ({', '.join(edges)},)",
-            f"node.saved = ({''.join(f'{each}, ' for each in kept)})",
-            f"node.sequence = {constant(next_sequence)}()",
-            f"{result}.autograd = node",
+            f"{node} = {constant(Node)}()",
+            f"{node}.recipe = {constant(recipe)}",
+            f"{node}.edges = ({', '.join(edges)},)",
+            f"{node}.saved = ({''.join(f'{each}, ' for each in kept)})",
+            f"{node}.sequence = {constant(next_sequence)}()",
+            f"{result}.autograd = {node}",
         ]
 
     return lines

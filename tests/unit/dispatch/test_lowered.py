@@ -1,0 +1,139 @@
+"""Plans of known geometries: which calls are lowered, and what plans ask of numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+
+CALLS = {
+    "add": lambda x, y, i, k: x + y,
+    "add a number": lambda x, y, i, k: x + 1,
+    "multiply by a number": lambda x, y, i, k: x * 2.0,
+    "alpha": lambda x, y, i, k: opdsl.add(x, y, alpha=3),
+    "add_": lambda x, y, i, k: x.add_(y),
+    "out": lambda x, y, i, k: opdsl.add(x, y, out=opdsl.empty(4, 4)),
+    "where": lambda x, y, i, k: opdsl.where(k, x, y),
+    "clamp": lambda x, y, i, k: x.clamp(0, 1),
+    "power": lambda x, y, i, k: x**2,
+    "compare": lambda x, y, i, k: x == y,
+    "sum": lambda x, y, i, k: x.sum(),
+    "mean": lambda x, y, i, k: x.mean(0),
+    "max": lambda x, y, i, k: x.max(1),
+    "var": lambda x, y, i, k: x.var(1),
+    "cumsum": lambda x, y, i, k: x.cumsum(0),
+    "softmax": lambda x, y, i, k: x.softmax(1),
+    "sort": lambda x, y, i, k: x.sort(1),
+    "topk": lambda x, y, i, k: x.topk(2),
+    "mm": lambda x, y, i, k: x @ y,
+    "linear": lambda x, y, i, k: opdsl.nn.linear(x, y),
+    "layer_norm": lambda x, y, i, k: opdsl.layer_norm(x, (4,)),
+    "convolution": lambda x, y, i, k: opdsl.conv2d(x[None, None], y[None, None, :3, :3]),
+    "view": lambda x, y, i, k: x.view(2, 8),
+    "transpose": lambda x, y, i, k: x.t(),
+    "permute and clone": lambda x, y, i, k: x.permute(1, 0).clone(),
+    "split": lambda x, y, i, k: x.split(2),
+    "unbind": lambda x, y, i, k: x.unbind(0),
+    "cat": lambda x, y, i, k: opdsl.cat([x, y]),
+    "stack": lambda x, y, i, k: opdsl.stack([x, y], 1),
+    "slice": lambda x, y, i, k: x[1:, 0],
+    "index": lambda x, y, i, k: x[i],
+    "index by a list": lambda x, y, i, k: x[[0, 2]],
+    "write at positions": lambda x, y, i, k: x.index_put_((i,), y[:2]),
+    "gather": lambda x, y, i, k: x.gather(0, i[None]),
+    "scatter": lambda x, y, i, k: x.scatter(0, i[None], 1.0),
+    "masked_fill": lambda x, y, i, k: x.masked_fill(k, 0.0),
+    "mask": lambda x, y, i, k: x[k],
+    "zeros": lambda x, y, i, k: opdsl.zeros_like(x),
+    "full": lambda x, y, i, k: opdsl.full_like(x, 2.0),
+    "convert": lambda x, y, i, k: x.to(opdsl.float64),
+    "random": lambda x, y, i, k: opdsl.rand_like(x),
+    "normal_": lambda x, y, i, k: x.normal_(),
+    "flip": lambda x, y, i, k: x.flip(0),
+    "tril": lambda x, y, i, k: x.tril(),
+    "embedding": lambda x, y, i, k: opdsl.embedding(x, i),
+    "cross entropy": lambda x, y, i, k: opdsl.nn.cross_entropy_loss(x, opdsl.tensor([0, 1, 2, 3])),
+    "meta": lambda x, y, i, k: x.to("meta") + 1,
+    "gradient": lambda x, y, i, k: (x.detach().requires_grad_() * y).sum(),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_plans() -> None:
+    opdsl.dispatch.plan_holders.forget_plans()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_lowered(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = opdsl.rand(4, 4), opdsl.rand(4, 4)
+    i, k = opdsl.from_numpy(numpy.array([0, 2])), opdsl.eye(4) > 0
+    monkeypatch.setenv("OPDSL_DUMP", str(tmp_path))
+    CALLS[name](x, y, i, k)
+    # What elements decide has plans of its form.
+    reasons = [
+        each.read_text() for each in tmp_path.glob("*.py") if "not-lowered" in each.name or "no-form" in each.name
+    ]
+    assert [each for each in reasons if "elements decide a number" not in each] == []
+
+
+def test_names_of_parameters_are_not_those_of_plans() -> None:
+    with Library("named") as lib:
+
+        @lib.op
+        def f(missed: Tensor, variants: float, node: Tensor, c1: float, plan_of_call: Tensor) -> Tensor: ...
+
+        @f.pointwise
+        def f_scalar(missed, variants, node, c1, plan_of_call):
+            return missed * variants + node * c1 + plan_of_call
+
+        x = opdsl.ones(3, requires_grad=True)
+        for number in (2.0, 2.0, 3.0, 1e30):
+            made = f(x, number, x, 4.0, x)
+            assert made.tolist() == [pytest.approx(number + 5)] * 3
+        made.sum().backward()
+        assert x.grad.tolist() == [pytest.approx(1e30)] * 3
+
+
+def test_many_numbers_that_a_kernel_looks_at_are_all_served() -> None:
+    runs = []
+    with Library("looking") as lib:
+
+        @lib.op
+        def f(self: Tensor, n: float) -> Tensor: ...
+
+        @f.meta
+        def f_meta(ctx, self, n):
+            runs.append(n)
+            ctx.set_output(0, self.shape, like=self)
+
+        @f.out_kernel("CPU", compiled=False)
+        def f_cpu(self, n, out):
+            out.copy_(self * n)
+
+        x = opdsl.ones(2)
+        for number in range(100):
+            assert f(x, float(number)).tolist() == [number] * 2
+        assert set(range(100)) <= {int(each) for each in runs}
+
+
+def test_a_check_by_type_sees_numbers_at_sizes_not_seen() -> None:
+    with Library("typed") as lib:
+
+        @lib.op
+        def f(self: Tensor, n: float) -> Tensor: ...
+
+        @f.meta
+        def f_meta(ctx, self, n):
+            # What is run for the result alone must see the same as what is lowered.
+            ctx.set_output(0, self.shape if type(n) is float else (0,), like=self)
+
+        @f.out_kernel("CPU", compiled=False)
+        def f_cpu(self, n, out):
+            out.copy_(self[: out.numel()] * n)
+
+        for size in range(2, 12):
+            assert f(opdsl.ones(size), float(size)).tolist() == [size] * size
