@@ -25,7 +25,7 @@ import torch
 
 import opdsl
 from opdsl import DispatchKeySet, Library, Tensor
-from opdsl.dispatch.overrides import overrides
+from opdsl.dispatch.overrides.overriding import overrides
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import deregister, register
 

@@ -104,18 +104,20 @@ if TYPE_CHECKING:
     from opdsl.dispatch import set_default_dtype as set_default_dtype
     from opdsl.dispatch import set_grad_enabled as set_grad_enabled
     from opdsl.dispatch import traceable as traceable
-    from opdsl.dispatch.bindings import PythonModule
-    from opdsl.dispatch.native_dsl import known_dsls as known_dsls
-    from opdsl.dispatch.native_dsl import register_dsl as register_dsl
-    from opdsl.dispatch.native_dsl import unavailable_reason as unavailable_reason
-    from opdsl.dispatch.overrides import deregister_op_overrides as deregister_op_overrides
-    from opdsl.dispatch.overrides import get_dsl_operations as get_dsl_operations
-    from opdsl.dispatch.overrides import list_op_overrides as list_op_overrides
-    from opdsl.dispatch.overrides import override_fallback as override_fallback
-    from opdsl.dispatch.overrides import reenable_op_overrides as reenable_op_overrides
-    from opdsl.dispatch.overrides import register_op_override as register_op_override
-    from opdsl.dispatch.overrides import reorder_graphs_from_user_function as reorder_graphs_from_user_function
-    from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
+    from opdsl.dispatch.model.bindings import PythonModule
+    from opdsl.dispatch.overrides.native_dsl import known_dsls as known_dsls
+    from opdsl.dispatch.overrides.native_dsl import register_dsl as register_dsl
+    from opdsl.dispatch.overrides.native_dsl import unavailable_reason as unavailable_reason
+    from opdsl.dispatch.overrides.overriding import deregister_op_overrides as deregister_op_overrides
+    from opdsl.dispatch.overrides.overriding import get_dsl_operations as get_dsl_operations
+    from opdsl.dispatch.overrides.overriding import list_op_overrides as list_op_overrides
+    from opdsl.dispatch.overrides.overriding import override_fallback as override_fallback
+    from opdsl.dispatch.overrides.overriding import reenable_op_overrides as reenable_op_overrides
+    from opdsl.dispatch.overrides.overriding import register_op_override as register_op_override
+    from opdsl.dispatch.overrides.overriding import (
+        reorder_graphs_from_user_function as reorder_graphs_from_user_function,
+    )
+    from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
     from opdsl.runtime import cdouble as cdouble
     from opdsl.runtime import cfloat as cfloat

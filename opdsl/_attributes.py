@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.dispatch import Operators, Registry, registry
-from opdsl.dispatch.bindings import PYTHON_MODULES, PythonModule, module_of
-from opdsl.dispatch.packet import Packet
+from opdsl.dispatch.model.bindings import PYTHON_MODULES, PythonModule, module_of
+from opdsl.dispatch.model.packet import Packet
 from opdsl.errors import UnknownOperatorError
 from opdsl.runtime import Tensor
 
@@ -51,12 +51,12 @@ _BY_HAND = {
 # Names of modules that look at operators: whoever asks for one wants all operators of aten.
 _OF_OPERATORS = {
     "opdsl.dispatch": "registry",
-    "opdsl.dispatch.native_dsl": "known_dsls register_dsl unavailable_reason",
-    "opdsl.dispatch.overrides": (
+    "opdsl.dispatch.overrides.native_dsl": "known_dsls register_dsl unavailable_reason",
+    "opdsl.dispatch.overrides.overriding": (
         "deregister_op_overrides get_dsl_operations list_op_overrides override_fallback reenable_op_overrides "
         "register_op_override reorder_graphs_from_user_function"
     ),
-    "opdsl.dispatch.safe_kernel": "get_kernel",
+    "opdsl.dispatch.overrides.safe_kernel": "get_kernel",
 }
 
 _RENAMED = {"DispatchKeySet": ("opdsl.dispatch", "KeySet"), "fallthrough_kernel": ("opdsl.dispatch", "FALLTHROUGH")}

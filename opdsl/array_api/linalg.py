@@ -11,7 +11,7 @@ from opdsl.array_api.data_types import promoted, sum_dtype
 from opdsl.array_api.manipulation import Axes
 from opdsl.array_api.statistics import reduced
 from opdsl.errors import OptionError, ShapeError
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.limits import finfo
 

@@ -12,10 +12,10 @@ from types import ModuleType
 
 from opdsl.aten.index import METHODS, PACKETS
 from opdsl.collecting import without_collecting
-from opdsl.dispatch.loading import library_loads
+from opdsl.dispatch.model.loading import library_loads
 from opdsl.runtime import install_late_methods
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.preparing import prepare
+from opdsl.runtime.init_hooks import prepare
 
 TOPICS = (
     "views",

@@ -13,7 +13,7 @@ from opdsl.aten.factories import empty
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import OptionError
 from opdsl.kernels import check
-from opdsl.kernels.numbers import convert
+from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, int64, uint8
 from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled

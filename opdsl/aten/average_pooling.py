@@ -25,7 +25,7 @@ from opdsl.aten.windows import Windows, collect, counts_of, seen
 from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
-from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, from_numpy, int64
 from opdsl.schema.vocabulary import IntList, Ints, Size
 

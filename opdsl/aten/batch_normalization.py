@@ -16,8 +16,8 @@ from opdsl.declare import Library, Out, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DimensionError, DTypeError, ShapeError
 from opdsl.kernels import check
-from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.primitives import copy_elements
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import DType, Tensor, float64, uint8
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Bools

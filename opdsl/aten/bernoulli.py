@@ -12,7 +12,7 @@ from opdsl.aten.normal import all_hold
 from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
-from opdsl.kernels import random as distributions
+from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
 

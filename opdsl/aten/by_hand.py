@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opdsl.aten.uniqueness import _unique2, unique_dim
 from opdsl.errors import ArgumentError, OptionError
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 
 

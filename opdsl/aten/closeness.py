@@ -10,7 +10,7 @@ from opdsl.declare import op, traceable
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Category, Tensor, bool_, result_type
 
 # ------------------------------------------------------------------------------------------------- isclose, allclose

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from opdsl.declare import op, traceable
 from opdsl.kernels import copied
-from opdsl.kernels.strides import dense_strides
+from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.runtime import (
     Device,
     DType,

@@ -12,7 +12,7 @@ from opdsl.declare import op
 from opdsl.errors import DeviceError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, new_tensor, slide
 from opdsl.kernels.calls import WindowSpec
-from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import (
     Category,
     DType,

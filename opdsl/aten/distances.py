@@ -15,7 +15,7 @@ from opdsl.aten.triangles import triu_indices
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 
 # So many elements of differences are laid out at once.

@@ -10,7 +10,7 @@ from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import OptionError
 from opdsl.kernels import check, fill_, new_tensor, resize
-from opdsl.kernels.numbers import to_element
+from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import (
     Device,
     DType,

@@ -6,7 +6,7 @@ from opdsl.aten.positions import BOTH, LONG, along, among_all, as_int64, modulo,
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DTypeError, PositionError
 from opdsl.kernels import Positions, as_resized, check, gather, write_out
-from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, int64, require_no_overlap, wrap_dimension
 from opdsl.schema import Alias
 

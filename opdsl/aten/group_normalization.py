@@ -12,7 +12,7 @@ from opdsl.aten.statistics import var_mean_correction
 from opdsl.declare import op, traceable
 from opdsl.dispatch import is_grad_enabled
 from opdsl.kernels import check
-from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import DType, Tensor
 from opdsl.schema.vocabulary import Bools, SymInt
 

@@ -16,7 +16,7 @@ from opdsl.aten.ranges import linspace
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_, range_of
-from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.runtime import Category, Tensor, float32, float64, int64
 from opdsl.schema.vocabulary import Scalar, SymInt
 

@@ -11,7 +11,7 @@ from opdsl.aten.scattering import IN_PLACE, add_scalar_function
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, PositionError
 from opdsl.kernels import Positions, check, clone, copy_, scatter
-from opdsl.kernels.numbers import to_element
+from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Tensor, require_no_overlap, require_writable, wrap_dimension
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar

@@ -20,8 +20,8 @@ from opdsl.declare import Out, op, traceable
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, DimensionError, DTypeError, PositionError, ShapeError
 from opdsl.kernels import Positions, clone, gather, scatter
-from opdsl.kernels.broadcasting import broadcast_all
-from opdsl.kernels.strides import output_strides
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.strides import output_strides
 from opdsl.runtime import (
     Tensor,
     bool_,

@@ -13,8 +13,8 @@ import numpy
 
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_
-from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.numbers import convert
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import DType, Tensor, float64, from_numpy, int64
 
 Reals = numpy.ndarray[Any, numpy.dtype[Any]]

@@ -6,7 +6,7 @@ from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.aten.factories import check_size, empty, full, require_strided
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, fill_, new_tensor
-from opdsl.kernels.strides import dense_strides, strides_in_order
+from opdsl.kernels.iteration.strides import dense_strides, strides_in_order
 from opdsl.runtime import MemoryFormat, Tensor, strides_for
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Scalar, SymInt, TensorOptions

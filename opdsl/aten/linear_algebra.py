@@ -7,7 +7,7 @@ import math
 from opdsl.declare import op, traceable
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, multiply, write_out
-from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Tensor, bool_
 from opdsl.schema import Alias
 

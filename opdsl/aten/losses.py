@@ -14,7 +14,7 @@ from opdsl.aten.likes import zeros_like
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor
 from opdsl.schema.vocabulary import Reduction
 

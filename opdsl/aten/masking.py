@@ -13,9 +13,9 @@ from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.declare import op, traceable
 from opdsl.errors import DTypeError
 from opdsl.kernels import Positions, check, copy_, gather, new_tensor, resize, resize_output, scatter
-from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.numbers import to_element
-from opdsl.kernels.primitives import copy_elements
+from opdsl.kernels.iteration.broadcasting import broadcast
+from opdsl.kernels.iteration.numbers import to_element
+from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.runtime import (
     MemoryFormat,
     Tensor,

@@ -11,8 +11,8 @@ import numpy
 from opdsl.declare import op
 from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
 from opdsl.kernels import check, resize, resize_output, write_out
-from opdsl.kernels.broadcasting import broadcast
-from opdsl.kernels.primitives import write_outs
+from opdsl.kernels.iteration.broadcasting import broadcast
+from opdsl.kernels.primitives.copying import write_outs
 from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
 
 Array: TypeAlias = numpy.ndarray[Any, Any]

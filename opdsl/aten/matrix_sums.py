@@ -5,8 +5,8 @@ from __future__ import annotations
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
-from opdsl.kernels.dtypes import precision_of
-from opdsl.kernels.numbers import convert
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import Category, Tensor, bool_, view_of, views
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar

@@ -12,7 +12,7 @@ from opdsl.aten.reductions import sum_all
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, resize_output
-from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt, TensorOptions

@@ -12,7 +12,7 @@ from opdsl.declare import Library, Out, op
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
-from opdsl.kernels.dtypes import precision_of
+from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, wrap_dimension
 from opdsl.scalar.intrinsics import row_max, row_mean, row_sum
 from opdsl.schema import Alias

@@ -8,8 +8,8 @@ from opdsl.aten.sorting import first_places_along
 from opdsl.declare import op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check
-from opdsl.kernels import random as distributions
-from opdsl.kernels.numbers import convert
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Device, DType, Generator, Layout, Tensor, bool_, int64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opdsl.declare import op
 from opdsl.kernels import copied
-from opdsl.kernels.strides import dense_strides
+from opdsl.kernels.iteration.strides import dense_strides
 from opdsl.runtime import Device, Tensor, backends
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias

@@ -11,9 +11,9 @@ from opdsl.aten.likes import empty_like
 from opdsl.declare import op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_random_
-from opdsl.kernels import random as distributions
-from opdsl.kernels.dtypes import c_name
-from opdsl.kernels.numbers import LARGEST
+from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.kernels.iteration.numbers import LARGEST
+from opdsl.kernels.primitives import random as distributions
 from opdsl.runtime import Generator, MemoryFormat, Tensor, bool_, float64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Name, SymInt, TensorOptions

@@ -14,7 +14,7 @@ from opdsl.dispatch import get_default_dtype
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, fill_by_index
-from opdsl.kernels.numbers import convert
+from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import (
     Device,
     DType,

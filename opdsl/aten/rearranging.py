@@ -15,9 +15,9 @@ from opdsl.aten.searching import places_above
 from opdsl.aten.slicing import narrow
 from opdsl.declare import op, traceable
 from opdsl.kernels import check, gather, new_tensor
-from opdsl.kernels.dimensions import reduced_dimensions
-from opdsl.kernels.host import is_beyond, through_host
-from opdsl.kernels.strides import dense_strides
+from opdsl.kernels.iteration.dimensions import reduced_dimensions
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime import MemoryFormat, Tensor, cpu, from_numpy, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.vocabulary import Ints, SymInt, SymInts

@@ -12,7 +12,7 @@ from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
 from opdsl.kernels import MetaContext, copy_
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
 

@@ -13,7 +13,7 @@ from opdsl.aten.positions import BOTH, along, sizes_of
 from opdsl.declare import Inplace, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, scatter
-from opdsl.kernels.numbers import to_element
+from opdsl.kernels.iteration.numbers import to_element
 from opdsl.runtime import Category, Tensor, wrap_dimension
 from opdsl.schema.vocabulary import Scalar
 

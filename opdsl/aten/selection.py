@@ -19,7 +19,7 @@ import numpy
 
 from opdsl.declare import Library
 from opdsl.kernels import copy_
-from opdsl.kernels.ordering import key_loop
+from opdsl.kernels.primitives.ordering import key_loop
 from opdsl.runtime import Array, Geometry, Tensor, contiguous_strides, int64
 
 lib = Library("opdsl")

@@ -8,9 +8,9 @@ from opdsl.aten.selection import first_places, nth_place, order_keys, sorted_pla
 from opdsl.declare import Out, op, traceable
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, resize_output, write_out
-from opdsl.kernels.host import is_beyond, through_host
-from opdsl.kernels.ordering import order_elements
-from opdsl.kernels.strides import dense_strides
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.kernels.primitives.ordering import order_elements
 from opdsl.runtime import (
     Category,
     MemoryFormat,

@@ -138,5 +138,7 @@ def install(name: str) -> None:
         return
     # rsub is the one packet here without a method.
     select = _is_function if packet == "rsub" else _is_method
-    facade = registry.packets[f"aten::{packet}"].facade(select, is_method=True, name=name, not_implemented=True)
-    install_method(name, facade.function, replace=True)
+    lazy_function = registry.packets[f"aten::{packet}"].lazy_function(
+        select, is_method=True, name=name, not_implemented=True
+    )
+    install_method(name, lazy_function.function, replace=True)

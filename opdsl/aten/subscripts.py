@@ -18,9 +18,9 @@ from opdsl.aten.indexing import index_put_, index_tensor
 from opdsl.aten.slicing import select, slice_tensor
 from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
-from opdsl.dispatch.arguments import to_int, to_scalar, value_form
-from opdsl.dispatch.forms import UNSERVED
-from opdsl.dispatch.function_plans import FunctionPlans
+from opdsl.dispatch.binding.arguments import to_int, to_scalar, value_form
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.function_plans import FunctionPlans
 from opdsl.dispatch.state import current
 from opdsl.errors import ArgumentError, DimensionError, OptionError
 from opdsl.runtime import (

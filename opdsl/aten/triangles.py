@@ -13,9 +13,9 @@ from opdsl.aten.ranges import arange
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, new_tensor, write_out
-from opdsl.kernels.host import is_beyond, through_host
 from opdsl.kernels.outputs import array_of
-from opdsl.kernels.scalar_loops import scalar_loop
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.kernels.primitives.scalar_loops import scalar_loop
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, bool_, cpu, int64, wrap_dimension
 from opdsl.runtime.geometry import geometry
 from opdsl.schema import Alias

@@ -13,7 +13,7 @@ from opdsl.aten.norms import linalg_vector_norm, norm_all, norm_gradient
 from opdsl.declare import Inplace, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, copy_, write_out
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import (
     Category,
     DType,

@@ -13,7 +13,7 @@ from opdsl.aten.everywhere import EVERYWHERE
 from opdsl.declare import op, traceable
 from opdsl.errors import ShapeError
 from opdsl.kernels import check
-from opdsl.kernels.broadcasting import broadcast_all
+from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import (
     DType,
     MemoryFormat,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
-from opdsl.dispatch.checked import require_annotated
+from opdsl.dispatch.layers.checked import require_annotated
 from opdsl.errors import GradientError, KernelSignatureError
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder
-from opdsl.dispatch.code import code_of
+from opdsl.dispatch.plans.code import code_of
 from opdsl.runtime import Geometry, Tensor, version_of
 from opdsl.runtime.lowering import Lowering
 from opdsl.runtime.plan_call import Plan

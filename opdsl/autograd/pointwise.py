@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from opdsl.autograd.derivative import Formula
 from opdsl.dispatch import DispatchKey, Operator, Registry
 from opdsl.errors import ScalarFunctionError
-from opdsl.kernels.pointwise import PointwiseDefinition
+from opdsl.kernels.definitions.pointwise import PointwiseDefinition
 from opdsl.runtime.dtype import Category
 from opdsl.runtime.forking import held_across_fork
 from opdsl.scalar import ScalarFunction

@@ -23,7 +23,7 @@ from opdsl.autograd.graph import (
 from opdsl.autograd.kernel import record
 from opdsl.autograd.passes import backward as backward_of
 from opdsl.dispatch import is_inference_mode_enabled
-from opdsl.dispatch.differentiation import record_with
+from opdsl.dispatch.layers.differentiation import record_with
 from opdsl.errors import ConversionError, DeviceError, GradientError, RequiresGradError
 from opdsl.runtime import Creation, Tensor, make_view, storage_root
 from opdsl.runtime.values import memory_of

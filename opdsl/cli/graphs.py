@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from opdsl.errors import DTypeError
 from opdsl.kernels import PointwiseDefinition
-from opdsl.kernels.pointwise import Elementwise, Formula
-from opdsl.kernels.tensor_iterator import Number, NumberRole, Operand, iterate
+from opdsl.kernels.definitions.pointwise import Elementwise, Formula
+from opdsl.kernels.iteration.tensor_iterator import Number, NumberRole, Operand, iterate
 from opdsl.runtime import DType, bool_, cpu, float32, int64
 from opdsl.runtime.geometry import geometry
 from opdsl.schema.parameters import Parameter, Role

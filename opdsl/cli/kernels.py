@@ -7,9 +7,9 @@ from types import FunctionType
 from typing import NamedTuple
 
 from opdsl.dispatch import DispatchKey, Operator
-from opdsl.dispatch.backend_select import BackendSelect
-from opdsl.kernels.common import CommonKernel
-from opdsl.kernels.described import Described
+from opdsl.dispatch.layers.backend_select import BackendSelect
+from opdsl.kernels.definitions.common import CommonKernel
+from opdsl.kernels.kernel_info import KernelInfo
 
 
 class Description(NamedTuple):
@@ -25,7 +25,7 @@ class Description(NamedTuple):
 
 def describe(kernel: object) -> Description:
     """Describe a kernel of a dispatch table."""
-    if isinstance(kernel, Described):
+    if isinstance(kernel, KernelInfo):
         return Description(str(kernel), kernel.place)
     if isinstance(kernel, FunctionType):
         code = kernel.__code__

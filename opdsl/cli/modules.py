@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from opdsl.dispatch import Operator, Registry, declaring_into, registry
-from opdsl.dispatch.loading import library_loads
+from opdsl.dispatch.model.loading import library_loads
 from opdsl.errors import OpdslError
 
 P = ParamSpec("P")

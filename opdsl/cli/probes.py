@@ -14,8 +14,8 @@ from pathlib import Path
 
 import attrs
 
-from opdsl.dispatch.native_dsl import dsl_version, is_switched_on, known_dsls, unavailable_reason
-from opdsl.dispatch.overrides import list_op_overrides
+from opdsl.dispatch.overrides.native_dsl import dsl_version, is_switched_on, known_dsls, unavailable_reason
+from opdsl.dispatch.overrides.overriding import list_op_overrides
 from opdsl.runtime.device import backends
 
 _NEEDED = ("attrs", "numpy", "scipy", "numba", "llvmlite", "typeguard", "threadpoolctl", "PyYAML", "click", "rich")

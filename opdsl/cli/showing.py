@@ -15,8 +15,8 @@ from opdsl.cli.output import Row, Section, print_sections
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchTable, Operator, Packet, Reason, registry
 from opdsl.dispatch.keys import RUNTIME_KEYS
-from opdsl.dispatch.native_dsl import unavailable_reason
-from opdsl.dispatch.overrides import list_op_overrides, overrides
+from opdsl.dispatch.overrides.native_dsl import unavailable_reason
+from opdsl.dispatch.overrides.overriding import list_op_overrides, overrides
 from opdsl.kernels import PointwiseDefinition
 
 # The rows that tell most: a call reaches these, or the operator has a kernel for them.

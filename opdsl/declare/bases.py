@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from opdsl.errors import DeclarationError
-from opdsl.kernels.iterator_context import TensorIteratorBase
-from opdsl.kernels.meta import MetaContext
-from opdsl.kernels.precomputed import Precomputed as Names
+from opdsl.kernels.definitions.iterator_context import TensorIteratorBase
+from opdsl.kernels.definitions.meta import MetaContext
+from opdsl.kernels.definitions.precomputed import Precomputed as Names
 from opdsl.schema import Argument, Precomputed, Type, parse_argument, type_of
 
 # Contexts by the names of the C++ classes that they stand for.

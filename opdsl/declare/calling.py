@@ -7,7 +7,8 @@ from typing import Any
 
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import DispatchKey, DispatchTable, KeySet, Operator, Signature, bind, current
-from opdsl.dispatch.safe_kernel import SafeKernel, get_kernel
+from opdsl.dispatch.layers.recording import recorded
+from opdsl.dispatch.overrides.safe_kernel import SafeKernel, get_kernel
 from opdsl.errors import ArgumentError, MissingKernelError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor
@@ -86,7 +87,9 @@ class Calling:
         arguments = tuple(_without_memory(each) for each in bound.arguments)
         if not any(_holds_tensor(each) for each in arguments):
             arguments = _with_meta_device(bound.operator, arguments)
-        return bound.operator.call(arguments, current.get())
+        state = current.get()
+        kernel = bound.operator.find(arguments, state)
+        return (recorded(bound.operator, kernel) if state.recording else kernel)(*arguments)
 
 
 def _without_memory(value: object) -> object:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, clone, copy_, resize_output
-from opdsl.kernels.dtypes import c_name
+from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.outputs import check_read_only
 from opdsl.runtime import Tensor
 from opdsl.schema import BaseType, FunctionSchema

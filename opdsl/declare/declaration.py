@@ -10,7 +10,7 @@ from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey, Operator
 from opdsl.errors import DeclarationError, DuplicateOperatorError, KernelSignatureError
 from opdsl.kernels import Definition
-from opdsl.kernels.common import COMMON, NON_FUNCTIONAL, CommonKernel, FilledByOut
+from opdsl.kernels.definitions.common import COMMON, NON_FUNCTIONAL, CommonKernel, OutKernelAdapter
 from opdsl.schema.kinds import KINDS, Kind, Meta
 
 
@@ -179,7 +179,7 @@ class Declaration:
         if out is None:
             return
         assert self.definition is not None, "a definition is made before it is registered"
-        definition = FilledByOut(self.definition, out)
+        definition = OutKernelAdapter(self.definition, out)
         for variant, operator in self.operators.items():
             key = COMMON if operator is out else NON_FUNCTIONAL
             self.library.register(operator, key, CommonKernel(definition, variant, operator))

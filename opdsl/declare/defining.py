@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from opdsl.dispatch.arguments import MISSING
-from opdsl.dispatch.signature import Parameter
+from opdsl.dispatch.binding.arguments import MISSING
+from opdsl.dispatch.binding.signature import Parameter
 from opdsl.schema import FunctionSchema
 from opdsl.schema.model import python_name
 

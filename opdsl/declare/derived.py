@@ -8,13 +8,13 @@ from __future__ import annotations
 from types import FunctionType
 
 from opdsl.kernels import check_inplace, copy_, write_out
-from opdsl.kernels.described import Described
-from opdsl.kernels.plain import PlainKernel
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.runtime import Tensor, bump_version
 from opdsl.schema import FunctionSchema
 
 
-class DerivedKernel(Described):
+class DerivedKernel(KernelInfo):
     """The in-place or ``out=`` variant of a functional kernel.
 
     Args:
@@ -26,7 +26,7 @@ class DerivedKernel(Described):
 
     __slots__ = ("functional", "operator", "schema", "source")
 
-    def __init__(self, functional: PlainKernel, source: FunctionSchema, schema: FunctionSchema, operator: str) -> None:
+    def __init__(self, functional: PythonKernel, source: FunctionSchema, schema: FunctionSchema, operator: str) -> None:
         self.functional = functional
         self.source = source
         self.schema = schema
@@ -71,10 +71,10 @@ class DerivedKernel(Described):
 
     @property
     def kind(self) -> str:
-        """See ``Described``."""
+        """See ``KernelInfo``."""
         return f"copy of {self.functional.kind}"
 
     @property
     def functions(self) -> tuple[FunctionType, ...]:
-        """See ``Described``."""
+        """See ``KernelInfo``."""
         return self.functional.functions

@@ -22,9 +22,9 @@ from opdsl.declare.kernels import attach_forward
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names, location
 from opdsl.dispatch import Packet, registry
-from opdsl.dispatch.bindings import is_bound
-from opdsl.dispatch.late_text import LateText
-from opdsl.dispatch.packet import has_method
+from opdsl.dispatch.model.bindings import is_bound
+from opdsl.dispatch.model.packet import has_method
+from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
 from opdsl.native.generated import functional_schema
 from opdsl.runtime import install_method
@@ -102,7 +102,7 @@ class OperatorHandle(Calling):
             "tags": self.operator.tags,
             "operator": self.operator,
             "variants": self.declaration.functions,
-            "derivative_source": LateText(partial(derivative_source, self.operator)),
+            "derivative_source": LazyString(partial(derivative_source, self.operator)),
             **{name: Decorator(self.declaration, kind) for name, kind in KINDS.items()},
             **{name: getattr(self, name) for name in _METHODS},
         }
@@ -249,11 +249,11 @@ def _install(declaration: Declaration, packet: Packet) -> None:
     """
     if packet.method is not None:
         return
-    facade = packet.facade(
+    lazy_function = packet.lazy_function(
         has_method,
         is_method=True,
         not_implemented=packet.base.startswith("__"),  # as the special methods of Python's operators must
     )
-    facade.function.__doc__ = declaration.function.__doc__
-    install_method(packet.base, facade.function)
-    packet.method = facade
+    lazy_function.function.__doc__ = declaration.function.__doc__
+    install_method(packet.base, lazy_function.function)
+    packet.method = lazy_function

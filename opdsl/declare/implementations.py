@@ -14,10 +14,10 @@ from opdsl.declare.annotated import (
 )
 from opdsl.declare.signature import location
 from opdsl.dispatch import BoxedKernel, DispatchKey, Kernel, Operator
-from opdsl.dispatch.signature import Parameter
+from opdsl.dispatch.binding.signature import Parameter
 from opdsl.dispatch.table import Fallthrough
 from opdsl.errors import DispatchKeyError, KernelSignatureError
-from opdsl.kernels.plain import PlainKernel
+from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor, View
 from opdsl.schema import Argument, BaseType, FunctionSchema, ListType, Return, Type
 from opdsl.schema.defaults import default_of
@@ -337,7 +337,7 @@ def plain_kernel(function: object, key: DispatchKey, operator: Operator) -> Kern
     attached.require_types(tensor_at(str(key)))
     attached.require_result()
     bumps_version = key.name != "CompositeImplicitAutograd"
-    return PlainKernel(checked, schema, operator.name, bumps_version=bumps_version, wants_key_set=has_key_set)
+    return PythonKernel(checked, schema, operator.name, bumps_version=bumps_version, wants_key_set=has_key_set)
 
 
 def with_separate_options(function: FunctionType, schema: FunctionSchema) -> FunctionType:

@@ -13,8 +13,8 @@ from opdsl.declare.implementations import checked_kernel, require_view_kernel, w
 from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
-from opdsl.kernels.plain import PlainKernel
-from opdsl.kernels.view_kernel import ViewKernel
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.definitions.view_kernel import ViewKernel
 
 COMPOSITE_KEY = DispatchKey("CompositeImplicitAutograd")
 # A variant that is derived of a body is one operator for modes, as those that torchgen generates: no operator that it
@@ -52,7 +52,7 @@ def attach_forward(declaration: Declaration, target: Declaration, constants: Map
         function = forwarding(declaration.function, operator, packets[other.packet_name], other, constants)
         if operator is declaration.main:
             declaration.claim("body", function)
-        kernel = PlainKernel(function, operator.schema, operator.name, bumps_version=False)
+        kernel = PythonKernel(function, operator.schema, operator.name, bumps_version=False)
         declaration.library.register(operator, COMPOSITE_KEY, kernel)
 
 
@@ -94,7 +94,7 @@ def _claimed(given: Attachment, kernel: FunctionType, keys: list[DispatchKey]) -
 
 def _register_plain(declaration: Declaration, function: FunctionType, key: DispatchKey) -> None:
     main = declaration.main
-    kernel = PlainKernel(
+    kernel = PythonKernel(
         function,
         main.schema,
         main.name,

@@ -12,7 +12,7 @@ from opdsl.declare.options import Inplace, Out
 from opdsl.declare.scope import Scope
 from opdsl.declare.signature import caller_names
 from opdsl.dispatch import DispatchKey, Registry, declared_into
-from opdsl.dispatch.registry import Implementation
+from opdsl.dispatch.model.registry import Implementation
 from opdsl.errors import DeclarationError, DispatchKeyError, DuplicateOperatorError
 from opdsl.schema import FunctionSchema, parse_schema
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, overloa
 if TYPE_CHECKING:
     from opdsl.dispatch import DispatchKey, DispatchTable
     from opdsl.dispatch import KeySet as DispatchKeySet
-    from opdsl.dispatch.late_text import LateText
-    from opdsl.dispatch.safe_kernel import SafeKernel
+    from opdsl.dispatch.overrides.safe_kernel import SafeKernel
+    from opdsl.dispatch.plans.lazy_string import LazyString
     from opdsl.schema import FunctionSchema
 
 P = ParamSpec("P")
@@ -35,8 +35,8 @@ class Operator(Protocol, Generic[P, R_co]):
 
     schema: FunctionSchema
     tags: tuple[str, ...]
-    source: LateText
-    derivative_source: LateText
+    source: LazyString
+    derivative_source: LazyString
     __name__: str
 
     @property

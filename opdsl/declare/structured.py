@@ -13,7 +13,7 @@ from opdsl.declare.signature import location
 from opdsl.dispatch import DispatchKey
 from opdsl.errors import KernelSignatureError
 from opdsl.kernels import StructuredDefinition
-from opdsl.kernels.cuda_source import cuda_source
+from opdsl.kernels.definitions.cuda_source import cuda_source
 from opdsl.runtime import Array
 from opdsl.schema import BaseType
 from opdsl.schema.kinds import Meta

@@ -8,10 +8,8 @@ runtime.
 
 from __future__ import annotations
 
-from opdsl.dispatch.boxed import BoxedKernel, unbox
-from opdsl.dispatch.caller import Caller
-from opdsl.dispatch.checked import checked
-from opdsl.dispatch.facade import Facade
+from opdsl.dispatch.binding.boxed import BoxedKernel, unbox
+from opdsl.dispatch.binding.signature import Signature, bind
 from opdsl.dispatch.guards import (
     enable_grad,
     exclude_keys,
@@ -25,28 +23,30 @@ from opdsl.dispatch.guards import (
     set_grad_enabled,
 )
 from opdsl.dispatch.keys import DispatchKey, KeySet
-from opdsl.dispatch.modes import DispatchMode
-from opdsl.dispatch.namespaces import Namespace, Operators
-from opdsl.dispatch.operator import Kernel, Operator
-from opdsl.dispatch.packet import Packet
-from opdsl.dispatch.recording import record_calls
-from opdsl.dispatch.registry import Registry, declared_into, declaring_into, registry
-from opdsl.dispatch.signature import Signature, bind
+from opdsl.dispatch.layers.checked import checked
+from opdsl.dispatch.layers.modes import DispatchMode
+from opdsl.dispatch.layers.recording import record_calls
+from opdsl.dispatch.model.lazy_function import LazyFunction
+from opdsl.dispatch.model.namespaces import Namespace, Operators
+from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.packet import Packet
+from opdsl.dispatch.model.registry import Registry, declared_into, declaring_into, registry
+from opdsl.dispatch.plans.call_cache import CallCache
+from opdsl.dispatch.plans.traceable import traceable
 from opdsl.dispatch.state import State, current
 from opdsl.dispatch.table import FALLTHROUGH, DispatchTable, Entry, Reason
-from opdsl.dispatch.traceable import traceable
 
 __all__ = [
     "FALLTHROUGH",
     "BoxedKernel",
-    "Caller",
+    "CallCache",
     "DispatchKey",
     "DispatchMode",
     "DispatchTable",
     "Entry",
-    "Facade",
     "Kernel",
     "KeySet",
+    "LazyFunction",
     "Namespace",
     "Operator",
     "Operators",

@@ -323,6 +323,9 @@ def _product(functionalities: str, without: tuple[str, ...] = ()) -> KeySet:
 AUTOGRAD_KEYS = KeySet("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
 """What a guard excludes to get below autograd, for every backend."""
 
+BACKEND_SELECT = DispatchKey("BackendSelect")
+"""Where factories choose their backend."""
+
 AUTOCAST_KEYS = KeySet(*(name for name in FUNCTIONALITIES if name.startswith("Autocast")))
 """Autocasting; excluded unless a mode asks for it."""
 
@@ -406,6 +409,7 @@ __all__ = [
     "AUTOGRADOTHER_BACKENDS",
     "AUTOGRAD_KEYS",
     "BACKENDS",
+    "BACKEND_SELECT",
     "FUNCTIONALITIES",
     "PER_BACKEND",
     "RUNTIME_KEYS",

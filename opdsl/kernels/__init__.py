@@ -11,23 +11,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opdsl.kernels.author import StructuredDefinition
     from opdsl.kernels.checks import check
-    from opdsl.kernels.convolutions import slide
-    from opdsl.kernels.dtypes import OutputCast
-    from opdsl.kernels.indexed import fill_by_index
-    from opdsl.kernels.indirect import Positions, gather, range_of, scatter
-    from opdsl.kernels.iterator_context import TensorIteratorBase
-    from opdsl.kernels.meta import MetaContext
+    from opdsl.kernels.definitions.author import StructuredDefinition
+    from opdsl.kernels.definitions.iterator_context import TensorIteratorBase
+    from opdsl.kernels.definitions.meta import MetaContext
+    from opdsl.kernels.definitions.pointwise import PointwiseDefinition
+    from opdsl.kernels.definitions.reduction import ReductionDefinition
+    from opdsl.kernels.definitions.row import RowDefinition
+    from opdsl.kernels.definitions.scan import ScanDefinition
+    from opdsl.kernels.definitions.structured import Definition, StructuredKernel
+    from opdsl.kernels.iteration.dtypes import OutputCast
     from opdsl.kernels.outputs import as_resized, new_tensor, resize, resize_output
-    from opdsl.kernels.pointwise import PointwiseDefinition
-    from opdsl.kernels.primitives import cast, check_inplace, clone, copied, copy_, fill_, write_out
-    from opdsl.kernels.products import multiply
-    from opdsl.kernels.random import fill_random_
-    from opdsl.kernels.reduction import ReductionDefinition
-    from opdsl.kernels.row import RowDefinition
-    from opdsl.kernels.scan import ScanDefinition
-    from opdsl.kernels.structured import Definition, StructuredKernel
+    from opdsl.kernels.primitives.convolutions import slide
+    from opdsl.kernels.primitives.copying import cast, check_inplace, clone, copied, copy_, fill_, write_out
+    from opdsl.kernels.primitives.indexed import fill_by_index
+    from opdsl.kernels.primitives.indirect import Positions, gather, range_of, scatter
+    from opdsl.kernels.primitives.products import multiply
+    from opdsl.kernels.primitives.random import fill_random_
 
 __all__ = [
     "Definition",
@@ -63,36 +63,36 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Definition": "structured",
-    "MetaContext": "meta",
-    "OutputCast": "dtypes",
-    "PointwiseDefinition": "pointwise",
-    "Positions": "indirect",
-    "ReductionDefinition": "reduction",
-    "RowDefinition": "row",
-    "ScanDefinition": "scan",
-    "StructuredDefinition": "author",
-    "StructuredKernel": "structured",
-    "TensorIteratorBase": "iterator_context",
+    "Definition": "definitions.structured",
+    "MetaContext": "definitions.meta",
+    "OutputCast": "iteration.dtypes",
+    "PointwiseDefinition": "definitions.pointwise",
+    "Positions": "primitives.indirect",
+    "ReductionDefinition": "definitions.reduction",
+    "RowDefinition": "definitions.row",
+    "ScanDefinition": "definitions.scan",
+    "StructuredDefinition": "definitions.author",
+    "StructuredKernel": "definitions.structured",
+    "TensorIteratorBase": "definitions.iterator_context",
     "as_resized": "outputs",
-    "cast": "primitives",
+    "cast": "primitives.copying",
     "check": "checks",
-    "check_inplace": "primitives",
-    "clone": "primitives",
-    "copied": "primitives",
-    "copy_": "primitives",
-    "fill_": "primitives",
-    "fill_by_index": "indexed",
-    "fill_random_": "random",
-    "gather": "indirect",
-    "multiply": "products",
+    "check_inplace": "primitives.copying",
+    "clone": "primitives.copying",
+    "copied": "primitives.copying",
+    "copy_": "primitives.copying",
+    "fill_": "primitives.copying",
+    "fill_by_index": "primitives.indexed",
+    "fill_random_": "primitives.random",
+    "gather": "primitives.indirect",
+    "multiply": "primitives.products",
     "new_tensor": "outputs",
-    "range_of": "indirect",
+    "range_of": "primitives.indirect",
     "resize": "outputs",
     "resize_output": "outputs",
-    "scatter": "indirect",
-    "slide": "convolutions",
-    "write_out": "primitives",
+    "scatter": "primitives.indirect",
+    "slide": "primitives.convolutions",
+    "write_out": "primitives.copying",
 }
 
 

@@ -17,13 +17,13 @@ from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
-from opdsl.runtime.roots import bump_version
+from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import become, make_view, storage_size
 from opdsl.runtime.views import View, required_storage
 
 
-class Promise(NamedTuple):
+class OutputSpec(NamedTuple):
     """What a shape function says of one output.
 
     dtype, device, shape: of the output.
@@ -177,47 +177,47 @@ class Target(NamedTuple):
     """One given output of a call.
 
     given: what the caller gave.
-    promise: what it has to be.
+    spec: what it has to be.
     uses_proxy: whether the kernel fills a tensor of its own that is copied back.
     """
 
     given: Tensor
-    promise: Promise
+    spec: OutputSpec
     uses_proxy: bool
 
     @property
     def resizes(self) -> bool:
         """Whether the given tensor has another shape."""
-        return self.given.geometry.shape != self.promise.shape
+        return self.given.geometry.shape != self.spec.shape
 
     @property
     def form(self) -> Geometry:
         """The geometry of what the kernel fills."""
         if self.uses_proxy:
-            return self.promise.geometry
+            return self.spec.geometry
         if self.resizes:
-            return self.given.geometry.replace(shape=self.promise.shape, strides=self.promise.strides)
+            return self.given.geometry.replace(shape=self.spec.shape, strides=self.spec.strides)
         return self.given.geometry
 
     def working(self) -> Tensor:
         """The tensor that the kernel fills; resizes what is given."""
         if self.resizes:
-            _warn_of_resize(self.given, self.promise.shape)
-            resize(self.given, self.promise.shape, self.promise.strides)
-        return new_tensor(self.promise.geometry) if self.uses_proxy else self.given
+            _warn_of_resize(self.given, self.spec.shape)
+            resize(self.given, self.spec.shape, self.spec.strides)
+        return new_tensor(self.spec.geometry) if self.uses_proxy else self.given
 
     def finish(self, working: Tensor, copy: Callable[[Tensor, Tensor], object]) -> Tensor:
         """The result, after the kernel has run."""
         if self.uses_proxy:
             copy(self.given, working)
         bump_version(self.given)
-        return named(self.given, self.promise)
+        return named(self.given, self.spec)
 
 
-def named(made: Tensor, promise: Promise) -> Tensor:
+def named(made: Tensor, spec: OutputSpec) -> Tensor:
     """A result, its dimensions named as promised."""
-    if promise.names is not None:
-        set_names(made, promise.names)
+    if spec.names is not None:
+        set_names(made, spec.names)
     return made
 
 
@@ -287,13 +287,11 @@ def check_written(output: Tensor, inputs: Sequence[Tensor], others: Sequence[Ten
     return Overlap.FULL in relations
 
 
-def check_device(output: Tensor, promise: Promise) -> None:
+def check_device(output: Tensor, spec: OutputSpec) -> None:
     """Refuses an output on another device than the operator computes on.
 
     Raises:
         DeviceError: it is.
     """
-    if output.geometry.device is not promise.device:
-        raise DeviceError(
-            f"Expected out tensor to have device {promise.device}, but got {output.geometry.device} instead"
-        )
+    if output.geometry.device is not spec.device:
+        raise DeviceError(f"Expected out tensor to have device {spec.device}, but got {output.geometry.device} instead")

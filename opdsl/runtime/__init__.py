@@ -63,6 +63,7 @@ from opdsl.runtime.geometry import (
     strides_for,
     wrap_dimension,
 )
+from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
 from opdsl.runtime.overlap import (
@@ -74,9 +75,8 @@ from opdsl.runtime.overlap import (
     share_storage,
 )
 from opdsl.runtime.pickling import reduced
-from opdsl.runtime.preparing import before_first_tensor
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
-from opdsl.runtime.roots import bump_version, storage_root, version_of
+from opdsl.runtime.storage import bump_version, storage_root, version_of
 from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array

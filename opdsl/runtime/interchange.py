@@ -13,7 +13,7 @@ from opdsl.runtime.casting import array_of_numbers, cast_array
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType, float32, to_dtype
 from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
-from opdsl.runtime.preparing import prepare
+from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.promotion import number_dtype, promote_types
 from opdsl.runtime.tensor import Tensor, wrap
 from opdsl.runtime.values import host_array, stored

@@ -10,7 +10,7 @@ import numpy
 from opdsl.errors import OverlapError, ReadOnlyError
 from opdsl.runtime.geometry import Geometry
 from opdsl.runtime.lowering import Lowering, lowering
-from opdsl.runtime.roots import storage_root
+from opdsl.runtime.storage import storage_root
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.views import required_storage
 

@@ -24,9 +24,9 @@ from opdsl.runtime.geometry import (
     is_non_overlapping_and_dense,
     wrap_dimension,
 )
+from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import SymbolicArray
-from opdsl.runtime.preparing import prepare
-from opdsl.runtime.roots import storage_root, version_of
+from opdsl.runtime.storage import storage_root, version_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

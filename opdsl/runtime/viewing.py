@@ -12,7 +12,7 @@ from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, Geometry, byte_strides
 from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, lowering
-from opdsl.runtime.roots import base_for_view, storage_root
+from opdsl.runtime.storage import base_for_view, storage_root
 from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage
 

@@ -2,7 +2,7 @@
 
 These are the defaults of schemas, the checks of annotations, the mypy plugin, the stubs, the sources of declarations,
 and kernels, by the roles that arguments have. How the dispatcher converts what callers give is beside it
-(``opdsl.dispatch.arguments``), where the classes of the runtime are.
+(``opdsl.dispatch.binding.arguments``), where the classes of the runtime are.
 """
 
 from __future__ import annotations

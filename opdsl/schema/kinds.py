@@ -76,8 +76,9 @@ class Kind(NamedTuple):
     function: what it decorates.
     texts: what it takes before its options.
     options: what else it takes, by name.
-    definition: the class of ``opdsl.kernels.structured.Definition`` that functions of this kind are added to, and which
-        makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels, or those of one key.
+    definition: the subclass of ``Definition`` (``opdsl.kernels.definitions.structured``) that functions of this kind
+        are added to, and which makes the kernels of all variants: ``module:Class``. Empty for what makes no kernels,
+        or those of one key.
     meta: what ``.meta`` is to it.
     is_way: whether it computes the operator for all variants, so that no other way stands beside it.
     shares_plans: whether calls with other numbers may share a plan, which ``.meta(reads_numbers=False)`` allows.
@@ -123,7 +124,7 @@ _KINDS = (
             "when": TABLE,
             "cast": ANY,
         },
-        definition="opdsl.kernels.pointwise:PointwiseDefinition",
+        definition="opdsl.kernels.definitions.pointwise:PointwiseDefinition",
         is_way=True,
         shares_plans=True,
         is_derived=True,
@@ -141,7 +142,7 @@ _KINDS = (
             "when": TABLE,
             **dict.fromkeys(("in_order", "needs_elements", "empty_is_all"), ANY),
         },
-        definition="opdsl.kernels.reduction:ReductionDefinition",
+        definition="opdsl.kernels.definitions.reduction:ReductionDefinition",
         is_way=True,
         tag="reduction",
     ),
@@ -150,7 +151,7 @@ _KINDS = (
         Function.NUMBERS,
         Texts.KEYS_OR_ALL,
         _ACCUMULATING,
-        definition="opdsl.kernels.scan:ScanDefinition",
+        definition="opdsl.kernels.definitions.scan:ScanDefinition",
         meta=Meta.NONE,
         is_way=True,
     ),
@@ -158,7 +159,7 @@ _KINDS = (
         "row",
         Function.NUMBERS,
         options={"promote": TEXT},
-        definition="opdsl.kernels.row:RowDefinition",
+        definition="opdsl.kernels.definitions.row:RowDefinition",
         meta=Meta.SHAPE,
         is_way=True,
         fault=lambda schema, names, condition: row_fault(schema, names),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.runtime import Tensor
-from opdsl.runtime.contents import Content, tensors_in
+from opdsl.runtime.snapshot import Content, tensors_in
 
 
 class Sample:

@@ -19,7 +19,7 @@ from opdsl.errors import (
     TorchError,
 )
 from opdsl.runtime import DType, Tensor, float32
-from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import GENERATED, Argument, ListType, OptionalType, SchemaKind
 from opdsl.testing import (
     algebra_samples,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from opdsl.dispatch import Operator, State, registry
 from opdsl.dispatch.state import Guard
 from opdsl.errors import DeclarationError
-from opdsl.kernels.plain import PlainKernel
+from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.runtime import Tensor
 from opdsl.testing.sample import Sample
 
@@ -49,7 +49,7 @@ class Subject:
     def is_composite(self) -> bool:
         """Whether its kernel is a body that calls other operators, differentiable through them."""
         return {str(key) for key in self.operator.registrations} == {"CompositeImplicitAutograd"} and all(
-            isinstance(kernel, PlainKernel) for kernels in self.operator.registrations.values() for kernel in kernels
+            isinstance(kernel, PythonKernel) for kernels in self.operator.registrations.values() for kernel in kernels
         )
 
     @property

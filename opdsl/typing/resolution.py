@@ -44,7 +44,7 @@ from opdsl.typing.precomputed import precomputed_of
 from opdsl.typing.schemas import schema_of
 from opdsl.typing.syntax import RECEIVED, is_declaring, is_ours
 
-META_CONTEXT = "opdsl.kernels.meta.MetaContext"
+META_CONTEXT = "opdsl.kernels.definitions.meta.MetaContext"
 VIEW = "opdsl.runtime.views.View"
 ARRAY = "opdsl.runtime.tensor.Array"
 DTYPE = "opdsl.runtime.dtype.DType"

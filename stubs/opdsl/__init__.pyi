@@ -584,12 +584,12 @@ from opdsl.dispatch import (
     set_grad_enabled as set_grad_enabled,
     traceable as traceable,
 )
-from opdsl.dispatch.native_dsl import (
+from opdsl.dispatch.overrides.native_dsl import (
     known_dsls as known_dsls,
     register_dsl as register_dsl,
     unavailable_reason as unavailable_reason,
 )
-from opdsl.dispatch.overrides import (
+from opdsl.dispatch.overrides.overriding import (
     deregister_op_overrides as deregister_op_overrides,
     get_dsl_operations as get_dsl_operations,
     list_op_overrides as list_op_overrides,
@@ -598,7 +598,7 @@ from opdsl.dispatch.overrides import (
     register_op_override as register_op_override,
     reorder_graphs_from_user_function as reorder_graphs_from_user_function,
 )
-from opdsl.dispatch.safe_kernel import get_kernel as get_kernel
+from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
 from opdsl.kernels import check as check
 from opdsl.runtime import (
     Array,

@@ -6,7 +6,7 @@
 from builtins import float as _float, int as _int
 from collections.abc import Callable, Sequence, Sequence as _Sequence
 from opdsl.declare.operator import Operator
-from opdsl.dispatch.namespaces import Operators
+from opdsl.dispatch.model.namespaces import Operators
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.dtype import DType, int64
 from opdsl.runtime.generator import Generator

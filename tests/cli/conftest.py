@@ -14,7 +14,7 @@ from opdsl.cli import main
 from opdsl.declare.declaration import Declaration
 from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import registry
-from opdsl.dispatch.overrides import overrides, register_op_override
+from opdsl.dispatch.overrides.overriding import overrides, register_op_override
 
 MY_OPS = '''
 from __future__ import annotations

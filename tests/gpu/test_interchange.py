@@ -84,7 +84,7 @@ def test_a_numba_cuda_kernel_overrides_an_operator() -> None:
     from numba import cuda
 
     from opdsl.backends.dsl import numba_cuda_dsl
-    from opdsl.dispatch.overrides import overrides
+    from opdsl.dispatch.overrides.overriding import overrides
 
     @numba_cuda_dsl.launched(lambda self, other: (-(-self.numel() // 128), 128))
     def product_plus_one(self, other, out):  # type: ignore[no-untyped-def]

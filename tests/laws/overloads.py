@@ -31,7 +31,7 @@ import opdsl
 from opdsl.dispatch import Operator
 from opdsl.errors import KernelCompileError, KernelError, LawError, OpdslError
 from opdsl.runtime import ALL_DTYPES, DType, Tensor, make_view
-from opdsl.runtime.contents import content, tensors_in
+from opdsl.runtime.snapshot import content, tensors_in
 from opdsl.schema import BaseType, ListType, OptionalType, Type
 from opdsl.testing.sample import Sample, described
 from opdsl.testing.samples import samples_of

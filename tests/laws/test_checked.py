@@ -14,7 +14,7 @@ from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator
 from opdsl.errors import OpdslError
 from opdsl.runtime import ALL_DTYPES
-from opdsl.runtime.contents import contents
+from opdsl.runtime.snapshot import contents
 from opdsl.testing.samples import samples_of
 from opdsl.testing.subject import Subject
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.runtime.roots import version_of
+from opdsl.runtime.storage import version_of
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
           "complex64", "complex128"]  # fmt: skip

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 import opdsl
 from opdsl.backends.cpu import convolution
-from opdsl.kernels import convolutions
+from opdsl.kernels.primitives import convolutions
 from tests.torch.twins import Twins, compare, differences
 
 ATEN = opdsl.ops.aten

@@ -15,8 +15,8 @@ from torchgen.packaged.autograd.gen_python_functions import SKIP_PYTHON_BINDINGS
 
 import opdsl
 from opdsl import Device, DType, Layout, Library, Tensor
-from opdsl.dispatch.backend_select import needs_backend_select, takes_requires_grad
-from opdsl.dispatch.bindings import PYTHON_MODULES, is_bound
+from opdsl.dispatch.binding.factories import needs_backend_select, takes_requires_grad
+from opdsl.dispatch.model.bindings import PYTHON_MODULES, is_bound
 
 NATIVE = Path(torchgen.__file__).parent / "packaged/ATen/native"
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import opdsl
-from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.testing.samples import samples_of
 from tests.torch.twins import agree, agree_or_fail
 

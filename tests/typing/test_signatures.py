@@ -18,7 +18,7 @@ from opdsl import runtime
 from opdsl._attributes import names
 from opdsl.aten.index import METHODS
 from opdsl.dispatch import Operator, registry
-from opdsl.dispatch.arguments import MISSING, converter
+from opdsl.dispatch.binding.arguments import MISSING, converter
 from opdsl.schema import Argument, FunctionSchema
 from opdsl.schema.vocabulary import Reduction
 

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import opdsl
-from opdsl.kernels.random import block, philox
+from opdsl.kernels.primitives.random import block, philox
 
 COUNT = 200_000
 

@@ -16,7 +16,7 @@ from opdsl.backends.cpu.builtin import Input, Kernel, Output, Table, Work
 from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operand, Signature, module_ir, symbol
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
-from opdsl.kernels.numbers import ACCEPTED
+from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.lowering import largest, sizes_are_symbols
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Out-kernels that an author writes in CUDA C++, see ``opdsl.kernels.cuda_source``.
+"""Out-kernels that an author writes in CUDA C++, see ``opdsl.kernels.definitions.cuda_source``.
 
 The source finds the element type of the tensor ``x`` as ``x_t``, and what ``prelude.cuh`` has: ``load`` and ``store``
 convert 16-bit floats to float and back. How it is launched is computed once for each combination of shapes, strides and
@@ -21,7 +21,15 @@ from opdsl.backends.cuda.program import Address, Argument, Constant, Launch, Pro
 from opdsl.backends.cuda.storage import stored_type
 from opdsl.errors import KernelCompileError, KernelError, NumberError, UnsupportedDTypeError
 from opdsl.kernels.calls import ArraySpec
-from opdsl.kernels.cuda_source import ELEMENTS, NUMBERS, CudaSource, Handed, attached_source, taken_strides, typedef_of
+from opdsl.kernels.definitions.cuda_source import (
+    ELEMENTS,
+    NUMBERS,
+    CudaSource,
+    Handed,
+    attached_source,
+    taken_strides,
+    typedef_of,
+)
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import AuthorCall

@@ -21,7 +21,7 @@ def copy(source: DeviceArray, target: DeviceArray) -> None:
     """Copies into an array of the same shape and dtype, of any strides."""
     if source.index == target.index and source.strides != target.strides:
         from opdsl.kernels.outputs import tensor_over
-        from opdsl.kernels.primitives import copy_elements
+        from opdsl.kernels.primitives.copying import copy_elements
         from opdsl.runtime.geometry import geometry
 
         def tensor(array: DeviceArray) -> Any:

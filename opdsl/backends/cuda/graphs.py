@@ -16,9 +16,9 @@ from opdsl.backends.cuda.driver import driver, installed
 from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
 from opdsl.kernels.outputs import new_tensor
-from opdsl.kernels.primitives import copy_
+from opdsl.kernels.primitives.copying import copy_
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.roots import bump_version
+from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
 
 __all__ = ["Graph", "graph"]

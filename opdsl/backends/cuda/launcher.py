@@ -23,7 +23,7 @@ from opdsl.backends.cuda.program import Address, Constant, Launch, Number, Progr
 from opdsl.backends.cuda.storage import number_type
 from opdsl.backends.cuda.streams import current_device, current_streams, stream_of
 from opdsl.kernels.calls import NewArray
-from opdsl.kernels.numbers import ACCEPTED
+from opdsl.kernels.iteration.numbers import ACCEPTED
 from opdsl.runtime.dtype import DType
 from opdsl.scalar.types import BOOL, ScalarType
 

@@ -14,7 +14,7 @@ from opdsl.backends.cuda.arrays import DeviceArray, over
 from opdsl.backends.cuda.interchange import array_interface, export_dlpack, take_array, take_dlpack
 from opdsl.backends.cuda.streams import Stream, current_device, device, index_of, stream_of, synchronize
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.roots import base_for_view
+from opdsl.runtime.storage import base_for_view
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:

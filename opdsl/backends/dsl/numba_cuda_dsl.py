@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.backends.dsl.registering import registering
-from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
+from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
 from opdsl.errors import ArgumentError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Tensor, backends

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from opdsl.backends.dsl.registering import registering
-from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
+from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
 from opdsl.runtime import Tensor, from_numpy
 
 NAME = "numba"

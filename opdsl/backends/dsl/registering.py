@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from opdsl.dispatch.overrides import Override, deregister_op_overrides, register_op_override
+from opdsl.dispatch.overrides.overriding import Override, deregister_op_overrides, register_op_override
 
 __all__ = ["Register", "registering"]
 

@@ -12,7 +12,7 @@ import torch
 
 from opdsl.errors import OpdslError
 from opdsl.interop.torch.tensors import DTYPES, META, over, to_opdsl
-from opdsl.kernels.structured import Definition, Prepared
+from opdsl.kernels.definitions.structured import Definition, PreparedCall
 from opdsl.runtime.geometry import geometry
 
 __all__ = ["along_rows", "batched", "broadcast"]
@@ -72,15 +72,15 @@ def _shifted(dim: Any, ndim: int) -> Any:
     return [_shifted(each, ndim) for each in dim]
 
 
-def _are_same_rows(single: Prepared, together: Prepared, size: int) -> bool:
+def _are_same_rows(single: PreparedCall, together: PreparedCall, size: int) -> bool:
     """Whether a call computes for each element of a batch what a call without the batch does."""
     if tuple(dim + 1 for dim in single.state.dims) != tuple(together.state.dims):
         return False
-    pairs = zip(single.promises, together.promises, strict=True)
+    pairs = zip(single.specs, together.specs, strict=True)
     return all(one.dtype is all_.dtype and (size, *one.shape) == all_.shape for one, all_ in pairs)
 
 
-def _prepared(definition: Definition, values: Sequence[Any]) -> Prepared | None:
+def _prepared(definition: Definition, values: Sequence[Any]) -> PreparedCall | None:
     """What a definition makes of a call; None where it refuses it, or torch knows too little of its sizes."""
     try:
         return definition.prepare(tuple(values), ())

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import torch
 
 from opdsl.dispatch import Operator
-from opdsl.dispatch.arguments import MISSING
-from opdsl.dispatch.signature import own_signature
+from opdsl.dispatch.binding.arguments import MISSING
+from opdsl.dispatch.binding.signature import own_signature
 from opdsl.interop.torch.tensors import to_torch
 
 __all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion", "untraced"]

@@ -18,7 +18,7 @@ from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.tensors import geometry_of, proxy, to_opdsl, to_torch, torch_tensor
-from opdsl.kernels.view_kernel import ViewKernel
+from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 

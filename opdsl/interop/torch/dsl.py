@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdsl.backends.dsl.registering import registering
-from opdsl.dispatch.native_dsl import Version, installed_version, missing_reason
+from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
 from opdsl.runtime import Tensor, from_dlpack
 
 __all__ = [

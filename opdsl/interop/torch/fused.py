@@ -19,7 +19,7 @@ from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.tensors import DTYPES, array_over
 from opdsl.runtime import Geometry, Tensor, contiguous_strides, cpu
 from opdsl.runtime.geometry import geometry
-from opdsl.runtime.preparing import prepare
+from opdsl.runtime.init_hooks import prepare
 
 __all__ = ["FUSED", "Fill", "Fused"]
 

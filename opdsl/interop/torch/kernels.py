@@ -13,7 +13,7 @@ from opdsl.dispatch import Kernel, KeySet, Operator, current
 from opdsl.dispatch.state import Guard
 from opdsl.interop.torch.tensors import DTYPES, shared, to_opdsl, to_torch, torch_tensor
 from opdsl.runtime import Tensor
-from opdsl.runtime.roots import storage_root
+from opdsl.runtime.storage import storage_root
 
 if TYPE_CHECKING:
     from opdsl.interop.torch.plans import Plans

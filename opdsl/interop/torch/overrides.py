@@ -26,7 +26,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from opdsl.dispatch import DispatchKey
-from opdsl.dispatch.native_dsl import is_switched_on
+from opdsl.dispatch.overrides.native_dsl import is_switched_on
 from opdsl.errors import (
     DispatchKeyError,
     DuplicateOperatorError,

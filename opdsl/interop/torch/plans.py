@@ -15,8 +15,8 @@ import torch
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES
+from opdsl.kernels.definitions.structured import Bound, StructuredKernel
 from opdsl.kernels.outputs import array_of
-from opdsl.kernels.structured import Bound, StructuredKernel
 from opdsl.runtime import Geometry, Tensor
 from opdsl.runtime.views import required_storage
 from opdsl.schema.kinds import COMPILED
@@ -142,7 +142,7 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
     given = tuple(arguments[place] for place in kernel.written)
     prepared = definition.prepare(inputs, given)
     targets = kernel.targets(prepared, inputs, given) if given else []
-    forms = [each.given.geometry for each in targets] or [each.geometry for each in prepared.promises]
+    forms = [each.given.geometry for each in targets] or [each.geometry for each in prepared.specs]
     # Of several outputs that are given, call.ll does not see whether they overlap.
     if (
         any(each.resizes or each.uses_proxy for each in targets)

@@ -16,7 +16,7 @@ from opdsl.errors import InterchangeError
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpack
 from opdsl.runtime.dtype import ALL_DTYPES
 from opdsl.runtime.geometry import Geometry, geometry
-from opdsl.runtime.preparing import prepare
+from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.views import required_storage
 
 __all__ = [

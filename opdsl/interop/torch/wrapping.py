@@ -17,16 +17,16 @@ import torch
 
 from opdsl.declare import Library
 from opdsl.declare.operator import Operator as OperatorFunction
-from opdsl.dispatch import DispatchKey, KeySet, Operator, is_grad_enabled, registry
-from opdsl.dispatch.boxed import PerCallKernel
-from opdsl.dispatch.differentiation import OperatorAutograd, requires_grad
+from opdsl.dispatch import DispatchKey, KeySet, Operator, Packet, is_grad_enabled, registry
+from opdsl.dispatch.binding.boxed import PerCallKernel
 from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.dispatch.layers.differentiation import OperatorAutograd, requires_grad
 from opdsl.errors import DeclarationError, SchemaError, TorchError, UnknownOperatorError
 from opdsl.interop.torch.crossing import Crossing, flattened, require_writable
 from opdsl.interop.torch.recording import record, recording_of
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Tensor
-from opdsl.runtime.preparing import prepare
+from opdsl.runtime.init_hooks import prepare
 from opdsl.schema import FunctionSchema, parse_operator_name, parse_schema
 
 __all__ = ["wrap"]
@@ -53,7 +53,7 @@ def wrap(target: Target) -> Function:
         operators = [*_operators(packet, names if overload is None else (overload,)), *_inplace(namespace, base)]
         _pair(operators)
     made = operators[0]
-    return cast(Function, made.function if overload is not None else made.packet.function)
+    return cast(Function, made.function if overload is not None else cast(Packet, made.packet).function)
 
 
 # ------------------------------------------------------------------------------------------------- finding operators

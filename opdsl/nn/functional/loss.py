@@ -9,7 +9,7 @@ from collections.abc import Callable
 from opdsl._attributes import aten
 from opdsl.dispatch import no_grad
 from opdsl.errors import NumberError, OptionError, ShapeError
-from opdsl.kernels.broadcasting import broadcast
+from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.nn.functional._common import code_of, reduced, reduction_of
 from opdsl.nn.functional.linear import linear
 from opdsl.runtime import Tensor, bool_

@@ -10,7 +10,7 @@ from opdsl.dispatch import DispatchKey, Signature, bind
 from opdsl.errors import BoundsError, OpdslError
 from opdsl.kernels import StructuredDefinition, StructuredKernel, new_tensor
 from opdsl.runtime import Device, Tensor, make_view
-from opdsl.runtime.contents import contents, tensors_in
+from opdsl.runtime.snapshot import contents, tensors_in
 from opdsl.schema import OptionalType
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject

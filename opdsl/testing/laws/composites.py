@@ -37,7 +37,7 @@ _READS = (
     "__dlpack__",
 )
 # Where overloads are tried, the element of a zero-dim tensor is looked at: it could be a number.
-_BINDING = "opdsl.dispatch.arguments"
+_BINDING = "opdsl.dispatch.binding.arguments"
 _RESIZES = ("aten::resize_", "aten::resize_as_", "aten::set_")
 
 

@@ -18,8 +18,8 @@ from opdsl.errors import OpdslError, UnsupportedDTypeError
 from opdsl.kernels.outputs import tensor_over
 from opdsl.runtime import Device, Tensor, backends, from_numpy, manual_seed
 from opdsl.runtime.bfloat16_values import widen
-from opdsl.runtime.contents import tensors_in
 from opdsl.runtime.dtype import Category, bfloat16
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.values import host_array
 from opdsl.schema import SchemaKind
 from opdsl.testing.laws.variants import UNINITIALISED

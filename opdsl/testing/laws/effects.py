@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opdsl.dispatch.effects import Effects, may_share
+from opdsl.dispatch.layers.effects import Effects, may_share
 from opdsl.runtime import Tensor
-from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
 

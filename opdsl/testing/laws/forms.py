@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy
 
 from opdsl.dispatch import checked
-from opdsl.dispatch.forms import lowered_at_once
+from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.errors import OpdslError
 from opdsl.runtime import Tensor, contiguous_strides, version_of
-from opdsl.runtime.contents import Content, contents, tensors_in
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.snapshot import Content, contents, tensors_in
 from opdsl.runtime.viewing import make_view
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample

@@ -16,7 +16,7 @@ import numpy
 from opdsl.autograd import grad
 from opdsl.errors import GradientError, LawError, MissingDerivativeError
 from opdsl.runtime import DType, Tensor, complex128, float64, get_rng_state, manual_seed, set_rng_state
-from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
 from opdsl.testing.gradients import GradientCheck, gradient_of, random_like
 from opdsl.testing.sample import Sample

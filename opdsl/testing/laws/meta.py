@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from opdsl.errors import MissingKernelError, OpdslError
 from opdsl.runtime import Device, MetaArray
-from opdsl.runtime.contents import tensors_in
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject, watching
 

@@ -10,8 +10,8 @@ from opdsl.dispatch import registry
 from opdsl.errors import OpdslError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Tensor, contiguous_strides
-from opdsl.runtime.contents import Content, contents, tensors_in
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.snapshot import Content, contents, tensors_in
 from opdsl.testing.sample import Sample, difference
 from opdsl.testing.subject import Subject
 

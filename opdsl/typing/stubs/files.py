@@ -16,7 +16,7 @@ from opdsl.aten import load
 from opdsl.aten.index import METHODS
 from opdsl.declare.generated import declare_generated
 from opdsl.dispatch import Operator, Packet, Registry, registry
-from opdsl.dispatch.bindings import PYTHON_MODULES, module_of
+from opdsl.dispatch.model.bindings import PYTHON_MODULES, module_of
 from opdsl.errors import UnknownOperatorError
 from opdsl.typing.stubs.layout import Statement, class_of, function, import_from, variable
 from opdsl.typing.stubs.libraries import Library

@@ -1,7 +1,7 @@
 """Forms of a call: one for each way in which a function may be called, in an order that type checkers accept.
 
-A packet is tried overload by overload as ``opdsl.dispatch.signature`` orders them. Type checkers want a narrower
-overload before a wider one, and none that is never reached.
+A packet is tried overload by overload as ``opdsl.dispatch.binding.signature`` orders them. Type checkers want a
+narrower overload before a wider one, and none that is never reached.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from opdsl.dispatch import Operator, Signature
-from opdsl.dispatch.arguments import MISSING
-from opdsl.dispatch.signature import Parameter as Bound
+from opdsl.dispatch.binding.arguments import MISSING
+from opdsl.dispatch.binding.signature import Parameter as Bound
 from opdsl.schema import FunctionSchema, ListType
 from opdsl.typing.stubs.annotations import Alternatives, default, is_within, taken, text
 

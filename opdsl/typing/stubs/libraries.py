@@ -10,7 +10,7 @@ from types import FunctionType
 import attrs
 
 from opdsl.declare.generated import declare_generated
-from opdsl.dispatch import Operator, Registry
+from opdsl.dispatch import Operator, Packet, Registry
 from opdsl.typing.stubs.forms import ResultOf, schema_form
 from opdsl.typing.stubs.layout import Statement, function, variable
 from opdsl.typing.stubs.names import Names
@@ -116,6 +116,7 @@ def _declaration(name: str, written: FunctionType, names: Names, result_of: Resu
     """What a declaration is in its module: the packet where it is the packet's first, otherwise one overload."""
     operator: Operator = written.__dict__["operator"]
     packet = operator.packet
+    assert isinstance(packet, Packet), "it has been defined"
     if written is packet.function:
         return variable(name, names.use(library_class_name(packet)), declared(operator).__doc__)
     form = schema_form(operator, result_of)

@@ -29,7 +29,7 @@ HOMES: dict[str, str] = {
     "Literal": "typing",
     "Index": _TENSOR,
     "Operator": "opdsl.declare.operator",
-    "Operators": "opdsl.dispatch.namespaces",
+    "Operators": "opdsl.dispatch.model.namespaces",
     "_operator": OPERATORS,
     "Tensor": _TENSOR,
     **{each.name: each.module for each in PYTHON_TYPES.values() if each.module},

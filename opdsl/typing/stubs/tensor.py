@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import get_overloads
 
-from opdsl.dispatch import Facade, Packet
-from opdsl.dispatch.packet import has_method
+from opdsl.dispatch import LazyFunction, Packet
+from opdsl.dispatch.model.packet import has_method
 from opdsl.runtime import Tensor
 from opdsl.typing.stubs.forms import KEYWORD, POSITIONAL, Form, Parameter, ResultOf, method_forms, ordered
 from opdsl.typing.stubs.layout import Statement, class_of, function
@@ -37,7 +37,9 @@ class TensorMethods:
         self._node = next(each for each in source.tree.body if isinstance(each, ast.ClassDef) and each.name == "Tensor")
         own = {getattr(each, "name", _target_of(each)) for each in self._node.body}
         self._by_hand = own.union(*(vars(each) for each in Tensor.__mro__[1:]))
-        self._facades: dict[object, Facade] = {each.function: each for one in packets for each in one.facades}
+        self._lazy_functions: dict[object, LazyFunction] = {
+            each.function: each for one in packets for each in one.lazy_functions
+        }
         self._packets = {each.base: each for each in packets}
         self._result_of = result_of
         self._names = names
@@ -77,14 +79,14 @@ class TensorMethods:
             yield from self._property(name, value, shadowed)
             return
         assert isinstance(value, FunctionType), "what is installed is a function or a property"
-        facade = self._facades.get(value)
-        if facade is None:
+        lazy_function = self._lazy_functions.get(value)
+        if lazy_function is None:
             forms = [_declared(each) for each in get_overloads(value) or [value]]
             yield from self._method(name, forms, shadowed)
             return
-        facade.build()
-        assert facade.caller is not None, "built just now"
-        forms = method_forms(facade.caller.signatures, self._result_of)
+        lazy_function.build()
+        assert lazy_function.cache is not None, "built just now"
+        forms = method_forms(lazy_function.cache.union.signatures, self._result_of)
         if name.startswith("__"):
             forms = ordered([operands for each in forms for operands in _operands(each)])
         yield from self._method(name, forms, shadowed)

@@ -67,9 +67,9 @@ from opdsl.runtime.overlap import (
     require_writable,
     share_storage,
 )
-from opdsl.runtime.preparing import before_first_tensor
+from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
-from opdsl.runtime.roots import bump_version, storage_root, version_of
+from opdsl.runtime.storage import bump_version, storage_root, version_of
 from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array

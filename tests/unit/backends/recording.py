@@ -22,9 +22,9 @@ from opdsl.backends.cuda.program import Program
 from opdsl.backends.cuda.reduction import reduction
 from opdsl.backends.cuda.row import row
 from opdsl.backends.cuda.scan import scan
-from opdsl.dispatch.plan_holders import forget_plans
+from opdsl.dispatch.plans.plan_holders import forget_plans
 from opdsl.errors import OpdslError
-from opdsl.kernels.structured import StructuredKernel
+from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import DType
 from opdsl.runtime.lowering import lowering
 from opdsl.testing.samples import samples_of

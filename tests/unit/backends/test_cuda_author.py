@@ -24,7 +24,7 @@ from opdsl.errors import (
     UnsupportedDTypeError,
 )
 from opdsl.kernels.calls import ArraySpec
-from opdsl.kernels.cuda_source import CudaSource, attached_source
+from opdsl.kernels.definitions.cuda_source import CudaSource, attached_source
 from tests.emulation.driver import EmulatedDriver
 
 ADD = """

@@ -14,7 +14,7 @@ import pytest
 import opdsl
 from opdsl import Tensor
 from opdsl.backends.dsl import numba_cuda_dsl
-from opdsl.dispatch.overrides import overrides
+from opdsl.dispatch.overrides.overriding import overrides
 from opdsl.interop.torch import dsl as torch_dsl
 from tests.emulation.driver import EmulatedDriver
 

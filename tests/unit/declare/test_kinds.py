@@ -50,7 +50,7 @@ def test_a_definition_takes_the_options_of_its_record(name: str) -> None:
     assert definition(parse_schema("f(Tensor self, int dim) -> Tensor"), "f").kind == name
     parameters = inspect.signature(definition.add).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):  # handed on
-        from opdsl.kernels.reduction_functions import make_fold
+        from opdsl.kernels.definitions.reduction_functions import make_fold
 
         parameters = inspect.signature(make_fold).parameters
     taken = {each.name for each in parameters.values() if each.kind is each.KEYWORD_ONLY}

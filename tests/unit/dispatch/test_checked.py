@@ -373,7 +373,7 @@ def test_a_wrong_argument_from_a_mode_is_refused(lib: Library) -> None:
 
     def call() -> object:
         with opdsl.checked():
-            return inner.call((opdsl.ones(1), "text"), current.get())
+            return inner.find((arguments := (opdsl.ones(1), "text")), current.get())(*arguments)
 
     with pytest.raises(ArgumentError, match="other is str, but the schema has Tensor"):
         call()

@@ -10,7 +10,7 @@ import pytest
 import opdsl
 from opdsl import Library, Tensor, check
 from opdsl.errors import DTypeError, KernelError, MissingKernelError, ShapeError
-from opdsl.runtime.roots import version_of
+from opdsl.runtime.storage import version_of
 from tests.unit.dispatch import recorder
 
 

@@ -64,7 +64,7 @@ CALLS = {
 
 @pytest.fixture(autouse=True)
 def _no_plans() -> None:
-    opdsl.dispatch.plan_holders.forget_plans()
+    opdsl.dispatch.plans.plan_holders.forget_plans()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import opdsl
 from opdsl import DispatchMode, Ints, Library, Tensor
-from opdsl.dispatch.arguments import value_key
+from opdsl.dispatch.binding.arguments import value_key
 from opdsl.errors import ShapeError
 
 ZEROS = [0, False, 0.0, -0.0, 0j, -0j]

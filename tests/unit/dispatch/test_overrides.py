@@ -17,8 +17,8 @@ import opdsl
 from opdsl import Library, Tensor
 from opdsl.backends.dsl import numba_dsl
 from opdsl.cli import probes
-from opdsl.dispatch import native_dsl
-from opdsl.dispatch.overrides import Override, overrides
+from opdsl.dispatch.overrides import native_dsl
+from opdsl.dispatch.overrides.overriding import Override, overrides
 from opdsl.errors import (
     DeclarationError,
     DispatchKeyError,
@@ -299,7 +299,7 @@ def in_a_process(program: str, **environment: str) -> str:
 
 PROGRAM = """
 import sys, opdsl
-assert "opdsl.dispatch.overrides" not in sys.modules
+assert "opdsl.dispatch.overrides.overriding" not in sys.modules
 for name, shift in (("numba", 1.0), ("numba", 2.0)):
     opdsl.register_op_override(name, "aten", "mul.Tensor", "CPU", lambda self, other: True,
                                lambda self, other, shift=shift: self + shift, allow_multiple_override=True)

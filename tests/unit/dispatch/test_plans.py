@@ -28,11 +28,11 @@ def doubled(lib):
 
 def override(lib, function, kernel):
     """Make another kernel the newest for the CPU, in a library that can take it back."""
-    from opdsl.kernels.plain import PlainKernel
+    from opdsl.kernels.definitions.python_kernel import PythonKernel
 
     other = Library("planned_overrides")
     operator = function.operator
-    plain = PlainKernel(kernel, operator.schema, operator.name, bumps_version=False)
+    plain = PythonKernel(kernel, operator.schema, operator.name, bumps_version=False)
     other.register(operator, DispatchKey("CPU"), plain)
     return other
 
@@ -40,7 +40,7 @@ def override(lib, function, kernel):
 def test_a_second_call_takes_the_plan(doubled):
     x = opdsl.tensor([1.0])
     doubled(x)
-    assert registry.packets["planned::f"].main.caller.stored == 1
+    assert registry.packets["planned::f"].main.cache.stored == 1
     assert doubled(x).item() == 2.0
 
 
@@ -59,9 +59,9 @@ def test_registration_changes_out_calls_too():
     packet.forget()
     for _ in range(2):
         opdsl.exp(x, out=out)
-    assert packet.main.caller.out.stored == 1
+    assert packet.main.cache.out.stored == 1
     packet.forget()
-    assert packet.main.caller.out.stored == 0
+    assert packet.main.cache.out.stored == 0
 
 
 def test_several_outputs_have_plans():
@@ -155,12 +155,12 @@ def test_threads_that_call_while_kernels_change_see_one_of_them(lib, doubled):
 
 
 def test_new_shapes_do_not_grow_the_plans_without_bound(monkeypatch):
-    from opdsl.dispatch import caller
+    from opdsl.dispatch.plans import call_cache
 
-    monkeypatch.setattr(caller, "PLAN_LIMIT", 8)
+    monkeypatch.setattr(call_cache, "PLAN_LIMIT", 8)
     for size in range(1, 30):
         opdsl.neg(opdsl.zeros(size))
-    assert registry.packets["aten::neg"].main.caller.stored <= 8
+    assert registry.packets["aten::neg"].main.cache.stored <= 8
 
 
 def test_a_traceback_shows_the_generated_source(doubled):

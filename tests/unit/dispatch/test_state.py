@@ -25,7 +25,7 @@ from opdsl.dispatch.guards import (
     set_grad_enabled,
 )
 from opdsl.dispatch.keys import KeySet
-from opdsl.dispatch.modes import DispatchMode
+from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.state import DEFAULT_STATE, Guard, State, current
 from opdsl.errors import DispatchKeyError, DTypeError
 from opdsl.runtime.dtype import DType, float32, float64, int64

@@ -15,7 +15,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor
-from opdsl.dispatch.facade import BUILDS_KEPT
+from opdsl.dispatch.model.lazy_function import BUILDS_KEPT
 from opdsl.runtime import forking
 from opdsl.runtime.forking import registering
 

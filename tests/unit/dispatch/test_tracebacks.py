@@ -9,7 +9,7 @@ import pytest
 
 import opdsl
 from opdsl import Library, Tensor
-from opdsl.dispatch.tracebacks import shorten
+from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.errors import OpdslError, ShapeError
 
 

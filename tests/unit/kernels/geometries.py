@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from hypothesis import strategies
 
-from opdsl.kernels.tensor_iterator import Number, NumberRole
+from opdsl.kernels.iteration.tensor_iterator import Number, NumberRole
 from opdsl.runtime import cpu, to_dtype
 from opdsl.runtime.geometry import Geometry, geometry
 

@@ -103,6 +103,6 @@ def assert_same(expected: torch.Tensor, actual: Tensor, **tolerances: float) -> 
 
 def plan_of(kernel, arguments):
     """The plan of a kernel's call, a function of the tensors and numbers among its arguments."""
-    from opdsl.dispatch.lowered import lower_kernel
+    from opdsl.dispatch.plans.lowered import lower_kernel
 
     return lower_kernel(kernel, kernel, arguments)

@@ -9,7 +9,7 @@ import torch
 from opdsl.errors import DTypeError, KernelError, KernelSignatureError, MissingKernelError, OverlapError, ShapeError
 from opdsl.kernels import StructuredDefinition, check, new_tensor
 from opdsl.runtime import MemoryFormat, float32, float64, meta
-from opdsl.runtime.roots import version_of
+from opdsl.runtime.storage import version_of
 from opdsl.runtime.viewing import make_view
 from opdsl.schema import parse_schema
 from tests.unit.kernels.operators import assert_same, kernels, ours, plan_of, structured

@@ -19,7 +19,7 @@ from opdsl.errors import (
 )
 from opdsl.kernels import PointwiseDefinition
 from opdsl.runtime import from_numpy, int32, meta
-from opdsl.runtime.roots import version_of
+from opdsl.runtime.storage import version_of
 from opdsl.runtime.viewing import make_view
 from opdsl.schema import parse_schema
 from tests.unit.kernels.geometries import operands

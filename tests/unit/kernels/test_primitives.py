@@ -10,7 +10,7 @@ from opdsl.errors import DTypeError, KernelError, NumberError, OverlapError, Sha
 from opdsl.kernels import cast, check_inplace, clone, copy_, fill_, new_tensor, resize, resize_output, write_out
 from opdsl.runtime import ALL_DTYPES, MemoryFormat, cpu, float32, meta, to_dtype
 from opdsl.runtime.geometry import geometry
-from opdsl.runtime.roots import version_of
+from opdsl.runtime.storage import version_of
 from opdsl.runtime.viewing import make_view
 from tests.unit.kernels.geometries import tensors
 from tests.unit.kernels.operators import assert_same, ours, theirs

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings, strategies
 
 from opdsl.errors import DimensionError, DTypeError, KernelSignatureError, OverlapError, ShapeError
-from opdsl.kernels.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.runtime import cpu, float32, to_dtype
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.viewing import make_view

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import opdsl
 from opdsl import Library, Tensor
 from opdsl.errors import KernelError, KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
-from opdsl.kernels.row_iterator import row_call
+from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.runtime import cpu
 from opdsl.runtime.geometry import geometry
 from opdsl.scalar import read

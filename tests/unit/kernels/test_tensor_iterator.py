@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 
 from opdsl.errors import DeviceError, ShapeError
-from opdsl.kernels.broadcasting import broadcast, broadcast_all
-from opdsl.kernels.dtypes import PROMOTIONS, OutputCast
-from opdsl.kernels.strides import loop_order
-from opdsl.kernels.tensor_iterator import Configuration, Number, NumberRole, iterate, pointwise_call
+from opdsl.kernels.iteration.broadcasting import broadcast, broadcast_all
+from opdsl.kernels.iteration.dtypes import PROMOTIONS, OutputCast
+from opdsl.kernels.iteration.strides import loop_order
+from opdsl.kernels.iteration.tensor_iterator import Configuration, Number, NumberRole, iterate, pointwise_call
 from opdsl.runtime import bool_, cpu, float16, float32, float64, int32, int64, meta
 from opdsl.runtime.geometry import geometry
 from tests.unit.kernels.geometries import form, operand, operands

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opdsl.dispatch.arguments import Kind
-from opdsl.dispatch.lowered import Given, lower_call
+from opdsl.dispatch.binding.arguments import Kind
+from opdsl.dispatch.plans.lowered import Given, lower_call
 from opdsl.errors import KernelError, OpdslError
 from opdsl.runtime import (
     View,

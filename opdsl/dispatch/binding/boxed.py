@@ -1,0 +1,124 @@
+"""Boxed calls: an operator and its arguments, as a function takes them that serves every operator.
+
+What an argument's default says already is left out, as PyTorch leaves it out where it hands a call to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NoReturn
+
+from opdsl.dispatch.binding.arguments import value_key
+from opdsl.dispatch.binding.results import checked_result
+from opdsl.dispatch.binding.signature import bind, own_signature
+from opdsl.dispatch.keys import KeySet
+from opdsl.errors import MissingKernelError
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.model.operator import Operator
+
+Boxed = Callable[..., object]
+Arguments = tuple[tuple[object, ...], dict[str, object]]
+
+
+def box(operator: Operator, arguments: tuple[object, ...]) -> Arguments:
+    """Schema-ordered arguments as those of a call of the operator's function.
+
+    Args:
+        operator: what is called.
+        arguments: converted ones, in the order of its schema.
+
+    Returns:
+        The positional and the keyword arguments, without those at their default; several outputs are one tuple.
+    """
+    signature = own_signature(operator)
+    values = dict(zip((each.python_name for each in operator.schema.arguments), arguments, strict=True))
+    positional: list[object] = []
+    named: dict[str, object] = {}
+    kept = 0
+    for parameter in signature.parameters:
+        if parameter.name not in values:
+            continue  # requires_grad= is the caller's own matter
+        value = values[parameter.name]
+        at_default = _is_same(value, parameter.default)
+        if not parameter.keyword_only:
+            positional.append(value)
+            kept = kept if at_default else len(positional)
+        elif not at_default:
+            named[parameter.name] = value
+    if signature.out_names:
+        outs = tuple(values[each] for each in signature.out_names)
+        named["out"] = outs[0] if len(outs) == 1 else outs
+    return tuple(positional[:kept]), named
+
+
+def _is_same(value: object, default: object) -> bool:
+    """Whether a value is what the default says; ``1.0`` and ``True`` are not ``1``, and ``-0.0`` is not ``0.0``."""
+    if value is default:
+        return True
+    is_equal = type(value) is type(default) and isinstance(value, (int, float, str, tuple)) and value == default
+    return is_equal and value_key(value) == value_key(default)
+
+
+def unbox(operator: Operator, given: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+    """The arguments of a call of an operator's function in the order of its schema, checked and converted.
+
+    Raises:
+        ArgumentError: they do not fit.
+    """
+    return bind(operator.schema.name.base, (own_signature(operator),), given, named).arguments
+
+
+class PerCallKernel:
+    """A kernel that serves every operator: ``for_call`` gives that of one of them for one key set."""
+
+    __slots__ = ()
+
+    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+        """The kernel of one operator for a call with that key set; takes schema-ordered arguments."""
+        raise NotImplementedError
+
+    def __call__(self, *arguments: object) -> NoReturn:
+        """Of no operator there is nothing to call.
+
+        Raises:
+            MissingKernelError: always.
+        """
+        raise MissingKernelError(f"{self} serves every operator; the dispatcher calls it for one of them.")
+
+
+class BoxedKernel(PerCallKernel):
+    """A function that serves every operator at a dispatch key: a backend's fallback.
+
+    Args:
+        function: takes the operator's function, the positional and the keyword arguments; the call's key set before
+            them if it ``wants_key_set``. Returns what the operator's schema says.
+        wants_key_set: whether the key set comes first.
+    """
+
+    # The function is handed each call, and may do anything.
+    sees_calls = True
+
+    __slots__ = ("function", "wants_key_set")
+
+    def __init__(self, function: Boxed, *, wants_key_set: bool = False) -> None:
+        self.function = function
+        self.wants_key_set = wants_key_set
+
+    def for_call(self, operator: Operator, keys: KeySet) -> Callable[..., object]:
+        """See ``PerCallKernel``."""
+
+        def call(*arguments: object) -> object:
+            given, named = box(operator, arguments)
+            first = (keys,) if self.wants_key_set else ()
+            result = self.function(*first, operator.function, given, named)
+            return checked_result(operator.schema, arguments, result, lambda: f"{operator.name}: the fallback {self}")
+
+        return call
+
+    def __str__(self) -> str:
+        name = getattr(self.function, "__qualname__", None)
+        return name if isinstance(name, str) else repr(self.function)
+
+
+__all__ = ["BoxedKernel", "PerCallKernel", "box", "unbox"]

@@ -1,0 +1,241 @@
+"""The parameters of a caller's function: the union of those of its overloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from opdsl.dispatch.binding.arguments import MISSING, Kind
+from opdsl.dispatch.binding.signature import Parameter, Signature
+
+# All that a function was given: by position, and by name.
+Everything = tuple[tuple[object, ...], dict[str, object]]
+
+# The names that PyTorch's Python functions have for arguments beside the schema's: torchgen writes `input` for the
+# `self` of a function (PythonArgument.argument_str), and the parser knows NumPy's (numpy_compatibility_arg_names in
+# torch/csrc/utils/python_arg_parser.cpp).
+_OTHER_NAMES = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+}
+
+
+class UnionParameter:
+    """One parameter of the generated function: the union of the overloads' parameters at its place.
+
+    Its default is the overloads' own where all agree, otherwise ``MISSING``: an overload may then do without it.
+    """
+
+    __slots__ = (
+        "accepts_none",
+        "default",
+        "has_one_name",
+        "is_sized",
+        "keyword_only",
+        "kinds",
+        "name",
+        "numbers",
+        "required",
+    )
+
+    def __init__(self, parameters: Sequence[Parameter], *, everywhere: bool, keyword_only: bool) -> None:
+        first = parameters[0]
+        self.name = first.name
+        self.keyword_only = keyword_only
+        self.kinds = {each.kind for each in parameters}
+        self.numbers = Kind.NUMBER in self.kinds or any(each.accepts_number for each in parameters)
+        agreed = everywhere and all(each.default is first.default for each in parameters)
+        self.default = first.default if agreed else MISSING
+        self.required = everywhere and all(each.default is MISSING for each in parameters)
+        self.accepts_none = any(each.accepts_none for each in parameters)
+        # PyTorch types what is a size, or may become one, as SymInt; dimensions are ints.
+        self.is_sized = any("SymInt" in str(each.type) for each in parameters)
+        self.has_one_name = all(each.name == self.name for each in parameters)
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether plans are handed its value, and do not know it beforehand."""
+        return bool(self.kinds & {Kind.TENSOR, Kind.NUMBER, Kind.TENSORS})
+
+    @property
+    def may_lead_as_number(self) -> bool:
+        """Whether it is a ``self`` that may be a Python number, as in ``add(2, x)``."""
+        return self.name == "self" and self.numbers and Kind.TENSOR in self.kinds <= {Kind.TENSOR, Kind.NUMBER}
+
+    def key(self, *, as_tensor: bool = True, of_form: bool = False) -> str:
+        """The expression of its part of a plan's key.
+
+        Args:
+            as_tensor: whether a ``self`` that may be a number is taken for a tensor: calls with a number there are
+                rare, so they are looked up in a second try.
+            of_form: whether the plan is that of a form, and sizes are no part of its key.
+        """
+        name = self.name
+        geometry = "geometry.form" if of_form else "geometry"
+        if self.kinds == {Kind.NUMBER}:
+            return f"§type({name})"
+        if self.kinds <= {Kind.TENSOR, Kind.NUMBER}:
+            plain = (
+                self.required
+                and not self.accepts_none
+                and (not self.numbers or (self.may_lead_as_number and as_tensor))
+            )
+            return (
+                f"{name}.{geometry}" if plain else f"({name}.{geometry} if §type({name}) is §Tensor else §type({name}))"
+            )
+        if self.kinds == {Kind.TENSORS}:
+            return f"(§type({name}), *[§each.{geometry} for §each in {name}])"
+        if self.kinds == {Kind.VALUE}:
+            if of_form and self.is_sized:
+                return f"§value_form({name})"
+            # An int is its own key: no other key is an int, so nothing that equals it is taken for it. So is None.
+            return f"({name} if {name} is None or §type({name}) is §int else §value_key({name}))"
+        return f"§mixed_form({name})" if of_form else f"§mixed_key({name})"
+
+
+def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
+    """The union of the signatures' parameters: positional places first, then every name that has no place yet."""
+    longest = max((each.maximum for each in signatures), default=0)
+    slots: list[UnionParameter] = []
+    names: set[str] = set()
+    for place in range(longest):
+        here = [each.parameters[place] for each in signatures if place < each.maximum]
+        # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
+        later = {each.name for one in signatures for each in one.parameters[place + 1 : one.maximum]}
+        here.sort(key=lambda each: each.name in later or each.name in names)
+        # Overloads that name this place otherwise share it; their names are keyword-only in the union.
+        slots.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
+        names.add(slots[-1].name)
+    for signature in signatures:
+        for parameter in signature.parameters:
+            if parameter.name not in names:
+                names.add(parameter.name)
+                same = [each for one in signatures for each in one.parameters if each.name == parameter.name]
+                keyword_only = all(each.keyword_only for each in same)
+                slots.append(
+                    UnionParameter(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True)
+                )
+    return slots
+
+
+def _aliases(parameters: Sequence[UnionParameter], is_method: bool) -> dict[str, str]:
+    """The other names of a function's parameters; a method's self has none, and no name that a parameter has itself."""
+    names = {parameter.name for parameter in parameters}
+    named = names - {"self"} if is_method else names
+    return {other: name for name in sorted(named) for other in _OTHER_NAMES.get(name, ()) if other not in names}
+
+
+class UnionSignature:
+    """What a function over several overloads takes, and how it is called.
+
+    Args:
+        name: the function's name.
+        signatures: of the overloads, in the order in which they are tried.
+        has_out: whether there is a parameter ``out`` that may be left out.
+        required_out: whether ``out`` has to be given.
+        parameters_of: the signatures whose parameters the function has, if these are not all.
+        is_method: whether ``self`` is the tensor that the function is a method of.
+        takes_aliases: whether arguments may be given by the names that PyTorch's Python functions have for them.
+
+    parameters: of the function, without ``out``.
+    spread: which of them takes all positional arguments that are left, as ``x.view(2, 3)``; None for none.
+    out_names: the names by which outputs are given beside ``out``.
+    number_first: the parameter that may be a number where tensors stand, as in ``add(2, x)``.
+    aliases: from other names of parameters to those of the schema.
+    defaults: what the parameters are that are left out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        signatures: Sequence[Signature],
+        *,
+        has_out: bool = False,
+        required_out: bool = False,
+        parameters_of: Sequence[Signature] | None = None,
+        is_method: bool = False,
+        takes_aliases: bool = False,
+    ) -> None:
+        self.name = name
+        self.signatures = tuple(signatures)
+        self.has_out = has_out
+        self.required_out = required_out
+        # An out= operator's own function takes its outputs by the names of the schema, too.
+        names = self.signatures[0].out_names if required_out and parameters_of is None else ()
+        self.out_names = () if names == ("out",) else names
+        self.has_several_outs = required_out and any(len(each.out_names) > 1 for each in self.signatures)
+        union = self.signatures if parameters_of is None else parameters_of
+        self.parameters = union_parameters(union)
+        self.by_place = [each for each in self.parameters if not each.keyword_only]
+        # What only some overloads take by position is handed on by name, which all of them take.
+        self.by_name = {each.name for one in self.signatures for each in one.parameters if each.keyword_only}
+        spread = {each.spread for each in union if each.spread is not None}
+        self.spread = spread.pop() if len(spread) == 1 else None
+        leading = next((each.name for each in self.parameters if each.may_lead_as_number and each.required), None)
+        self.number_first = None if is_method else leading
+        self.aliases = _aliases(self.parameters, is_method) if takes_aliases else {}
+        self.renames = bool(self.aliases) and self.spread is None
+        # What may come by another name is missed where it is bound, not where Python calls the function.
+        self.is_lenient = self.renames or not all(each.has_one_name for each in self.parameters)
+        self.defaults = {each.name: each.default for each in self.parameters if not each.required}
+        if has_out:
+            self.defaults["out"] = None
+
+    @property
+    def handed(self) -> list[str]:
+        """The names of what plans of exact geometries are handed."""
+        names = [each.name for place, each in enumerate(self.parameters) if each.is_dynamic and place != self.spread]
+        return names + ["out"] * self.required_out
+
+    def is_given(self, name: str, value: object) -> bool:
+        """Whether a parameter has another value than where it is left out."""
+        return value is not MISSING and not (name in self.defaults and value is self.defaults[name])
+
+    def by_own_names(self, values: Mapping[str, object], named: Mapping[str, object]) -> dict[str, object]:
+        """A call with names that PyTorch knows beside the schema's, with the schema's.
+
+        Args:
+            values: every parameter of the function.
+            named: what was given under other names.
+        """
+        meant = dict(values)
+        for name, value in named.items():
+            own = self.aliases.get(name, name)
+            is_free = own in meant and not self.is_given(own, meant[own])
+            # What no parameter means, or one that was given already, is for the error.
+            meant[own if is_free else name] = value
+        return meant
+
+    def clean(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
+        """A call of everything that the generated function was given: without what was left at its default."""
+        positional: list[object] = []
+        rest: dict[str, object] = {}
+        pairs: Iterable[tuple[UnionParameter, object]] = zip(self.by_place, given, strict=False)
+        if self.spread is not None:
+            positional = list(given)
+            pairs = ()
+            own = {name: self.aliases.get(name, name) for name in named}
+            named = {name if own[name] in named else own[name]: value for name, value in named.items()}
+        for place, (parameter, value) in enumerate(pairs):
+            if not self.is_given(parameter.name, value):
+                continue
+            if len(positional) == place and parameter.name not in self.by_name:
+                positional.append(value)
+            else:
+                rest[parameter.name] = value
+        rest |= {name: value for name, value in named.items() if self.is_given(name, value)}
+        return tuple(positional), rest
+
+    def complete(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
+        """All arguments of the function, those at their default too."""
+        rest = {each.name: named.get(each.name, each.default) for each in self.parameters if each.keyword_only}
+        if self.spread is not None:
+            return given, {**rest, **named}
+        values = dict(zip((each.name for each in self.by_place), given, strict=False)) | named
+        positional = tuple([values.pop(each.name, each.default) for each in self.by_place])
+        return positional, {**rest, **values}
+
+
+__all__ = ["Everything", "UnionParameter", "UnionSignature", "union_parameters"]

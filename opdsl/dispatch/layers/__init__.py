@@ -1,0 +1,1 @@
+"""What is done around kernels, each a kernel that calls the next one."""

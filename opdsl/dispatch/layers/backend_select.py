@@ -1,0 +1,57 @@
+"""The kernel by which factories go to the backend that their ``device`` argument names.
+
+The rule is torchgen's, ``gen_register_backend_select`` of its ``gen.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opdsl.dispatch.keys import BACKEND_SELECT, KeySet, backend_key_set
+from opdsl.dispatch.state import current
+from opdsl.runtime import Device, backends
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.model.operator import Kernel, Operator
+
+_BELOW = KeySet.below(BACKEND_SELECT)
+
+
+class BackendSelect:
+    """The kernel of a factory at BackendSelect: the call goes on to the backend of its device, the CPU by default.
+
+    Args:
+        operator: the factory.
+        keys: the key set of the call.
+    """
+
+    __slots__ = ("_keys", "operator")
+
+    def __init__(self, operator: Operator, keys: KeySet | None = None) -> None:
+        self.operator = operator
+        self._keys = KeySet() if keys is None else keys
+
+    def for_call(self, operator: Operator, keys: KeySet) -> BackendSelect:
+        """The kernel for a call with that key set, which has the keys of tensors and guards."""
+        return BackendSelect(self.operator, keys)
+
+    def _selected(self, arguments: tuple[object, ...]) -> Kernel:
+        named = zip(self.operator.schema.arguments, arguments, strict=True)
+        device = next((value for argument, value in named if argument.name == "device"), None)
+        place = device if isinstance(device, Device) else Device("cpu")
+        keys = self._keys | (backend_key_set(backends.key_of(place.type)) - current.get().exclude)
+        return self.operator.find_in(keys & _BELOW)
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the kernel of the backend.
+
+        Raises:
+            MissingKernelError: the backend has none.
+        """
+        return self._selected(arguments)(*arguments)
+
+    def __str__(self) -> str:
+        return "by the device argument"
+
+
+__all__ = ["BackendSelect"]

@@ -1,0 +1,261 @@
+"""Checked mode: every call held against the schema, and every kernel against what it may return and write.
+
+A state says whether calls are checked, so that plans know nothing of it: calls that are checked have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import FunctionType, GenericAlias
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from opdsl.dispatch.layers.effects import Effects
+from opdsl.dispatch.state import Guard, State, current
+from opdsl.errors import ArgumentError, KernelError
+from opdsl.runtime import Device, DType, Generator, Layout, MemoryFormat, Tensor
+from opdsl.schema import BaseType, FunctionSchema, ListType, OptionalType, Type
+from opdsl.schema.faults import underlined
+from opdsl.schema.implementation import OUTPUT_MASK, annotations_of
+from opdsl.schema.violation import Part, argument_part, part_span, return_part
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.binding.signature import Signature
+    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_checks(state: State) -> State:
+    return state.change(checking=True)
+
+
+@overload
+def checked() -> Guard: ...
+@overload
+def checked(function: Callable[P, R]) -> Callable[P, R]: ...
+def checked(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
+    """Check every call of this thread or task: ``with checked():``, ``@checked()`` or ``@checked``.
+
+    - Arguments, and what kernels return, are held against the schema, and against the annotations of kernels.
+    - What is written, and what shares memory with what, is held against the alias sets.
+    - Gradients have to be tensors of the shape of what they are of.
+    - A wrong call shows the schemas with the argument that does not fit underlined.
+
+    Nothing is planned meanwhile, so calls take long; where nothing checks, calls test nothing for it.
+    ``OPDSL_CHECKED=1`` in the environment checks a whole process.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib, opdsl.checked():
+    ...     @lib.op
+    ...     def doubled(self: opdsl.Tensor) -> opdsl.Tensor: ...
+    ...     @doubled.kernel("CPU")
+    ...     def doubled_cpu(self):
+    ...         self.array *= 2
+    ...         return self.clone()
+    ...     try:
+    ...         doubled(opdsl.ones(2))
+    ...     except opdsl.errors.KernelError as error:
+    ...         print(error)  # doctest: +ELLIPSIS
+    example::doubled: the kernel function doubled_cpu...: self is changed, but is not declared as written: Tensor self
+    example::doubled(Tensor self) -> Tensor
+                     ~~~~~~~~~~^
+    Declare what it does, or do it to a copy.
+    """
+    guard = Guard(_with_checks, keep=True)
+    return guard if function is None else guard(function)
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+class CheckedKernel:
+    """A kernel, and what is checked of each of its calls.
+
+    operator: whose kernel it is.
+    kernel: itself.
+    """
+
+    __slots__ = ("kernel", "operator")
+
+    def __init__(self, operator: Operator, kernel: Callable[..., object]) -> None:
+        self.operator = operator
+        self.kernel = kernel
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the kernel.
+
+        Raises:
+            ArgumentError: an argument is not what the schema says.
+            KernelError: a result, or what was written or shared, is not.
+        """
+        self._check_arguments(arguments)
+        effects = Effects(self.operator, arguments)
+        result = self.kernel(*arguments)
+        self._check_results(arguments, result)
+        for part, text in effects.faults(result):
+            raise self._kernel_error(text, part, "Declare what it does, or do it to a copy")
+        return result
+
+    def _check_arguments(self, arguments: tuple[object, ...]) -> None:
+        schema, numbers = self.operator.schema, self.operator.accepts_numbers
+        for place, (argument, value) in enumerate(zip(schema.arguments, arguments, strict=True)):
+            if not _holds(value, python_type(argument.type, numbers)):
+                raise ArgumentError(
+                    f"{self.operator.name}: {argument.name} is {type(value).__name__}, but the schema has "
+                    f"{argument.type}:\n{_marked(schema, argument_part(place))}\nHand the operator that."
+                )
+
+    def _check_results(self, arguments: tuple[object, ...], result: object) -> None:
+        schema = self.operator.schema
+        returns = schema.returns
+        results = result if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
+        masked = any(each.name == OUTPUT_MASK for each in schema.arguments)
+        for place, (declared, value) in enumerate(zip(returns, results, strict=False)):
+            undefined = masked and value is None
+            if not undefined and not _holds(value, python_type(declared.type, False)):
+                text = f"result {place} is {_described(value)}, but the schema has {declared.type}"
+                raise self._kernel_error(text, return_part(place), "Return that from it")
+        function = _author_of(self.kernel)
+        text = "" if function is None else annotation_fault(function, result)
+        if text:
+            raise self._kernel_error(text, return_part(0), "Return that from it, or annotate it as it is")
+
+    def _kernel_error(self, text: str, part: Part, remedy: str) -> KernelError:
+        kernel = getattr(self.kernel, "kernel", self.kernel)  # beneath the guard of its device
+        place = getattr(kernel, "place", "")
+        who = f"the kernel {kernel}{f' ({place})' if place else ''}"
+        return KernelError(f"{self.operator.name}: {who}: {text}\n{_marked(self.operator.schema, part)}\n{remedy}.")
+
+
+def checked_kernel(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
+    """A layer: the kernel with its calls checked; one that only hands calls on is left to what it hands them to."""
+    is_checked = isinstance(kernel, CheckedKernel) or getattr(kernel, "hands_on", False)
+    if is_checked or not current.get().checking:
+        return kernel
+    return CheckedKernel(operator, kernel)
+
+
+def annotation_fault(function: FunctionType, result: object) -> str:
+    """How what a function returned differs from its annotation; empty where it does not, or where there is none."""
+    annotation = annotations_of(function).get("return")
+    if annotation is None or _holds(result, annotation):
+        return ""
+    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return f"{function.__name__} returned {_described(result)}, but is annotated {name}"
+
+
+def require_annotated(operator: str, function: object, result: object) -> None:
+    """Hold what a shape function or a derivative returned against its annotation, where calls are checked.
+
+    Raises:
+        KernelError: it is something else.
+    """
+    if current.get().checking and isinstance(function, FunctionType):
+        fault = annotation_fault(function, result)
+        if fault:
+            code = function.__code__
+            raise KernelError(
+                f"{operator}: {fault} ({code.co_filename}:{code.co_firstlineno}). Return that from it, or annotate it "
+                "as it is."
+            )
+
+
+def _author_of(kernel: object) -> FunctionType | None:
+    """The function whose result is that of the kernel; None where there is more to it."""
+    kernel = getattr(kernel, "kernel", kernel)
+    functions = getattr(kernel, "functions", ()) if getattr(kernel, "kind", "") == "function" else ()
+    return functions[0] if functions else None
+
+
+# ------------------------------------------------------------------------------------------------------------- calls
+
+
+def with_marks(
+    error: ArgumentError, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
+) -> ArgumentError:
+    """An error of a call with the schema of every overload, the argument that does not fit it underlined.
+
+    Args:
+        error: why the call fits none of them.
+        signatures: of the overloads.
+        given, named: the call.
+    """
+    lines = [str(error)]
+    for signature in signatures:
+        operator = signature.operator or signature.out
+        mismatch = signature.bind(given, named)
+        name = getattr(mismatch, "argument", "")
+        if operator is None:
+            continue
+        schema = operator.schema
+        places = [place for place, each in enumerate(schema.arguments) if each.python_name == name]
+        lines.append(_marked(schema, argument_part(places[0])) if places else str(schema))
+    return ArgumentError("\n".join(lines))
+
+
+def _marked(schema: FunctionSchema, part: Part) -> str:
+    """A schema with a part of it underlined."""
+    is_there = part.place < len(schema.arguments if part.kind == "argument" else schema.returns)
+    return underlined(str(schema), *part_span(schema, part)) if is_there else str(schema)
+
+
+# ------------------------------------------------------------------------------------------------------------- types
+
+_NUMBER = bool | int | float | complex
+
+_TYPES: dict[Type, Any] = {
+    BaseType.Tensor: Tensor,
+    BaseType.int: int,
+    BaseType.SymInt: int,
+    BaseType.DeviceIndex: int,
+    BaseType.float: float,
+    BaseType.bool: bool,
+    BaseType.SymBool: bool,
+    BaseType.str: str,
+    BaseType.Scalar: _NUMBER,
+    BaseType.ScalarType: DType,
+    BaseType.Layout: Layout,
+    BaseType.Device: Device,
+    BaseType.MemoryFormat: MemoryFormat,
+    BaseType.Generator: Generator,
+}
+
+
+@cache
+def python_type(kind: Type, accepts_numbers: bool) -> Any:
+    """What values of a schema type are in Python.
+
+    Args:
+        kind: the schema type.
+        accepts_numbers: whether a number may stand for a tensor.
+    """
+    if isinstance(kind, OptionalType):
+        return python_type(kind.element, accepts_numbers) | None
+    if isinstance(kind, ListType):
+        element = python_type(kind.element, False)
+        return GenericAlias(list, (element,)) | GenericAlias(tuple, (element, ...))
+    if kind is BaseType.Tensor and accepts_numbers:
+        return Tensor | _NUMBER
+    return _TYPES.get(kind, object)
+
+
+def _holds(value: object, annotation: Any) -> bool:
+    """Whether a value is what an annotation says, down to the elements of lists."""
+    from typeguard import CollectionCheckStrategy, TypeCheckError, check_type
+
+    try:
+        check_type(value, annotation, collection_check_strategy=CollectionCheckStrategy.ALL_ITEMS)
+    except TypeCheckError:
+        return False
+    return True
+
+
+def _described(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__} of {', '.join(type(each).__name__ for each in value) or 'nothing'}"
+    return type(value).__name__
+
+
+__all__ = ["CheckedKernel", "checked", "checked_kernel", "require_annotated", "with_marks"]

@@ -1,0 +1,131 @@
+"""What PyTorch's kernels of the ADInplaceOrView key do: note how views were made, and guard what inference mode made.
+
+Autograd refuses to write views in place whose gradients it could not keep apart, and that depends on the mode in which
+they were made (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). A geometry says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from opdsl.dispatch.binding.results import written_values
+from opdsl.dispatch.keys import AUTOGRAD_KEYS
+from opdsl.dispatch.state import State, current
+from opdsl.errors import RequiresGradError
+from opdsl.runtime import Creation, Geometry, Tensor, version_of
+from opdsl.runtime.snapshot import tensors_in
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+
+__all__ = ["TrackedViews", "in_place_or_view"]
+
+
+def in_place_or_view(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
+    """A layer: the kernel with what is to be done around it below autograd.
+
+    Autograd takes ADInplaceOrView out of the key set for the calls that its own kernels make.
+    """
+    keys = reached.keys
+    is_left_to_others = reached.is_composite and getattr(kernel, "kind", "") != "view"
+    if is_left_to_others or "ADInplaceOrView" not in keys or keys - AUTOGRAD_KEYS != keys:
+        return kernel
+    if operator.schema.is_mutable:
+        return GuardedWrites(operator, kernel)
+    return TrackedViews(operator, kernel) if operator.schema.is_view else kernel
+
+
+class Around:
+    """A kernel that does something around another one.
+
+    operator: which is called.
+    kernel: its own.
+    """
+
+    __slots__ = ("kernel", "operator")
+
+    def __init__(self, operator: Operator, kernel: Kernel) -> None:
+        self.operator = operator
+        self.kernel: Any = kernel
+
+    @property
+    def kind(self) -> str:
+        """That of the kernel."""
+        return str(getattr(self.kernel, "kind", ""))
+
+
+class GuardedWrites(Around):
+    """The kernel of an operator that writes: outside of inference mode it writes nothing that was made there."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        """Check, and run the kernel.
+
+        Raises:
+            RequiresGradError: a tensor that inference mode made would be written.
+        """
+        if not current.get().inference_mode:
+            for each in tensors_in(written_values(self.operator.schema, arguments)):
+                if each.geometry.is_inference and each.geometry.creation is not Creation.DATA:
+                    raise RequiresGradError(
+                        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone "
+                        "to get a normal tensor before doing inplace update: x.clone()."
+                    )
+        return self.kernel(*arguments)
+
+
+class TrackedViews(Around):
+    """The kernel of a view operator, whose results know how they were made."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the kernel and mark its results."""
+        results = self.kernel(*arguments)
+        mark = self._mark(arguments)
+        if mark is not None:
+            for each in results if isinstance(results, (list, tuple)) else (results,):
+                mark(each)
+        return results
+
+    def _mark(self, arguments: tuple[object, ...]) -> Callable[[Tensor], object] | None:
+        """What marks a view of a call; None where there is nothing to do."""
+        viewed = next(each for each in arguments if isinstance(each, Tensor))
+        form = viewed.geometry
+        creation = self._creation(form, current.get())
+        if creation is Creation.DEFAULT:
+            return None
+        follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
+        marked: dict[Geometry, Geometry] = {form: form}  # the tensor itself is no view of it
+
+        def marked_form(made: Geometry) -> Geometry:
+            requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
+            return made.replace(creation=creation, requires_grad=requires_grad) if made.is_view else made
+
+        def mark(view: Tensor) -> None:
+            made = view.geometry
+            found = marked.get(made)
+            if found is None:
+                found = marked[made] = marked_form(made)
+            if found is not made:
+                view.geometry = found
+                if not creation.is_apart:
+                    view._writes = version_of(view)
+
+        return mark
+
+    def _creation(self, form: Geometry, state: State) -> Creation:
+        """How views of a tensor are made now."""
+        derivative = self.operator.derivative
+        viewed = self.operator.schema.arguments[0].python_name
+        if derivative is not None and viewed in derivative.non_differentiable:
+            return Creation.DETACHED
+        if state.inference_mode:
+            return Creation.INFERENCE
+        if not state.grad_mode:
+            return Creation.NO_GRAD
+        if self.operator.returns_list:
+            return Creation.SEVERAL
+        return Creation.DEFAULT  # or as what is viewed was made, which its geometry says

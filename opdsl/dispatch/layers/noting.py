@@ -1,0 +1,32 @@
+"""Where calls meet lowering: what a plan is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opdsl.dispatch.state import current
+from opdsl.runtime.lowering import NotLoweredError, lowering
+
+if TYPE_CHECKING:
+    from opdsl.dispatch.model.operator import Kernel, Operator, Reached
+
+__all__ = ["noted"]
+
+
+def noted(operator: Operator, kernel: Kernel, reached: Reached) -> Kernel:
+    """A layer: the plan that is made of a call knows that it is made of this operator.
+
+    Raises:
+        NotLoweredError: the kernel wants to see each call.
+    """
+    state = current.get()
+    if not state.lowering:
+        return kernel
+    if getattr(reached.kernel, "sees_calls", False):
+        raise NotLoweredError(f"a kernel of {operator.name} sees every call")
+    recorder = lowering.get()
+    assert recorder is not None, "a state that lowers has a recorder"
+    if state.recording and recorder.packets.keys() - {operator.packet}:
+        raise NotLoweredError("what it calls is reported, too")
+    recorder.packets.setdefault(operator.packet, operator.packet.generation)
+    return kernel

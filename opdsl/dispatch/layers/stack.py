@@ -1,0 +1,18 @@
+"""All that is done around the kernel that a call reaches in an operator's table.
+
+Keys above it - modes, autograd, the choice of a backend, overrides - are rows of the table, and not here: their kernels
+look for the next one themselves.
+"""
+
+from __future__ import annotations
+
+from opdsl.dispatch.layers.checked import checked_kernel
+from opdsl.dispatch.layers.devices import on_device
+from opdsl.dispatch.layers.in_place_or_view import in_place_or_view
+from opdsl.dispatch.layers.noting import noted
+from opdsl.dispatch.model.operator import Layer
+
+__all__ = ["LAYERS"]
+
+LAYERS: tuple[Layer, ...] = (noted, on_device, checked_kernel, in_place_or_view)
+"""The innermost first."""

@@ -1,0 +1,1 @@
+"""Operators, packets of them, and where they are found."""

@@ -1,0 +1,80 @@
+"""``opdsl.ops``: every operator by namespace, packet and overload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opdsl.dispatch.model.operator import Operator
+from opdsl.dispatch.model.registry import Registry
+from opdsl.errors import UnknownOperatorError
+
+
+class Namespace:
+    """The packets of one namespace as attributes, each a function whose attributes are its overloads."""
+
+    def __init__(self, name: str, registry: Registry) -> None:
+        self._name = name
+        self._registry = registry
+
+    def __getattr__(self, name: str) -> Any:
+        with self._registry.lock:  # no overload goes away meanwhile
+            packet = self._registry.packets.get(f"{self._name}::{name}")
+            if packet is None:
+                raise UnknownOperatorError(f"no operator {self._name}::{name}. `opdsl list` shows all that there are.")
+            for overload, operator in tuple(packet.overloads.items()):
+                packet.function.__dict__[overload or "default"] = packet.operator_function(operator)
+            return packet.function
+
+    def __dir__(self) -> list[str]:
+        prefix = f"{self._name}::"
+        return sorted(each.removeprefix(prefix) for each in tuple(self._registry.packets) if each.startswith(prefix))
+
+    def __repr__(self) -> str:
+        return f"<namespace {self._name}: {len(self.__dir__())} packets>"
+
+
+class Operators:
+    """The namespaces of a registry as attributes.
+
+    Args:
+        registry: where the operators are.
+        loaders: what makes a namespace's operators known, called when the namespace is asked for.
+        complete: declares what follows from a namespace's operators, called when there are new ones.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        loaders: Mapping[str, Callable[[], None]],
+        complete: Callable[[Registry, str], None] = lambda registry, namespace: None,
+    ) -> None:
+        self._registry = registry
+        self._loaders = dict(loaders)
+        self._complete = complete
+        self._pending: set[str] = set()
+        registry.watchers.append(self._note)
+        for operator in tuple(registry):
+            self._note(operator)
+
+    def _note(self, operator: Operator) -> None:
+        """What a new operator has generated is declared when its namespace is next asked for."""
+        if "autogen" in operator.properties:
+            self._pending.add(operator.name.partition("::")[0])
+
+    def __getattr__(self, name: str) -> Namespace:
+        load = self._loaders.get(name)
+        if load is not None:
+            load()
+        elif not any(each.startswith(f"{name}::") for each in tuple(self._registry.packets)):
+            raise UnknownOperatorError(
+                f"no namespace {name}. Import the module that declares it, or declare an operator with "
+                f'@op("{name}::...").'
+            )
+        if name in self._pending:
+            self._pending.discard(name)
+            self._complete(self._registry, name)
+        return Namespace(name, self._registry)
+
+    def __dir__(self) -> list[str]:
+        return sorted({each.partition("::")[0] for each in tuple(self._registry.packets)} | self._loaders.keys())

@@ -1,0 +1,231 @@
+"""Where operators and packets are found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+
+from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.layers.differentiation import autograd_fallbacks
+from opdsl.dispatch.layers.modes import mode_fallbacks
+from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.packet import Packet
+from opdsl.dispatch.table import default_fallbacks, require_row
+from opdsl.errors import DuplicateOperatorError, UnknownOperatorError
+from opdsl.runtime.forking import registering
+from opdsl.runtime.scopes import Setting
+
+
+class Implementation:
+    """A kernel for an operator that some other library defines, before or after.
+
+    name: the operator's qualified name.
+    key: the dispatch key.
+    make: the kernel for the operator, once there is one; raises if the kernel does not fit its schema.
+    """
+
+    __slots__ = ("kernel", "key", "make", "name", "operator")
+
+    def __init__(self, name: str, key: DispatchKey, make: Callable[[Operator], Kernel]) -> None:
+        self.name = name
+        self.key = key
+        self.make = make
+        self.operator: Operator | None = None
+        self.kernel: Kernel | None = None
+
+    def __repr__(self) -> str:
+        return f"<implementation of {self.name} at {self.key}>"
+
+
+class Registry:
+    """Operators and packets by qualified name (``aten::add.Tensor``, ``aten::add``), and the backends' fallbacks.
+
+    watchers: called with every operator that is defined.
+    """
+
+    def __init__(self) -> None:
+        self.operators: dict[str, Operator] = {}
+        self.packets: dict[str, Packet] = {}
+        self.fallbacks: dict[DispatchKey, Kernel] = {**default_fallbacks(), **autograd_fallbacks(), **mode_fallbacks()}
+        self._fallback_stacks: dict[DispatchKey, list[Kernel]] = {}
+        self.lock = registering
+        self.watchers: list[Callable[[Operator], object]] = []
+        self._implementations: dict[str, list[Implementation]] = {}
+
+    def define(self, operator: Operator, module: str) -> Packet:
+        """Take a new operator in; return its packet.
+
+        Raises:
+            DuplicateOperatorError: an operator of that name is there.
+        """
+        with self.lock:
+            present = self.operators.get(operator.name)
+            if present is not None:
+                raise DuplicateOperatorError(
+                    f"{operator.name} is declared at {operator.location}, but it is declared already at "
+                    f"{present.location}. Give one of them another overload name: @packet.overload(...)."
+                )
+            packet = self.packets.get(operator.packet_name)
+            if packet is None:
+                packet = self.packets[operator.packet_name] = Packet(operator.packet_name, module)
+            self.operators[operator.name] = operator
+            packet.add(operator)
+            try:
+                for implementation in self._implementations.get(operator.name, ()):
+                    self._attach(implementation, operator)
+            except BaseException:
+                self.remove(operator)
+                raise
+            for watch in self.watchers:
+                watch(operator)
+            return packet
+
+    def remove(self, operator: Operator) -> None:
+        """Take an operator out, and its packet with the last one."""
+        with self.lock:
+            self.operators.pop(operator.name, None)
+            packet = self.packets.get(operator.packet_name)
+            if packet is not None:
+                packet.remove(operator)
+                if not packet.overloads:
+                    del self.packets[operator.packet_name]
+
+    def register(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
+        """Make a kernel the newest of an operator's key; overrides stay before it."""
+        with self.lock:
+            kernels = list(operator.registrations.get(key, ()))
+            kernels.insert(int(bool(kernels) and hasattr(type(kernels[0]), "overrides")), kernel)
+            self._set_kernels(operator, key, kernels)
+
+    def deregister(self, operator: Operator, key: DispatchKey, kernel: Kernel) -> None:
+        """Take a kernel back; the one before it is the newest again."""
+        with self.lock:
+            kernels = list(operator.registrations.get(key, ()))
+            if kernel in kernels:
+                kernels.remove(kernel)
+            self._set_kernels(operator, key, kernels)
+
+    def _set_kernels(self, operator: Operator, key: DispatchKey, kernels: list[Kernel]) -> None:
+        """Replace the kernels of a key, all at once: another thread may be reading what was there."""
+        made = {**operator.registrations, key: kernels}
+        if not kernels:
+            del made[key]
+        operator.registrations = made
+        self._changed(operator)
+
+    def register_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
+        """Make a kernel the newest of those that serve every operator at a runtime key.
+
+        Raises:
+            DispatchKeyError: the key has no row in a computed table.
+        """
+        require_row(key)
+        with self.lock:
+            present = self.fallbacks.get(key)
+            stack = self._fallback_stacks.setdefault(key, [] if present is None else [present])
+            stack.append(kernel)
+            self._set_fallback(key, stack)
+
+    def deregister_fallback(self, key: DispatchKey, kernel: Kernel) -> None:
+        """Take a fallback back; the one before it serves again."""
+        with self.lock:
+            stack = self._fallback_stacks.get(key, [])
+            if kernel in stack:
+                stack.remove(kernel)
+                self._set_fallback(key, stack)
+
+    def _set_fallback(self, key: DispatchKey, stack: list[Kernel]) -> None:
+        if stack:
+            self.fallbacks[key] = stack[-1]
+        else:
+            self.fallbacks.pop(key, None)
+        for operator in self:
+            self._changed(operator)
+
+    def implement(self, implementation: Implementation) -> None:
+        """Register a kernel for an operator, now or as soon as it is defined.
+
+        Raises:
+            KernelSignatureError: the operator is there, and the kernel does not fit it.
+        """
+        with self.lock:
+            operator = self.operators.get(implementation.name)
+            if operator is not None:
+                self._attach(implementation, operator)
+            self._implementations.setdefault(implementation.name, []).append(implementation)
+
+    def withdraw(self, implementation: Implementation) -> None:
+        """Take an implementation back, whether its operator is defined or not."""
+        with self.lock:
+            present = self._implementations.get(implementation.name, [])
+            if implementation in present:
+                present.remove(implementation)
+            if not present:
+                self._implementations.pop(implementation.name, None)
+            if implementation.operator is not None and implementation.kernel is not None:
+                self.deregister(implementation.operator, implementation.key, implementation.kernel)
+
+    def dangling(self) -> list[Implementation]:
+        """The implementations whose operator no library defines."""
+        with self.lock:
+            pairs = sorted(self._implementations.items())
+            return [each for name, present in pairs if name not in self.operators for each in present]
+
+    def _attach(self, implementation: Implementation, operator: Operator) -> None:
+        implementation.kernel = implementation.make(operator)
+        implementation.operator = operator
+        self.register(operator, implementation.key, implementation.kernel)
+
+    def changed(self, operator: Operator) -> None:
+        """A kernel of an operator answers differently: no table row and no plan of it is used again."""
+        with self.lock:
+            self._changed(operator)
+
+    def _changed(self, operator: Operator) -> None:
+        operator.forget()
+        packet = self.packets.get(operator.packet_name)
+        if packet is not None:
+            packet.forget()
+
+    def operator(self, name: str) -> Operator:
+        """The operator of a name, with or without ``aten::``.
+
+        Raises:
+            UnknownOperatorError: there is none; the message names the overloads that there are.
+        """
+        qualified = name if "::" in name else f"aten::{name}"
+        found = self.operators.get(qualified)
+        if found is None:
+            raise UnknownOperatorError(self._unknown(qualified))
+        return found
+
+    def _unknown(self, name: str) -> str:
+        packet = self.packets.get(name.partition(".")[0])
+        if packet is not None:
+            have = ", ".join(each or "default" for each in packet.overloads)
+            return f"no operator {name}. {packet.name} has the overloads: {have}."
+        return f"no operator {name}. `opdsl list` shows all that there are."
+
+    def __iter__(self) -> Iterator[Operator]:
+        return iter(tuple(self.operators.values()))
+
+
+registry = Registry()
+
+_declared_into: ContextVar[Registry] = ContextVar("_declared_into", default=registry)
+
+
+def declaring_into(target: Registry) -> Setting[Registry]:
+    """Libraries that are made inside declare their operators in another registry than the process's own.
+
+    A module of declarations can be looked at so, without its operators getting in the way of those that are there.
+    """
+    return Setting(_declared_into, target)
+
+
+def declared_into() -> Registry:
+    """The registry that new libraries declare their operators in."""
+    return _declared_into.get()
+
+
+__all__ = ["Implementation", "Registry", "declared_into", "declaring_into", "registry"]

@@ -1,0 +1,1 @@
+"""Kernels of native DSLs that stand before an operator's own."""

@@ -1,0 +1,362 @@
+"""Overrides: kernels of native DSLs that stand before an operator's own, each where its condition holds.
+
+The names and the meaning are those of ``torch._native.registry``. Beyond it: any namespace can be overridden, a
+disabled DSL stays disabled after a reorder, an order function that is wrong says so, and an
+operator that is declared again keeps its overrides.
+
+Environment: ``OPDSL_DISABLE_NATIVE_DSLS=1`` uses no override, ``OPDSL_NATIVE_SKIP_VERSION_CHECK=1`` takes DSLs of any
+version, ``OPDSL_NATIVE_ORDER_FUNCTION=package.module.function`` orders the overrides of each operator and key.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterable
+
+from opdsl.dispatch.keys import PER_BACKEND, DispatchKey, KeySet
+from opdsl.dispatch.model.operator import Kernel, Operator
+from opdsl.dispatch.model.registry import Registry, registry
+from opdsl.dispatch.overrides.native_dsl import is_switched_on, unavailable_reason
+from opdsl.dispatch.overrides.override_kernel import Override, OverrideKernel, require_fitting, wants_keys
+from opdsl.dispatch.table import Reason, compute
+from opdsl.errors import DispatchKeyError, DuplicateOperatorError, OptionError
+
+Names = str | Iterable[str] | None
+Place = tuple[str, DispatchKey]
+OrderFunction = Callable[[str, str, list[Override]], list[Override]]
+
+
+class Overrides:
+    """The overrides of a registry's operators."""
+
+    def __init__(self, target: Registry) -> None:
+        self.registry = target
+        self._graphs: dict[Place, list[Override]] = {}
+        self._routers: dict[Place, OverrideKernel] = {}
+        self._ordered: set[Place] = set()
+        self._disabled_dsls: set[str] = set()
+        self._disabled_symbols: set[str] = set()
+        self._disabled_keys: set[DispatchKey] = set()
+        target.watchers.append(self.follow)
+
+    def register(
+        self,
+        backend: str,
+        lib_symbol: str,
+        op_symbol: str,
+        dispatch_key: str | DispatchKey,
+        cond: Callable[..., object] | None,
+        impl: Callable[..., object],
+        *,
+        allow_multiple_override: bool = False,
+        unconditional_override: bool = False,
+    ) -> Override:
+        """See ``register_op_override``."""
+        operator = self.registry.operator(f"{lib_symbol}::{op_symbol}")
+        key = _require_key(operator, dispatch_key)
+        if cond is None and not unconditional_override:
+            raise OptionError(
+                f"{operator.name}: an override needs a condition. Pass cond=, or unconditional_override=True to serve "
+                "every call."
+            )
+        if cond is not None:
+            require_fitting(cond, operator, "condition")
+        require_fitting(impl, operator, "implementation", skip=int(wants_keys(impl)))
+        place = (operator.name, key)
+        with self.registry.lock:
+            graph = self._graphs.get(place, [])
+            if graph and not allow_multiple_override:
+                raise DuplicateOperatorError(
+                    f"{operator.name}: {graph[0]} stands there already. Pass allow_multiple_override=True to add "
+                    "another, which is tried after it."
+                )
+            self._require_overridable(operator, key)
+            override = Override(backend, operator.name, key, cond, impl)
+            self._graphs[place] = [*graph, override]
+            self._ordered.discard(place)
+            self._refresh(place)
+        return override
+
+    def _require_overridable(self, operator: Operator, key: DispatchKey) -> None:
+        router = self._routers.get((operator.name, key))
+        own = {at: [each for each in kernels if each is not router] for at, kernels in operator.registrations.items()}
+        entry = compute(key, {at: kernels for at, kernels in own.items() if kernels}, operator.fallbacks)
+        if entry.reason is Reason.MATH:
+            raise DispatchKeyError(
+                f"{operator.name} has only a CompositeImplicitAutograd kernel: its gradient follows from what it "
+                f"calls, and an override at {key} would take that away. Override the operators that it calls."
+            )
+
+    def _refresh(self, place: Place) -> None:
+        """Put the router of a place in or take it out, as its overrides are in force, and drop what was planned."""
+        name, key = place
+        operator = self.registry.operators.get(name)
+        router = self._routers.get(place)
+        wanted = any(self.is_enabled(each) for each in self._graphs.get(place, ()))
+        if router is not None and wanted and operator is router.operator:
+            router.forget()
+            self.registry.changed(operator)
+            return
+        if router is not None:
+            del self._routers[place]
+            self.registry.deregister(router.operator, key, router)
+        if operator is not None and wanted:
+            router = self._routers[place] = OverrideKernel(
+                operator, key, lambda: self._in_force(place), self.registry.lock
+            )
+            self.registry.register(operator, key, router)
+
+    def follow(self, operator: Operator) -> None:
+        """An operator is declared (again): its overrides stand before its kernels."""
+        for place in tuple(self._graphs):
+            if place[0] == operator.name:
+                self._refresh(place)
+
+    def is_enabled(self, override: Override) -> bool:
+        """Whether neither its DSL, its operator nor its key is disabled."""
+        return not (
+            override.dsl_name in self._disabled_dsls
+            or override.op_symbol in self._disabled_symbols
+            or override.dispatch_key in self._disabled_keys
+        )
+
+    def _in_force(self, place: Place) -> list[Override]:
+        """The overrides that calls try, in order: enabled ones of DSLs that are available."""
+        if is_switched_on("OPDSL_DISABLE_NATIVE_DSLS"):
+            return []
+        order = os.environ.get("OPDSL_NATIVE_ORDER_FUNCTION")
+        if order and place not in self._ordered:
+            self._graphs[place] = _ordered(_imported(order), place, self._graphs[place])
+            self._ordered.add(place)
+        enabled = [each for each in self._graphs.get(place, ()) if self.is_enabled(each)]
+        reasons = {name: unavailable_reason(name) for name in {each.dsl_name for each in enabled}}
+        return [each for each in enabled if reasons[each.dsl_name] is None]
+
+    def switch(self, dsl_names: Names, op_symbols: Names, dispatch_keys: Names, *, on: bool) -> None:
+        """Disable or enable again; see ``deregister_op_overrides`` and ``reenable_op_overrides``."""
+        keys = {DispatchKey(each) for each in _several(dispatch_keys)}
+        symbols = {_qualified(each) for each in _several(op_symbols)}
+        with self.registry.lock:
+            for disabled, names in (
+                (self._disabled_dsls, set(_several(dsl_names))),
+                (self._disabled_symbols, symbols),
+            ):
+                disabled.difference_update(names) if on else disabled.update(names)
+            self._disabled_keys = self._disabled_keys - keys if on else self._disabled_keys | keys
+            for place in self._graphs:
+                self._refresh(place)
+
+    def reorder(self, function: OrderFunction) -> None:
+        """See ``reorder_graphs_from_user_function``."""
+        with self.registry.lock:
+            made = {place: _ordered(function, place, graph) for place, graph in self._graphs.items()}
+            self._graphs.update(made)
+            self._ordered.update(made)
+            for place in made:
+                self._refresh(place)
+
+    def remove(self, override: Override) -> None:
+        """Take one override out for good."""
+        place = (override.op_symbol, override.dispatch_key)
+        with self.registry.lock:
+            rest = [each for each in self._graphs.get(place, ()) if each is not override]
+            self._graphs[place] = rest
+            self._refresh(place)
+            if not rest:
+                del self._graphs[place]
+
+    def all(self) -> list[Override]:
+        """Every override, in the order in which calls try those of one operator and key."""
+        return [each for graph in tuple(self._graphs.values()) for each in graph]
+
+    def kernel_beneath(self, operator: Operator, key: DispatchKey, keys: KeySet) -> Kernel:
+        """The kernel that the overrides of a place stand before, for a call with a key set."""
+        router = self._routers.get((operator.name, key))
+        return operator.find_in(keys) if router is None else router.for_call(operator, keys).beneath()
+
+
+def _require_key(operator: Operator, given: str | DispatchKey) -> DispatchKey:
+    """The key, if it is a backend's own.
+
+    Raises:
+        DispatchKeyError: it is Meta, an alias key, or not a backend's.
+    """
+    key = DispatchKey(given)
+    functionality = key.functionality in PER_BACKEND and key.functionality != "AutogradFunctionality"
+    if not key.is_runtime or not functionality or key.backend == "Meta":
+        raise DispatchKeyError(
+            f"{operator.name}: no override can stand at {key}: shapes and gradients stay the operator's own. Name a "
+            'backend: "CPU" or "CUDA".'
+        )
+    return key
+
+
+def _several(names: Iterable[str] | str | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str | DispatchKey) else tuple(names)
+
+
+def _qualified(name: str) -> str:
+    return name if "::" in name else f"aten::{name}"
+
+
+def _imported(path: str) -> OrderFunction:
+    """The function that ``OPDSL_NATIVE_ORDER_FUNCTION`` names.
+
+    Raises:
+        OptionError: it cannot be imported, or is no function.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise OptionError(
+            f"OPDSL_NATIVE_ORDER_FUNCTION={path} cannot be imported: {error}. Name it as package.module.function."
+        ) from error
+    if not callable(function):
+        raise OptionError(f"OPDSL_NATIVE_ORDER_FUNCTION={path} is no function (got {function!r}).")
+    ordering: OrderFunction = function
+    return ordering
+
+
+def _ordered(function: OrderFunction, place: Place, graph: list[Override]) -> list[Override]:
+    """What an order function makes of a list of overrides.
+
+    Raises:
+        OptionError: it returned something else than these overrides.
+    """
+    name, key = place
+    made = function(name, str(key), list(graph))
+    if not isinstance(made, list) or sorted(map(id, made)) != sorted(map(id, graph)):
+        raise OptionError(
+            f"the order function returned {made!r} for {name} at {key}, not a list of the {len(graph)} overrides that "
+            "it was given. Return them all; opdsl.deregister_op_overrides disables some."
+        )
+    return made
+
+
+overrides = Overrides(registry)
+
+# ---------------------------------------------------------------------------------------------- the names of PyTorch
+
+
+def register_op_override(
+    backend: str,
+    lib_symbol: str,
+    op_symbol: str,
+    dispatch_key: str | DispatchKey,
+    cond: Callable[..., object] | None,
+    impl: Callable[..., object],
+    *,
+    allow_multiple_override: bool = False,
+    unconditional_override: bool = False,
+) -> Override:
+    """Register an override: an implementation that serves the calls for which a condition holds.
+
+    Overrides are tried in the order of their registration. Where none holds, the kernel runs that was there. What a
+    condition raises is the call's error.
+
+    Args:
+        backend: the name of the DSL; one of ``known_dsls()``, or a label of your own.
+        lib_symbol: the namespace, ``"aten"``.
+        op_symbol: the operator in it, ``"add.Tensor"``.
+        dispatch_key: a backend's key, ``"CPU"``.
+        cond: takes the schema's arguments, positional ones by place, the others by name.
+        impl: takes the same; one whose first parameter is ``dispatch_keys`` receives the call's key set first, and can
+            hand it to ``override_fallback(...)``.
+        allow_multiple_override: whether it may stand beside other overrides of the operator and key.
+        unconditional_override: whether ``cond`` may be None: every call is served.
+
+    Returns:
+        What was registered.
+
+    Raises:
+        UnknownOperatorError: there is no such operator.
+        DispatchKeyError: the key is no backend's, or the operator has only a CompositeImplicitAutograd kernel.
+        DuplicateOperatorError: an override stands there, and ``allow_multiple_override`` is not given.
+        KernelSignatureError: the condition or the implementation does not fit the schema.
+        OptionError: there is no condition.
+    """
+    return overrides.register(
+        backend,
+        lib_symbol,
+        op_symbol,
+        dispatch_key,
+        cond,
+        impl,
+        allow_multiple_override=allow_multiple_override,
+        unconditional_override=unconditional_override,
+    )
+
+
+def deregister_op_overrides(
+    *, disable_dsl_names: Names = None, disable_op_symbols: Names = None, disable_dispatch_keys: Names = None
+) -> None:
+    """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, later ones too, until reenabled."""
+    overrides.switch(disable_dsl_names, disable_op_symbols, disable_dispatch_keys, on=False)
+
+
+def reenable_op_overrides(
+    *, enable_dsl_names: Names = None, enable_op_symbols: Names = None, enable_dispatch_keys: Names = None
+) -> None:
+    """Take back what ``deregister_op_overrides`` disabled under these names."""
+    overrides.switch(enable_dsl_names, enable_op_symbols, enable_dispatch_keys, on=True)
+
+
+def reorder_graphs_from_user_function(function: OrderFunction) -> None:
+    """Order the overrides of each operator and key; what is disabled stays disabled.
+
+    Args:
+        function: takes the operator's name, the key and the list of overrides; returns them in their new order.
+
+    Raises:
+        OptionError: it returned something else; then nothing is changed.
+    """
+    overrides.reorder(function)
+
+
+def get_dsl_operations(dsl_name: str) -> list[str]:
+    """The operators that a DSL overrides, sorted."""
+    return sorted({each.op_symbol for each in list_op_overrides() if each.dsl_name == dsl_name})
+
+
+def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
+    """Every registered override, in the order in which calls try them."""
+    return [each for each in overrides.all() if not enabled_only or overrides.is_enabled(each)]
+
+
+def override_fallback(op_symbol: str, dispatch_key: str | DispatchKey) -> Callable[..., object]:
+    """The kernel that the overrides of an operator stand before, to be called by an implementation.
+
+    Args:
+        op_symbol: ``"add.Tensor"``, or with its namespace.
+        dispatch_key: where the overrides stand.
+
+    Returns:
+        A function of the call's ``dispatch_keys`` and all the schema's arguments, by place or by name.
+    """
+    operator = registry.operator(op_symbol)
+    key = DispatchKey(dispatch_key)
+    names = [each.python_name for each in operator.schema.arguments]
+
+    def fallback(dispatch_keys: KeySet, *given: object, **named: object) -> object:
+        rest = tuple(named[each] for each in names[len(given) :])
+        return overrides.kernel_beneath(operator, key, dispatch_keys)(*given, *rest)
+
+    return fallback
+
+
+__all__ = [
+    "Override",
+    "Overrides",
+    "deregister_op_overrides",
+    "get_dsl_operations",
+    "list_op_overrides",
+    "override_fallback",
+    "overrides",
+    "reenable_op_overrides",
+    "register_op_override",
+    "reorder_graphs_from_user_function",
+]

@@ -1,0 +1,105 @@
+"""A kernel taken out of a dispatch table, to be called by the one that takes its place."""
+
+from __future__ import annotations
+
+from opdsl.dispatch.binding.signature import bind, own_signature
+from opdsl.dispatch.keys import DispatchKey, KeySet
+from opdsl.dispatch.model.operator import Operator
+from opdsl.dispatch.model.registry import registry
+from opdsl.dispatch.table import Entry
+from opdsl.errors import DispatchKeyError, KernelError, MissingKernelError, OptionError
+
+
+class SafeKernel:
+    """The kernel that an operator had for a key when it was asked for; it is called until it is taken back.
+
+    operator: whose kernel it is.
+    key: which key's.
+    """
+
+    __slots__ = ("_entry", "key", "operator")
+
+    def __init__(self, operator: Operator, key: DispatchKey, entry: Entry) -> None:
+        self.operator = operator
+        self.key = key
+        self._entry = entry
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the kernel is still registered, however many newer ones stand before it."""
+        kernel, _, registered_at = self._entry
+        if registered_at is None:
+            return True
+        kernels = (*self.operator.registrations.get(registered_at, ()), self.operator.fallbacks.get(registered_at))
+        return any(each is kernel for each in kernels)
+
+    def call_boxed(self, dispatch_keys: KeySet, *given: object, **named: object) -> object:
+        """Run the kernel, whatever is registered for the key by now.
+
+        Args:
+            dispatch_keys: the key set of the call, which a kernel that asks for it receives.
+            given, named: as the operator takes them.
+
+        Raises:
+            KernelError: its library has taken the kernel back.
+        """
+        if not self.is_valid:
+            raise KernelError(
+                f"{self.operator.name}: the kernel {self} for {self.key} has been taken back by its library. Keep the "
+                "library open, or ask for the kernel anew: opdsl.get_kernel(operator, key)."
+            )
+        kernel = self._entry.kernel
+        assert kernel is not None, "there is a kernel, or get_kernel has raised"
+        bound = bind(self.operator.schema.name.base, (own_signature(self.operator),), given, named)
+        return self.operator.for_call(kernel, dispatch_keys)(*bound.arguments)
+
+    __call__ = call_boxed
+
+    def __str__(self) -> str:
+        return str(self._entry)
+
+    def __repr__(self) -> str:
+        return f"<kernel of {self.operator.name} at {self.key}: {self}>"
+
+
+def get_kernel(operator: object, dispatch_key: DispatchKey | str) -> SafeKernel:
+    """The kernel that an operator has for a key now, as ``torch.library.get_kernel``.
+
+    A kernel that is registered for the same key later can call it where it does not want to do the work itself.
+
+    Args:
+        operator: its name, ``"aten::add.Tensor"``, or the operator, as ``opdsl.ops.aten.add.Tensor``.
+        dispatch_key: a runtime key.
+
+    Returns:
+        A function of the call's key set and the operator's arguments.
+
+    Raises:
+        OptionError: ``operator`` is neither a name nor an operator.
+        UnknownOperatorError: there is no operator of that name.
+        DispatchKeyError: there is no such key, or it is an alias key.
+        MissingKernelError: the operator has no kernel for it.
+
+    >>> import opdsl
+    >>> exp = opdsl.get_kernel("aten::exp", "CPU")
+    >>> exp(opdsl.DispatchKeySet("CPU"), opdsl.tensor([0.0]))
+    tensor([1.])
+    """
+    found = registry.operator(operator) if isinstance(operator, str) else getattr(operator, "operator", operator)
+    if not isinstance(found, Operator):
+        raise OptionError(
+            f"get_kernel({operator!r}): an operator is meant by its name or by itself. Write "
+            'get_kernel("aten::add.Tensor", "CPU").'
+        )
+    key = DispatchKey(dispatch_key)
+    if key.is_alias:
+        raise DispatchKeyError(f"get_kernel({found.name}, {key}): an alias key has no row. Name a runtime key: CPU.")
+    entry = found.entry(key)
+    if entry.kernel is None:
+        raise MissingKernelError(
+            f"{found.name}: no {key} kernel to get (have {found.kernel_keys}). Register one for {key}."
+        )
+    return SafeKernel(found, key, entry)
+
+
+__all__ = ["SafeKernel", "get_kernel"]

@@ -1,0 +1,1 @@
+"""Plans: how calls are lowered, printed as functions, kept and found again."""

@@ -1,0 +1,441 @@
+"""The functions that users call: generated source with real parameters, whose common path is one look-up and one call.
+
+A call cache looks a **plan** up by the current state, the geometries of the tensors, the types of the Python numbers
+and the values of everything else, and calls it with the tensors and numbers. What has no plan takes the slow path:
+bind, dispatch, run, and lower the call to a plan.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import Any, cast
+
+from opdsl.dispatch.binding.arguments import (
+    MISSING,
+    Kind,
+    kind_of,
+    mixed_form,
+    mixed_key,
+    out_form,
+    out_key,
+    spread_key,
+    value_form,
+    value_key,
+)
+from opdsl.dispatch.binding.signature import Bound, Signature, bind
+from opdsl.dispatch.binding.union_signature import Everything, UnionSignature
+from opdsl.dispatch.layers.checked import with_marks
+from opdsl.dispatch.layers.differentiation import OperatorAutograd
+from opdsl.dispatch.layers.recording import recorded
+from opdsl.dispatch.plans.form_table import FormTable
+from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.function_source import free_name, write
+from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
+from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.plans.tracebacks import shorten
+from opdsl.dispatch.state import PLAN_LIMIT, State, current
+from opdsl.errors import ArgumentError, NumberError, OpdslError
+from opdsl.runtime import Tensor, cpu
+from opdsl.runtime.dumping import dump
+from opdsl.runtime.forking import registering
+from opdsl.runtime.interchange import operand
+from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
+from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbols import is_symbolic
+from opdsl.schema.model import python_name
+
+# How the globals of a generated function begin that belong to one call cache alone.
+_OWN_NAMES = ("plans", "forms", "slow", "explain", "call_out", "by_other_names", "default_")
+
+
+class CallCache:
+    """A function over the signatures of a packet (or of one operator), with its plans.
+
+    Args:
+        name: the function's name, as error messages and tracebacks show it.
+        signatures: in the order in which they are tried.
+        namespace: the globals of the generated function.
+        out: whether ``out`` is a parameter: ``None`` for no, the call cache of the ``out=`` forms otherwise.
+        required_out: whether this is the call cache of the ``out=`` forms itself.
+        returns_not_implemented: whether a call that fits no overload returns ``NotImplemented``, as the special
+            methods of Python's operators must.
+        parameters_of: the signatures whose parameters the function has, if these are not all; the call cache of the
+            ``out=`` forms has those of the call cache that hands calls on to it, which so mean the same in both.
+        is_method: whether ``self`` is the tensor that the function is a method of.
+        takes_aliases: whether arguments may be given by the names that PyTorch's Python functions have for them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        signatures: Sequence[Signature],
+        namespace: dict[str, object],
+        *,
+        out: CallCache | None = None,
+        required_out: bool = False,
+        returns_not_implemented: bool = False,
+        parameters_of: Sequence[Signature] | None = None,
+        is_method: bool = False,
+        takes_aliases: bool = False,
+    ) -> None:
+        self.name = name
+        self.union = UnionSignature(
+            name,
+            signatures,
+            has_out=out is not None,
+            required_out=required_out,
+            parameters_of=parameters_of,
+            is_method=is_method,
+            takes_aliases=takes_aliases,
+        )
+        self.out = out
+        self.returns_not_implemented = returns_not_implemented
+        self.plans: dict[State, dict[object, object]] = {}
+        self.forms = FormTable(name, self)
+        self.stored = 0
+        self.generation = 0
+        self.namespace = namespace
+        # A thread may still run what was compiled into this namespace before: its objects keep their names.
+        earlier = {each for each in namespace if each.startswith(_OWN_NAMES)}
+        self.taken = frozenset({*(each.name for each in self.union.parameters), *self.union.out_names, *earlier})
+        self.own_globals: frozenset[str] = frozenset()
+        self.source = write(self.union, self.taken)
+        self.function = _compile(self)
+        self._path = cast("Callable[..., tuple[object, ...]]", namespace.pop("path"))
+        self._form_path = cast("Callable[..., tuple[object, ...]]", namespace.pop("form_path"))
+
+    def by_other_names(self, values: dict[str, object], named: dict[str, object]) -> object:
+        """A call with names that PyTorch knows beside the schema's; once more with the schema's.
+
+        Args:
+            values: every parameter of the function.
+            named: what was given under other names.
+        """
+        meant = self.union.by_own_names(values, named)
+        if meant.keys() == values.keys():
+            return self.function(**meant)
+        is_given = self.union.is_given
+        return self.slow((), {name: value for name, value in meant.items() if is_given(name, value)}, None)
+
+    def forget(self) -> None:
+        """Drop all plans; the ones being made now are not stored any more."""
+        with registering:
+            self.generation += 1
+            self.plans.clear()
+            self.forms.clear()
+            self.stored = 0
+        if self.out is not None:
+            self.out.forget()
+
+    def slow(
+        self,
+        given: tuple[object, ...],
+        named: dict[str, object],
+        path: tuple[object, ...] | None,
+        everything: Everything | None = None,
+        variants: list[Plan] | None = None,
+    ) -> object:
+        """The slow path: bind, dispatch, run, and keep a plan.
+
+        Args:
+            given: positional arguments, without those left at their default at the end.
+            named: the other arguments that are not at their default.
+            path: the keys under which a plan would be found, or None if they cannot be formed.
+            everything: all arguments of the function, those at their default too; None for no plan.
+            variants: the plans that there are under these keys, none of which has served the call.
+        """
+        try:
+            bound = bind(self.name, self.union.signatures, given, named)
+        except ArgumentError as error:
+            if self.returns_not_implemented:
+                tensors = tuple(map(operand, given))
+                is_of_arrays = any(each is not one for each, one in zip(tensors, given, strict=True))
+                return self.function(*tensors, **named) if is_of_arrays else NotImplemented
+            if current.get().checking:
+                raise with_marks(error, self.union.signatures, given, named) from None
+            raise
+        except NumberError as error:
+            name_operator(error, self.name)
+            raise
+        state = current.get()
+        generation = self.generation
+        kernel = bound.operator.find(bound.arguments, state)
+        try:
+            is_reported = state.recording and not state.lowering
+            result = (recorded(bound.operator, kernel) if is_reported else kernel)(*bound.arguments)
+            result = bound.operator.named(result)
+        except Exception as error:
+            name_operator(error, bound.operator.name)
+            raise
+        if bound.requires_grad:
+            if state.lowering:
+                raise NotLoweredError("a leaf that is made anew by each call")
+            return result.requires_grad_() if isinstance(result, Tensor) else result
+        if path is None or everything is None or not state.plans or not _is_hashable(path):
+            return result
+        # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
+        if not _has_symbols(bound.arguments):
+            form = self._form_of(bound, everything, state, result) if variants is None else None
+            if form is None or not self._lowered(bound, form, everything, state, generation):
+                self._keep(bound, kernel, everything, state, path, generation, variants or [], form)
+        return result
+
+    def _form_of(self, bound: Bound, everything: Everything, state: State, result: object) -> FormPlans | None:
+        """What is known of the form of a call; None where it has no plans: on other devices than the CPU."""
+        if state.recording or state.modes:
+            return None
+        if any(each.geometry.device is not cpu for each in tensors_in((*bound.arguments, result))):
+            return None
+        try:
+            return self.forms.find(state, self._form_path(*everything[0], **everything[1]))
+        except (AttributeError, TypeError):
+            return None
+
+    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.slow(given, named, None)
+
+    def _run_as_it_is(
+        self,
+        bound: Bound,
+        kernel: Callable[..., Any],
+        state: State,
+        given: tuple[object, ...],
+        named: dict[str, object],
+    ) -> object:
+        """Note one step alone, the kernel of a call, for a call that cannot be lowered further.
+
+        Args:
+            bound, kernel, state: of the call that was made.
+            given, named: the same call, as what records.
+        """
+        recorder = lowering.get()
+        assert recorder is not None, "this is a run of a lowering"
+        operator = bound.operator
+        arguments = bind(self.name, self.union.signatures, given, named).arguments
+        with concrete(), Setting(current, state):
+            function: Any = kernel.beneath(bound.arguments) if isinstance(kernel, OperatorAutograd) else kernel
+            shorter = function.plan(bound.arguments) if hasattr(function, "plan") else None
+        if shorter is not None:
+            kinds = map(kind_of, operator.schema.arguments)
+            arguments = tuple([each for each, kind in zip(arguments, kinds, strict=True) if kind is not Kind.VALUE])
+            function = shorter
+        elif getattr(function, "direct", None) is not None:
+            function = function.direct
+        recorder.packets.setdefault(operator.packet, operator.packet.generation)
+        (name,) = recorder.run(function, arguments, ["result"])
+        if operator.result_type is not None:
+            (name,) = recorder.run(operator.named, (Unknown(name),), ["result"])
+        return Unknown(name)
+
+    def _lowered(self, bound: Bound, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
+        """Whether a call that no plan has served is lowered now, so that others of its form are served."""
+        if form.is_hot:
+            form.is_hot = False
+            return False
+        form.misses += 1
+        if not form.wants_lowering:
+            # Of a call without tensors nothing repeats but its numbers: no plan of these is worth keeping.
+            return not form.reason and not form.variants and not any(map(has_tensors, bound.arguments))
+        return self._lower_form(form, everything, state, generation)
+
+    def _lower_form(self, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
+        """Whether there is a plan now that serves calls of a form."""
+        parameters = [each.name for each in self.union.parameters] + ["out"] * self.union.required_out
+
+        def make() -> tuple[Plan, Dependencies]:
+            return lower_form(self.name, self._run, form, parameters, given_call(self.union, *everything))
+
+        return self.forms.lower(state, form, make, generation)
+
+    def _keep(
+        self,
+        bound: Bound,
+        kernel: Callable[..., object],
+        everything: Everything,
+        state: State,
+        path: tuple[object, ...],
+        generation: int,
+        variants: list[Plan],
+        form: FormPlans | None,
+    ) -> None:
+        """Keep a plan for the geometries of a call.
+
+        Args:
+            bound, kernel, everything, state: the call.
+            path: the keys of the call before it was made; it may have changed its arguments.
+            generation: of this call cache when the kernel was found.
+            variants: see ``slow``.
+            form: what is known of the call's form, where there is one.
+        """
+        if len(variants) >= MOST_VARIANTS or self.path(*self.union.clean(*everything)) != path:
+            return
+        lower = partial(self._lower_call, everything, variants)
+        made = None
+        # The last one serves every call, whatever would be asked of its numbers.
+        if len(variants) < MOST_VARIANTS - 1:
+            made = lower(self._run)
+            # Sizes that elements decide, say, are in the way, which forms allow.
+            others = None if made is not None else form
+            if others is not None and (others.variants or self._lower_form(others, everything, state, generation)):
+                others.keeps_no_others()
+                return
+        made = made or lower(partial(self._run_as_it_is, bound, kernel, state))
+        if made is None:  # a tensor was taken for a number, say: each call takes the slow path
+            return
+        plan, made_of = made
+        if state.recording:
+            plan = recorded(bound.operator, plan)
+        with registering:
+            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
+                return
+            for packet in made_of:
+                packet.dependents.add(self)
+            variants.append(plan)
+            if len(variants) == 1:
+                self._store(state, path, plan)
+
+    def _lower_call(
+        self, everything: Everything, variants: list[Plan], run: Callable[..., object]
+    ) -> tuple[Plan, Dependencies] | None:
+        """The plan of a call, and what it is made of; None where something stands in the way."""
+        missed = partial(self._missed, variants)
+        try:
+            return lower_call(self.name, run, missed, self.union.handed, given_call(self.union, *everything), variants)
+        except Exception as error:
+            reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
+            dump(f"not lowered {self.name}", ".py", lambda: reason)
+            return None
+
+    def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
+        if self.stored >= PLAN_LIMIT:
+            self.plans.clear()
+            self.stored = 0
+        node: dict[object, Any] = self.plans.setdefault(state, {})
+        for key in path[:-1]:
+            node = node.setdefault(key, {})
+        node[path[-1]] = plan
+        self.stored += 1
+        holders.add(self)
+
+    def _missed(self, variants: list[Plan], given: tuple[object, ...], named: dict[str, object]) -> object:
+        """A call that none of the plans under its keys has served."""
+        everything = self.union.complete(given, named)
+        cleaned = self.union.clean(*everything)
+        return self.slow(*cleaned, self.path(*cleaned), everything, variants)
+
+    def explain(self, error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
+        """Name the operator in an error that a plan has raised, as the slow path does.
+
+        Args:
+            error: what was raised.
+            given, named: the call, as the slow path takes it.
+        """
+        try:
+            name_operator(error, bind(self.name, self.union.signatures, given, named).operator.name)
+        except ArgumentError:
+            name_operator(error, self.name)
+
+    def path(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...] | None:
+        """The keys of a call, as the generated function forms them."""
+        try:
+            return self._path(*given, **named)
+        except (AttributeError, TypeError):
+            return None
+
+
+def name_operator(error: Exception, name: str) -> None:
+    """Say in an error which operator it comes from.
+
+    A message of ours gets the name in front, unless it begins with one: of nested calls the innermost. An exception of
+    an author's own stays as it is, with a note for each operator that it passes.
+    """
+    if not isinstance(error, OpdslError):
+        note = f"raised in a kernel of {name}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+        return
+    text = str(error)
+    if "::" not in text.partition(" ")[0]:
+        error.args = (f"{name}: {text}", *error.args[1:])
+
+
+def has_tensors(value: object) -> bool:
+    """Whether an argument is a tensor, or a list with one."""
+    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(isinstance(each, Tensor) for each in value))
+
+
+def _has_symbols(arguments: Iterable[object]) -> bool:
+    """Whether a number or a size among arguments is a symbol of another library (``torch.SymInt``)."""
+    for value in arguments:
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Tensor):
+                form = each.geometry
+                if any(type(size) is not int for size in (*form.shape, *form.strides)):
+                    return True
+            elif type(each) is not int and is_symbolic(each):
+                return True
+    return False
+
+
+def _is_hashable(path: tuple[object, ...]) -> bool:
+    """Whether a path can be kept: a list among spread arguments cannot."""
+    try:
+        hash(path)
+    except TypeError:
+        return False
+    return True
+
+
+def _compile(cache: CallCache) -> FunctionType:
+    """Run the generated source in a namespace of its own, known to ``linecache`` so that tracebacks show it."""
+
+    def slow(given: tuple[object, ...], named: dict[str, object]) -> object:
+        cleaned = cache.union.clean(given, named)
+        return cache.slow(*cleaned, cache.path(*cleaned), (given, named))
+
+    def explain(error: Exception, given: tuple[object, ...], named: dict[str, object]) -> None:
+        cache.explain(error, *cache.union.clean(given, named))
+        shorten(error)
+
+    names: dict[str, object] = {
+        "plans": cache.plans,
+        "forms": cache.forms.plans,
+        "unserved": UNSERVED,
+        "value_form": value_form,
+        "mixed_form": mixed_form,
+        "out_form": out_form,
+        "state": current.get,
+        "Tensor": Tensor,
+        "value_key": value_key,
+        "mixed_key": mixed_key,
+        "out_key": out_key,
+        "spread_key": spread_key,
+        "slow": slow,
+        "explain": explain,
+        "shorten": shorten,
+        "missing": MISSING,
+        "by_other_names": cache.by_other_names,
+        "call_out": None if cache.out is None else cache.out.function,
+        **{
+            each.__name__: each
+            for each in (type, tuple, int, KeyError, AttributeError, TypeError, OverflowError, Exception)
+        },
+        **{f"default_{parameter.name}": parameter.default for parameter in cache.union.parameters},
+    }
+    namespace = cache.namespace
+    namespace.update({free_name(name, cache.taken): value for name, value in names.items()})
+    cache.own_globals = frozenset(free_name(name, cache.taken) for name in names if name.startswith(_OWN_NAMES))
+    filename = f"<opdsl cache {cache.name} {id(cache):x}>"
+    exec(compile(cache.source, filename, "exec"), namespace)
+    linecache.cache[filename] = (len(cache.source), None, cache.source.splitlines(keepends=True), filename)
+    function = namespace[python_name(cache.name)]
+    assert isinstance(function, FunctionType)
+    return function
+
+
+__all__ = ["CallCache", "Plan"]

@@ -1,0 +1,393 @@
+"""Prints what was recorded of a call as the lines of a function.
+
+Most calls of exact geometries are one compiled kernel and one new tensor, or one view: those are functions of the
+backend, without Python between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.runtime import Tensor, bump_version, version_of
+from opdsl.runtime.device import backends
+from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry
+from opdsl.runtime.lowering import (
+    Check,
+    Lowering,
+    NotLoweredError,
+    Record,
+    Step,
+    Symbol,
+    SymbolicArray,
+    Unknown,
+    Within,
+    concrete,
+    is_symbol,
+    least,
+)
+from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.storage import base_for_view
+from opdsl.runtime.tensor import MetaArray
+
+__all__ = ["Emitter"]
+
+_WORDS = re.compile(r"\w+")
+_OWNED_ARRAY = re.compile(r"(.+)\.array")
+
+
+class _Line:
+    """A line of a plan.
+
+    text: how it reads.
+    name: what it only makes: where nothing uses that, it is left out; empty for what does more.
+    step: of a line that makes one array, what does.
+    native: of a line that makes a tensor with one function of a backend, that function and its arguments.
+    """
+
+    __slots__ = ("name", "native", "step", "tensor", "text")
+
+    def __init__(self, text: str, name: str = "", step: Step | None = None) -> None:
+        self.text = text
+        self.name = name
+        self.step = step
+        self.tensor: Tensor | None = None
+        self.native: tuple[Callable[..., Any], list[str]] | None = None
+
+
+class Emitter:
+    """Prints a record.
+
+    Args:
+        name: of what is called.
+        recorder: the record.
+        tensors: the arguments that are tensors, with their expressions.
+        leaving: the line that leaves the call to another plan, or to the slow path.
+    """
+
+    def __init__(self, name: str, recorder: Lowering, tensors: Sequence[tuple[Tensor, str]], leaving: str) -> None:
+        self.name = name
+        self.recorder = recorder
+        self.tensors = tensors
+        self.leaving = leaving
+        self.texts = {id(each): text for each, text in tensors}
+        self.made: dict[int, str] = {}
+        self.lines: list[_Line] = []
+        self.producers: dict[str, _Line] = {}
+        self.returned = ""
+        self.indent = ""
+
+    def body(self, result: Any) -> list[str]:
+        """The lines of all steps, which end with what returns the result."""
+        for step in self.recorder.steps:
+            self._step(step)
+        self.returned = self._returned(result)
+        self._add(*self._writes(), f"return {self.returned}")
+        self._leave_unused_out()
+        return [each.text for each in self.lines]
+
+    @property
+    def writes_often(self) -> bool:
+        """Whether more than one step writes what it is given."""
+        return sum(isinstance(each, Step) and not each.results for each in self.recorder.steps) > 1
+
+    def guards(self) -> list[str]:
+        """Expressions of which one is true where the plan does not serve a call."""
+        return [f"not ({text})" if outcome else text for text, outcome in self.recorder.guards.items()]
+
+    def native(self, parameters: Sequence[str], missed: Callable[..., Any], *, converts: bool) -> Plan | None:
+        """The whole plan as one function of a backend; None where it is more.
+
+        Args:
+            parameters: of the plan.
+            missed: takes calls of tensors of other classes, and of numbers that do not fit.
+            converts: whether numbers are handed on as they are.
+        """
+        if len(self.lines) != 2 or self.lines[1].text != f"return {self.returned}":
+            return None
+        made = self.lines[0]
+        if made.native is None or not made.text.startswith(f"{self.returned} ="):
+            return None
+        function, arguments = made.native
+        if made.step is None:
+            return function if arguments == list(parameters) else None
+        return self._made_natively(made, list(parameters), missed, converts=converts)
+
+    # ----------------------------------------------------------------------------------------------------- steps
+
+    def _add(self, *texts: str) -> None:
+        self.lines += [_Line(self.indent + text) for text in texts]
+
+    def _step(self, step: Step | Check | Record | Within) -> None:
+        if isinstance(step, Within):
+            if step.enter is None:
+                self.indent = self.indent[4:]
+            else:
+                self._add(f"with {self.recorder.constant(step.enter)}():")
+                self.indent += "    "
+                self._add("pass")
+            return
+        if isinstance(step, Check):
+            self._add(f"if {'not ' * step.outcome}{step.text}: {self.leaving}")
+            return
+        if isinstance(step, Record):
+            self._record(step)
+            return
+        operands = ", ".join([self._operand(each) for each in step.operands])
+        call = f"{self.recorder.constant(step.function)}({operands})"
+        made = _Line(self.indent + (f"{', '.join(step.results)} = {call}" if step.results else call))
+        if len(step.results) == 1:
+            made.step = step
+            self.producers[step.results[0]] = made
+            made.name = step.results[0] if step.results[0].startswith("view") else ""
+        self.lines.append(made)
+
+    def _record(self, step: Record) -> None:
+        if step.inline is not None:
+            arguments = [self._operand(each) for each in step.arguments]
+            self._add(*step.inline(arguments, self._returned(step.results), self.recorder))
+            return
+        arguments_text, results = self._operand(step.arguments), self._returned(step.results)
+        name = self.recorder.name("recorded")
+        operands = ", ".join([arguments_text, results, *step.operands])
+        self._add(f"{name} = {self.recorder.constant(step.function)}({operands})")
+        if isinstance(step.results, Tensor):
+            self.texts[id(step.results)] = name
+        else:
+            self.texts |= {id(each): f"{name}[{place}]" for place, each in enumerate(step.results)}
+
+    def _operand(self, value: Any) -> str:
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if type(value) in (tuple, list) and any(True for _ in tensors_in(tuple(value))):
+            return f"({''.join(f'{self._operand(each)}, ' for each in value)})"
+        return self.recorder.source(value)
+
+    def _writes(self) -> list[str]:
+        """What counts the writes to the arguments."""
+        lines = []
+        for tensor, text in self.tensors:
+            first = self.recorder.size(f"{self.recorder.constant(version_of)}({text})", 0, 0)
+            counted: Any = version_of(tensor) - first
+            if type(counted) is not int:
+                raise NotLoweredError("a version that is not counted")
+            if counted and not tensor.geometry.is_view:
+                lines.append(f"{text}._writes += {counted}")
+            elif counted:
+                lines += [f"{self.recorder.constant(bump_version)}({text})"] * counted
+        return lines
+
+    def _leave_unused_out(self) -> None:
+        """Take out the lines that make what nothing uses."""
+        used: set[str] = set()
+        kept: list[_Line] = []
+        for line in reversed(self.lines):
+            if line.name and line.name not in used:
+                continue
+            used.update(_WORDS.findall(line.text))
+            kept.append(line)
+        self.lines = kept[::-1]
+
+    # --------------------------------------------------------------------------------------------------- results
+
+    def _returned(self, result: Any) -> str:
+        if isinstance(result, Tensor):
+            return self._tensor(result)
+        if isinstance(result, Unknown):
+            return result.text
+        if isinstance(result, (tuple, list)):
+            parts = "".join(f"{self._returned(each)}, " for each in result)
+            if type(result) is list:
+                return f"[{parts}]"
+            return f"({parts})" if type(result) is tuple else f"{self.recorder.constant(type(result))}({parts})"
+        if result is None:
+            return "None"
+        raise NotLoweredError("a result that is no tensor")
+
+    def _tensor(self, tensor: Tensor) -> str:
+        known = self.texts.get(id(tensor)) or self.made.get(id(tensor))
+        if known is not None:
+            return known
+        array = getattr(tensor, "array", None)
+        is_ours = type(array) is SymbolicArray or tensor.is_meta
+        if not is_ours or hasattr(tensor, "_memory") or hasattr(tensor, "autograd"):
+            raise NotLoweredError("a tensor that was not made by steps")
+        if type(array) is SymbolicArray and self.recorder.is_exact and type(tensor._writes) is int:
+            natively = self._view(tensor, array) or self._new(tensor, array)
+            if natively:
+                return natively
+        base = "None" if tensor._base is None else self._base(tensor._base)
+        name = self.recorder.name("tensor")
+        self.made[id(tensor)] = name
+        writes = self.recorder.source(tensor._writes)
+        self._add(
+            f"{name} = {self.recorder.constant(Tensor)}()",
+            *self._array(name, array),
+            f"{name}.geometry = {self._geometry(tensor.geometry)}",
+            *self._known_form(name, tensor.geometry),
+            f"{name}._writes = {writes}",
+            f"{name}._base = {base}",
+        )
+        return name
+
+    def _array(self, name: str, array: Any) -> list[str]:
+        if type(array) is SymbolicArray:
+            return [f"{name}.array = {array.text}"]
+        if type(array) is MetaArray:
+            return [f"{name}.array = {self.recorder.constant(MetaArray)}({self.recorder.source(array.offset)})"]
+        return []
+
+    def _base(self, base: Tensor) -> str:
+        """The base of a view: an argument, that of an argument, or a tensor that was made on the way."""
+        for tensor, text in self.tensors:
+            if tensor is base:
+                return text
+            if tensor._base is base:
+                return f"{self.recorder.constant(base_for_view)}({text})"
+        return self._tensor(base)
+
+    def _geometry(self, form: Geometry) -> str:
+        if self.recorder.is_exact:
+            return self.recorder.constant(form)
+        source = self.recorder.source
+        parts = [source(form.dtype), source(form.device), self._sizes(form.shape), self._sizes(form.strides)]
+        flags = ("requires_grad", "is_view", "is_inference", "read_only")
+        parts += [f"{flag}=True" for flag in flags if getattr(form, flag)]
+        if form.creation is not Creation.DEFAULT:
+            parts.append(f"creation={source(form.creation)}")
+        return f"{self.recorder.constant(geometry)}({', '.join(parts)})"
+
+    def _known_form(self, name: str, form: Geometry) -> list[str]:
+        """The line that tells a geometry its form, where no sizes change it."""
+        if self.recorder.is_exact:
+            return []
+        with concrete():
+            example = form.replace(shape=_examples(form.shape), strides=_examples(form.strides))
+        strides = zip(form.strides, contiguous_strides(form.shape), strict=True)
+        is_contiguous = all(_is_same(one, other) for one, other in strides)
+        if not is_contiguous or not all(not is_symbol(size) or (least(size) or 0) >= 2 for size in form.shape):
+            return []
+        return [f"{name}.geometry._form = {self.recorder.constant(example.form)}"]
+
+    def _sizes(self, sizes: tuple[Any, ...]) -> str:
+        return f"({''.join(f'{self.recorder.source(each)}, ' for each in sizes)})"
+
+    # ------------------------------------------------------------------------------------- functions of a backend
+
+    def _view(self, tensor: Tensor, array: SymbolicArray) -> str:
+        """A view made by one function of its backend; empty where it is something else."""
+        if array.viewed is None or tensor._writes != 0:
+            return ""
+        source, offset = array.viewed
+        viewer = getattr(backends.memory(tensor.geometry.device), "viewer", None)
+        if viewer is None or tensor._base is not base_for_view(source) or not tensor.geometry.is_view:
+            return ""
+        text = self._tensor(source)
+        with concrete():
+            function = viewer(source.geometry, tensor.geometry, offset)
+        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        line = _Line(f"{self.indent}{name} = {self.recorder.constant(function)}({text})")
+        line.native = (function, [text])
+        self.lines.append(line)
+        return name
+
+    def _new(self, tensor: Tensor, array: SymbolicArray) -> str:
+        """A new tensor made together with its array by one function of its backend; empty where there is none."""
+        made = self.producers.get(array.text)
+        if made is None or made.step is None or made.native is not None or tensor._writes != 0:
+            return ""
+        if tensor._base is not None or tensor.geometry.is_view:
+            return ""
+        made.tensor = tensor
+        arguments = list(dict.fromkeys(_sources(made.step)))
+        function = self._made_natively(made, arguments, None, converts=False)
+        if function is None:
+            return ""
+        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        indent = made.text[: len(made.text) - len(made.text.lstrip())]
+        made.text = f"{indent}{name} = {self.recorder.constant(function)}({', '.join(arguments)})"
+        made.native = (function, arguments)
+        self.lines.insert(self.lines.index(made) + 1, _Line(f"{indent}{array.text} = {name}.array", array.text))
+        return name
+
+    def _made_natively(
+        self, made: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
+    ) -> Plan | None:
+        """The function of a backend that runs a step and makes a tensor of its array.
+
+        Args:
+            made: the line.
+            arguments: the expressions of what it is handed.
+            missed: takes them where they are no plain tensors; None for a function that makes the same in Python.
+            converts: whether a number that does not fit goes there, too.
+        """
+        step, tensor = made.step, made.tensor
+        assert step is not None and tensor is not None, "a line that makes a tensor"
+        plan = _native_plans(tensor.geometry.device.type)
+        if plan is None or not set(_sources(step)) <= set(arguments):
+            return None
+        operands = []
+        for each in step.operands:
+            text = _text(each)
+            if text is None:
+                if type(each) is tuple and not all(type(part) is int for part in each):
+                    return None
+                operands.append(PlanOperand(None, False, each))
+                continue
+            owner = _OWNED_ARRAY.fullmatch(text)
+            operands.append(PlanOperand(arguments.index(owner[1] if owner else text), owner is not None))
+        call = PlanCall(self.name, len(arguments), tuple(operands), tensor.geometry, converts)
+        with concrete():
+            native: Plan = plan(step.function, call, missed or _in_python(step.function, call))
+        return native
+
+
+def _native_plans(device_type: str) -> Callable[..., Plan] | None:
+    """What makes plans as functions of a backend; None where it does not."""
+    if not backends.has(device_type, "compiler"):
+        return None
+    found: Callable[..., Plan] | None = getattr(backends.load(device_type, "compiler"), "plan", None)
+    return found
+
+
+def _in_python(function: Callable[..., Any], call: Any) -> Plan:
+    """The same as a plan of a backend, for tensors of other classes."""
+
+    def make(*given: Any) -> Tensor:
+        operands = [
+            each.value if each.place is None else given[each.place].array if each.is_array else given[each.place]
+            for each in call.operands
+        ]
+        made = Tensor()
+        made.array = function(*operands)
+        made.geometry = call.result
+        made._writes = 0
+        made._base = None
+        return made
+
+    return make
+
+
+def _text(value: Any) -> str | None:
+    """The expression of an array or a number that comes with a call; None for a constant."""
+    return value.text if type(value) in (Symbol, SymbolicArray) else None
+
+
+def _sources(step: Step) -> list[str]:
+    """What a step is handed that comes with a call: tensors in place of their arrays."""
+    texts = [text for text in map(_text, step.operands) if text is not None]
+    owners = [_OWNED_ARRAY.fullmatch(text) for text in texts]
+    return [text if owner is None else owner[1] for text, owner in zip(texts, owners, strict=True)]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two sizes are the same expression, which no guard has to say."""
+    if is_symbol(one) and is_symbol(other):
+        return bool(one.terms == other.terms)
+    return type(one) is type(other) is int and one == other
+
+
+def _examples(sizes: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([each.example if is_symbol(each) else each for each in sizes])

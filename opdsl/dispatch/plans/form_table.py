@@ -1,0 +1,80 @@
+"""The plans of all forms in which one function is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.dispatch.plans.forms import FormPlans
+from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder, holders
+from opdsl.dispatch.state import PLAN_LIMIT, State
+from opdsl.runtime.dumping import dump
+from opdsl.runtime.forking import registering
+from opdsl.runtime.plan_call import Plan
+
+__all__ = ["FormTable"]
+
+
+class FormTable:
+    """The plans of all forms in which one function is called.
+
+    plans: by the state, then by the key of a form.
+
+    Args:
+        name: of the function.
+        owner: keeps this table; packets whose kernels change have it forget its plans.
+    """
+
+    __slots__ = ("_known", "_name", "_owner", "plans")
+
+    def __init__(self, name: str, owner: PlanHolder) -> None:
+        self._name = name
+        self._owner = owner
+        self._known: dict[tuple[State, object], FormPlans] = {}
+        self.plans: dict[State, dict[object, Plan]] = {}
+
+    def find(self, state: State, key: object) -> FormPlans:
+        """What is known of a form.
+
+        Raises:
+            TypeError: the key cannot be kept.
+        """
+        found = self._known.get((state, key))
+        if found is None:
+            with registering:
+                if len(self._known) >= PLAN_LIMIT:
+                    self.clear()
+                found = self._known.setdefault((state, key), FormPlans(key))
+                holders.add(self._owner)
+        return found
+
+    def lower(
+        self, state: State, form: FormPlans, make: Callable[[], tuple[Plan, Dependencies]], generation: Any = None
+    ) -> bool:
+        """Whether there is a plan now that serves calls of a form.
+
+        Args:
+            state, form: of the calls.
+            make: makes the plan, and gives the packets that it is made of with their generations.
+            generation: of the owner when it decided so, where it has one.
+        """
+        try:
+            plan, made_of = make()
+        except Exception as error:  # whatever stands in the way of symbols
+            form.reason = f"{type(error).__name__}: {error}"
+            dump(f"no form {self._name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
+            return False
+        with registering:
+            is_old = generation is not None and generation != self._owner.generation
+            if is_old or any(packet.generation != each for packet, each in made_of.items()):
+                return False
+            for packet in made_of:
+                packet.dependents.add(self._owner)
+            form.variants.append(plan)
+            self.plans.setdefault(state, {})[form.key] = plan if len(form.variants) == 1 else form
+        return True
+
+    def clear(self) -> None:
+        """Drop all plans."""
+        self.plans.clear()
+        self._known.clear()

@@ -1,0 +1,107 @@
+"""Plans of functions that are no operators and only call operators: subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.dispatch.plans.form_table import FormTable
+from opdsl.dispatch.plans.forms import FormPlans
+from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
+from opdsl.dispatch.plans.plan_holders import Dependencies, holders
+from opdsl.dispatch.state import PLAN_LIMIT, State
+from opdsl.runtime import Tensor, cpu
+from opdsl.runtime.forking import registering
+from opdsl.runtime.plan_call import Plan
+
+__all__ = ["FunctionPlans"]
+
+
+class FunctionPlans:
+    """Plans of a function that is no operator and only calls operators, as ``traceable`` has it.
+
+    Args:
+        function: what is called.
+        names: of its arguments, as parameters of plans.
+
+    plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
+    forms: the plans of forms, by the state and whatever the caller tells forms apart by.
+    """
+
+    generation = 0
+
+    def __init__(self, function: Plan, names: Sequence[str]) -> None:
+        self.function = function
+        self.names = names
+        self.plans: dict[tuple[State, object], Plan] = {}
+        self.forms = FormTable(function.__name__, self)
+
+    def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
+        """Whether a call that no plan has served is lowered now for its form.
+
+        Args:
+            state: of the call.
+            key: what tells its form apart.
+            arguments: of the call: tensors, numbers that may be sizes, slices, and tuples of these.
+            tensors: those among them.
+        """
+        is_elsewhere = any(each.geometry.device is not cpu for each in tensors)
+        if not state.plans or state.recording or state.modes or is_elsewhere:
+            return False
+        form = self.forms.find(state, key)
+        if form.is_hot:
+            form.is_hot = False
+            return False
+        form.misses += 1
+        return form.wants_lowering and self._lower_form(state, form, arguments)
+
+    def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
+        call = [Given(name, None, value, set(), True) for name, value in zip(self.names, arguments, strict=True)]
+        return self.forms.lower(
+            state, form, lambda: lower_form(self.function.__name__, self._run, form, self.names, call)
+        )
+
+    def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
+        return self.function(*given)
+
+    def learn(
+        self, state: State, key: object, form_key: object, arguments: Sequence[object], same: Sequence[Tensor]
+    ) -> object:
+        """Make a call, and keep a plan of calls with this key.
+
+        Args:
+            state: of the call.
+            key: where the plan is kept.
+            form_key: what tells its form apart.
+            arguments: of the call.
+            same: the tensors among the arguments that every call with this key has.
+        """
+        result = self.function(*arguments)
+        if not state.plans or state.recording:
+            return result
+        name = self.function.__name__
+        call = [Given(each, None, value, set(), False) for each, value in zip(self.names, arguments, strict=True)]
+        made: tuple[Plan, Dependencies]
+        try:
+            made = lower_call(name, self._run, self._run, self.names, call, [], same)
+        except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
+            form = self.forms.find(state, form_key)
+            if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
+                form.keeps_no_others()
+                return result
+            made = self.function, {}
+        plan, made_of = made
+        with registering:
+            if all(packet.generation == each for packet, each in made_of.items()):
+                if len(self.plans) >= PLAN_LIMIT:
+                    self.plans.clear()
+                self.plans[state, key] = plan
+                holders.add(self)
+                for packet in made_of:
+                    packet.dependents.add(self)
+        return result
+
+    def forget(self) -> None:
+        """Drop all plans: a kernel has changed."""
+        with registering:
+            self.plans.clear()
+            self.forms.clear()

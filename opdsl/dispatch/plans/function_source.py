@@ -1,0 +1,249 @@
+"""The source of the functions that users call. What it names of ours is marked with ``§`` until it is written out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from opdsl.dispatch.binding.union_signature import UnionSignature
+from opdsl.schema.model import python_name
+
+
+def _parameters(union: UnionSignature) -> str:
+    """The parameter list of the generated function."""
+    spread = union.spread
+    parts: list[str] = []
+    after_star = False
+    for place, parameter in enumerate(union.parameters):
+        if spread is not None and place == spread:
+            parts.append(f"*{parameter.name}")
+            after_star = True
+            continue
+        if parameter.keyword_only and not after_star:
+            parts.append("*")
+            after_star = True
+        if not parameter.required:
+            parts.append(f"{parameter.name}=§default_{parameter.name}")
+        else:
+            parts.append(f"{parameter.name}=§missing" if union.is_lenient else parameter.name)
+    if union.required_out:
+        names = dict.fromkeys((*union.out_names, "out"))
+        named = [f"{name}=§missing" for name in names] if union.out_names else ["out"]
+        parts += named if after_star else ["*", *named]
+    elif union.has_out:
+        parts += ["out=None"] if after_star else ["*", "out=None"]
+    if spread is not None or union.renames:
+        parts.append("**§named")
+    return ", ".join(parts)
+
+
+def _keys(union: UnionSignature, *, with_options: bool, as_tensor: bool = True, of_form: bool = False) -> list[str]:
+    """The expressions of the nested keys: one level for each required argument, the options within the last one."""
+    spread = union.spread
+    levels: list[str] = []
+    options: list[str] = []
+    for place, parameter in enumerate(union.parameters):
+        if spread is not None and place == spread:
+            levels.append(f"§value_form({parameter.name})" if of_form and parameter.is_sized else "§spread")
+        elif parameter.required:
+            levels.append(parameter.key(as_tensor=as_tensor, of_form=of_form))
+        else:
+            options.append(parameter.key(of_form=of_form))
+    if union.required_out:
+        which = "form" if of_form else "key"
+        levels.append(f"§out_{which}(out)" if union.has_several_outs else f"out.geometry{'.form' * of_form}")
+    if not with_options or not options:
+        return levels or ["None"]
+    return [*levels[:-1], f"({', '.join([*levels[-1:], *options])},)"]
+
+
+def _spread(union: UnionSignature) -> list[str]:
+    """The lines that make the key of arguments that are spread: themselves, where all of them are ints."""
+    if union.spread is None:
+        return []
+    name = union.parameters[union.spread].name
+    return [
+        f"    for §each in {name}:",
+        "        if §type(§each) is not §int:",
+        f"            §spread = §spread_key({name})",
+        "            break",
+        "    else:",
+        f"        §spread = {name}",
+    ]
+
+
+def _outputs(names: Sequence[str]) -> list[str]:
+    """The lines that make ``out``, which may have been given for all, of outputs that are given by their names."""
+    given = " or ".join(f"{name} is not §missing" for name in names if name != "out")
+    together = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    # Outputs that are given in both ways are given in none.
+    both = "" if "out" in names else " if out is §missing else §missing"
+    return [f"    if {given}:", f"        out = {together}{both}"]
+
+
+def _arguments(union: UnionSignature) -> str:
+    """Everything that was given, as the slow path takes it: a tuple and a dict."""
+    if union.spread is not None:
+        before = [parameter.name for parameter in union.parameters[: union.spread]]
+        spread_name = union.parameters[union.spread].name
+        positional = f"({', '.join([*before, '*' + spread_name])},)"
+        rest = [parameter for parameter in union.parameters if parameter.keyword_only]
+    else:
+        names = [parameter.name for parameter in union.parameters if not parameter.keyword_only]
+        positional = f"({', '.join(names)}{',' * (len(names) == 1)})"
+        rest = [parameter for parameter in union.parameters if parameter.keyword_only]
+    named = [f"{parameter.name!r}: {parameter.name}" for parameter in rest]
+    if union.required_out:
+        named.append("'out': out")
+    if union.spread is not None:
+        named.append("**§named")
+    return f"{positional}, {{{', '.join(named)}}}"
+
+
+def _short_of_frames(call: str) -> list[str]:
+    """The lines that return what a call gives, and hide our frames where it raises."""
+    handler = ["    except §Exception as §error:", "        §shorten(§error)", "        raise"]
+    return ["    try:", f"        return {call}", *handler]
+
+
+def write(union: UnionSignature, taken: Collection[str]) -> str:
+    """The source of the function and of ``path``, which forms the same keys for the slow path.
+
+    Args:
+        union: what the function takes.
+        taken: names that it must not use for others than its parameters.
+    """
+    parameters = _parameters(union)
+    slow = _short_of_frames(f"§slow({_arguments(union)})")
+    lines = [f"def {python_name(union.name)}({parameters}):"]
+    if union.renames:
+        values = ", ".join(f"{parameter.name!r}: {parameter.name}" for parameter in union.parameters)
+        out = ", 'out': out" if union.has_out else ""
+        renamed = _short_of_frames(f"§by_other_names({{{values}{out}}}, §named)")
+        lines += ["    if §named:", *(f"    {line}" for line in renamed)]
+    if union.has_out:
+        lines += ["    if out is not None:", f"        return §call_out({_passed_on(union)})"]
+    if union.out_names:
+        lines += _outputs(union.out_names)
+    if union.spread is not None:
+        lines += ["    if §named:", *(f"    {line}" for line in slow)]
+    lines += _look_up(union)
+    if union.number_first is not None:
+        lines.append(f"    if §type({union.number_first}) is not §Tensor:")
+        lines += [f"    {line}" for line in _look_up(union, as_tensor=False)]
+    lines += [*_look_form_up(union), *slow]
+    lines += _path(union, "path", parameters, of_form=False) + _path(union, "form_path", parameters, of_form=True)
+    return with_free_names("\n".join(lines) + "\n", taken)
+
+
+def _path(union: UnionSignature, name: str, parameters: str, *, of_form: bool) -> list[str]:
+    """The function that forms the keys of a call for the slow path."""
+    lines = ["", "", f"def {name}({parameters}):", *_spread(union)]
+    tuple_of = [
+        ", ".join(_keys(union, with_options=each, as_tensor=of_form, of_form=of_form)) for each in (False, True)
+    ]
+    at_default = _at_default(union)
+    if at_default:
+        lines += [f"    if {at_default}:", f"        return ({tuple_of[0]},)"]
+    return [*lines, f"    return ({tuple_of[1]},)"]
+
+
+def _look_form_up(union: UnionSignature) -> list[str]:
+    """The lines that call the plan of the form of a call whose geometries have none."""
+    short, full = (", ".join(_keys(union, with_options=each, of_form=True)) for each in (False, True))
+    at_default = _at_default(union)
+    key = f"({short},) if {at_default} else ({full},)" if at_default else f"({full},)"
+    passed = ", ".join([parameter.name for parameter in union.parameters] + (["out"] if union.required_out else []))
+    return [
+        "    try:",
+        *(f"    {line}" for line in _spread(union) if "§spread)" in key or "§spread," in key),
+        f"        §form = §forms[§state()][{key}]",
+        "    except (§KeyError, §AttributeError, §TypeError):",
+        "        pass",
+        "    else:",
+        "        try:",
+        f"            §result = §form({passed})",
+        "        except §OverflowError:",
+        "            §result = §unserved  # sizes that no 64 bits hold",
+        "        except §Exception as §error:",
+        f"            §explain(§error, {_arguments(union)})",
+        "            raise",
+        "        if §result is not §unserved:",
+        "            return §result",
+    ]
+
+
+def _passed_on(union: UnionSignature) -> str:
+    """The arguments with which the call cache of the ``out=`` forms is called."""
+    arguments = [parameter.name for parameter in union.parameters if not parameter.keyword_only]
+    if union.spread is not None:
+        arguments[union.spread] = "*" + arguments[union.spread]
+    arguments += [f"{parameter.name}={parameter.name}" for parameter in union.parameters if parameter.keyword_only]
+    return ", ".join([*arguments, "out=out", *(["**§named"] if union.spread is not None else [])])
+
+
+def _at_default(union: UnionSignature) -> str:
+    """The expression that tells whether no option is given; empty where there are none."""
+    options = [
+        parameter
+        for place, parameter in enumerate(union.parameters)
+        if not parameter.required and place != union.spread
+    ]
+    return " and ".join(f"{parameter.name} is §default_{parameter.name}" for parameter in options)
+
+
+def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
+    """The lines that look a plan up and return what it gives.
+
+    The slow path lies outside the handler, so that its errors do not show a KeyError as their context.
+    """
+    dynamic = [
+        parameter.name
+        for place, parameter in enumerate(union.parameters)
+        if parameter.is_dynamic and place != union.spread
+    ]
+    passed = ", ".join(dynamic + (["out"] if union.required_out else []))
+    direct, full = (
+        "§plans[§state()]" + "".join(f"[{key}]" for key in _keys(union, with_options=each, as_tensor=as_tensor))
+        for each in (False, True)
+    )
+    at_default = _at_default(union)
+    lines = [f"        §plan = {direct}"]
+    if at_default:
+        lines = [
+            f"        if {at_default}:",
+            f"            §plan = {direct}",
+            "        else:",
+            f"            §plan = {full}",
+        ]
+    handler = ["    except (§KeyError, §AttributeError, §TypeError):", "        pass"]
+    spread = [f"    {line}" for line in _spread(union)]
+    return [
+        *("    try:", *spread, *lines, *handler),
+        *("    else:", "        try:", f"            return §plan({passed})"),
+        *(
+            "        except §Exception as §error:",
+            f"            §explain(§error, {_arguments(union)})",
+            "            raise",
+        ),
+    ]
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A name of ours; a number behind it makes it one that is not taken."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def with_free_names(source: str, taken: Collection[str]) -> str:
+    """The source with our own names, which are marked in it, made different from those of the parameters."""
+    plain, *marked = source.split("§")
+    parts = [plain]
+    for part in marked:
+        length = next((place for place, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
+        parts += [free_name(part[:length], taken), part[length:]]
+    return "".join(parts)
+
+
+__all__ = ["free_name", "with_free_names", "write"]

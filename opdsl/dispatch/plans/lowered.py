@@ -1,0 +1,449 @@
+"""Lowering a call: it is made once on what records, and the record becomes a plan.
+
+``lower_form`` makes the plan of every call of a form: sizes are symbols. ``lower_call`` makes that of the geometries of
+one call: sizes are numbers. Both run the same kernels, through the same layers, and print the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from opdsl.dispatch.binding.arguments import Kind, kind_of
+from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignature
+from opdsl.dispatch.model.operator import Operator
+from opdsl.dispatch.plans.code import code_of
+from opdsl.dispatch.plans.emission import Emitter
+from opdsl.dispatch.plans.forms import HOT_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.function_source import free_name
+from opdsl.dispatch.plans.plan_holders import Dependencies
+from opdsl.dispatch.state import Guard
+from opdsl.runtime import Tensor, cpu, version_of
+from opdsl.runtime.dumping import dump
+from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.lowering import (
+    Lowering,
+    NotLoweredError,
+    Symbol,
+    SymbolicArray,
+    lowering,
+)
+from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.scopes import Setting
+from opdsl.runtime.storage import storage_root
+from opdsl.runtime.tensor import MetaArray
+
+__all__ = ["Given", "given_call", "lower_call", "lower_form", "lower_kernel"]
+
+# Makes a call, with the arguments that are given by position and by name.
+Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+# Larger ones are no sizes of memory that there is; what is wrong with them the slow path says.
+_LARGEST_SIZE = 1 << 40
+
+_LOWERING = Guard(lambda state: state.change(lowering=True), keep=True)
+
+
+class Given(NamedTuple):
+    """An argument of a call that is lowered.
+
+    text: its expression.
+    name: where it is given by name; None by position.
+    value: what it is.
+    kinds: what plans know of it.
+    is_sized: whether it may be a size.
+    is_handed: whether plans of exact geometries are handed it; they know the values of others.
+    """
+
+    text: str
+    name: str | None
+    value: Any
+    kinds: set[Kind]
+    is_sized: bool
+    is_handed: bool = True
+
+
+def lower_form(
+    name: str, run: Run, plans: FormPlans, parameters: Sequence[str], call: Sequence[Given]
+) -> tuple[Plan, Dependencies]:
+    """The plan of a form, and the packets that it is made of, each with its generation.
+
+    Args:
+        name: of what is called, for tracebacks.
+        run: makes the call.
+        plans: those of the form that there are.
+        parameters: of the plan: those of the call cache's function.
+        call: the arguments that are given.
+
+    Raises:
+        NotLoweredError: the call does what no such plan can do.
+    """
+    recorder = Lowering({*parameters, "plan_of_call"})
+    with Setting(lowering, recorder), _LOWERING:
+        inputs = Inputs(recorder)
+        result = run(*inputs.taken_in(call))
+        emitter = Emitter(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
+        body = emitter.body(result)
+        checks = [*inputs.checks, *emitter.guards()]
+        head = [*inputs.lines, *([f"if {_either(checks)}:", f"    {emitter.leaving}"] if checks else [])]
+        sizes = [each.text for each in inputs.symbols.values()] or inputs.numbers
+        if not sizes:
+            # One geometry is all that there is of this form.
+            raise NotLoweredError("a form without sizes")
+        head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
+    return _compiled(f"form {name}", parameters, [*head, *body], recorder.constants), recorder.packets
+
+
+def lower_call(
+    name: str,
+    run: Run,
+    missed: Callable[..., Any],
+    parameters: Sequence[str],
+    call: Sequence[Given],
+    variants: list[Plan],
+    same: Sequence[Tensor] = (),
+) -> tuple[Plan, Dependencies]:
+    """The plan of a call with its very geometries, and the packets that it is made of.
+
+    Args:
+        name: see ``lower_form``.
+        run: makes the call.
+        missed: takes the calls that the plan does not serve: what is given by position, and by name.
+        parameters: of the plan: what it is handed.
+        call: the arguments that are given.
+        variants: plans of the same geometries, of which the new one will be the last.
+        same: tensors among the arguments that every such call has.
+
+    Raises:
+        NotLoweredError: the call does what no such plan can do.
+    """
+    missing = free_name("missed", parameters)
+    leaving = f"return {missing}({', '.join(parameters)})"
+    for may_hand_numbers in (True, False):
+        recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True)
+        recorder.may_hand_numbers = may_hand_numbers
+        with Setting(lowering, recorder), _LOWERING:
+            inputs = Inputs(recorder, same)
+            result = run(*inputs.taken_in(call))
+            inputs.check_kept()
+            emitter = Emitter(name, recorder, inputs.tensors, leaving)
+            body = emitter.body(result)
+        # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
+        if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
+            break
+    checks = [*inputs.checks, *emitter.guards()]
+    leave = _missing(name, parameters, call, missed, variants)
+    if not checks:
+        native = emitter.native(parameters, leave, converts=recorder.hands_numbers)
+        if native is not None:
+            _dump(
+                f"plan {name}",
+                _text(parameters, ["# One function of the backend does this.", *body]),
+                recorder.constants,
+            )
+            return native, recorder.packets
+    head = [f"if {_either(checks)}:", f"    {leaving}"] if checks else []
+    if recorder.hands_numbers:
+        body = ["try:", *(f"    {line}" for line in body), "except OverflowError:", f"    {leaving}"]
+    constants = {**recorder.constants, missing: leave}
+    return _compiled(f"plan {name}", parameters, [*head, *body], constants), recorder.packets
+
+
+def lower_kernel(operator: Operator, kernel: Callable[..., Any], arguments: Sequence[Any]) -> Plan:
+    """The plan of a kernel for the geometries of a call that it has served; the kernel itself where there is none.
+
+    Args:
+        operator: whose kernel it is.
+        kernel: takes all arguments, in the order of the schema.
+        arguments: of the call.
+
+    Returns:
+        A function of those of the arguments of which a plan does not know the value.
+    """
+    named = [(each.python_name, kind_of(each)) for each in operator.schema.arguments]
+    call = [
+        Given(name, None, value, {kind}, False, kind is not Kind.VALUE)
+        for (name, kind), value in zip(named, arguments, strict=True)
+    ]
+
+    def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return kernel(*given)
+
+    handed = [each.text for each in call if each.is_handed]
+    try:
+        plan, _ = lower_call(operator.name, run, run, handed, call, [])
+    except Exception:  # whatever stands in the way
+        return _missing(operator.name, handed, call, run, [])
+    return plan
+
+
+def _missing(
+    name: str, parameters: Sequence[str], call: Sequence[Given], missed: Callable[..., Any], variants: list[Plan]
+) -> Plan:
+    """What a plan leaves calls to: the plan after it, if there is one, or else the complete call."""
+    place = len(variants) + 1
+    names = Lowering(parameters)
+    others = names.constant(variants)
+
+    def text(value: Any, place: str) -> str:
+        if isinstance(value, slice):
+            parts = [text(getattr(value, each), f"{place}.{each}") for each in ("start", "stop", "step")]
+            return f"{names.constant(slice)}({', '.join(parts)})"
+        return names.constant(value)
+
+    places = [(each.name, each.text if each.is_handed else text(each.value, each.text)) for each in call]
+    given = "".join(f"{source}, " for key, source in places if key is None)
+    named = ", ".join(f"{key!r}: {source}" for key, source in places if key is not None)
+    lines = [
+        f"if {names.constant(len)}({others}) > {place}:",
+        f"    return {others}[{place}]({', '.join(parameters)})",
+        f"return {names.constant(missed)}(({given}), {{{named}}})",
+    ]
+    return _compiled("missed", parameters, lines, names.constants)
+
+
+def _compiled(name: str, parameters: Sequence[str], body: Sequence[str], constants: dict[str, Any]) -> Plan:
+    """The function of these lines."""
+    text = _text(parameters, body)
+    _dump(name, text, constants)
+    namespace = dict(constants)
+    exec(code_of(text, name), namespace)
+    plan: Plan = namespace["plan_of_call"]
+    return plan
+
+
+def _text(parameters: Sequence[str], body: Sequence[str]) -> str:
+    return "\n    ".join([f"def plan_of_call({', '.join(parameters)}):", *body]) + "\n"
+
+
+def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
+    if name == "missed":
+        return
+    values = (f"# {key} = {value!r}\n" for key, value in constants.items())
+    dump(name, ".py", lambda: "\n".join([text, "".join(values)]))
+
+
+def _either(checks: Sequence[str]) -> str:
+    return " or ".join(f"({each})" for each in checks)
+
+
+def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str) -> list[str]:
+    """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
+    plans.prepare()
+    constant = recorder.constant
+    mark, at, count = (recorder.name(each) for each in ("mark", "at", "count"))
+    marks, counts = constant(plans.marks), constant(plans.counts)
+    return [
+        f"{mark} = hash(({', '.join(sizes)},))",
+        f"{at} = {mark} % {SLOTS}",
+        f"if {marks}[{at}] != {mark}:",
+        f"    {marks}[{at}] = {mark}",
+        f"    {counts}[{at}] = {constant(plans.start)}[0]",
+        "else:",
+        f"    {counts}[{at}] = {count} = {counts}[{at}] + 1",
+        f"    if {count} >= {HOT_FROM}:",
+        f"        {constant(plans)}.is_hot = True",
+        f"        {leaving}",
+    ]
+
+
+class Inputs:
+    """The arguments of a call as what records, and the lines that read them.
+
+    Args:
+        recorder: what records.
+        constants: the tensors that every call has.
+    """
+
+    def __init__(self, recorder: Lowering, constants: Sequence[Tensor] = ()) -> None:
+        self.recorder = recorder
+        self.constants = {id(each): recorder.constant(each) for each in constants}
+        self.lines: list[str] = []
+        self.checks: list[str] = []
+        self.symbols: dict[int, Symbol] = {}
+        self.tensors: list[tuple[Tensor, str]] = []
+        self.seen: dict[int, Tensor] = {}
+        self.numbers: list[str] = []
+        self.forms: list[Geometry] = []
+
+    def check_kept(self) -> None:
+        """Hold the arguments against what they were.
+
+        Raises:
+            NotLoweredError: the call has changed the shape of one.
+        """
+        for (tensor, _), form in zip(self.tensors, self.forms, strict=True):
+            if (tensor.geometry.shape, tensor.geometry.strides) != (form.shape, form.strides):
+                raise NotLoweredError("an argument that gets another shape")
+
+    def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as the lowered call gets them: by position, and by name."""
+        made = [(each.name, self._taken(each.value, each.text, each)) for each in call]
+        given = tuple([value for name, value in made if name is None])
+        return given, {name: value for name, value in made if name is not None}
+
+    def _taken(self, value: Any, text: str, given: Given) -> Any:
+        """An argument, or an element of one."""
+        if isinstance(value, Tensor):
+            if not given.is_handed:
+                raise NotLoweredError("a tensor that no plan is handed")
+            return self._tensor(value, text)
+        if type(value) is slice:
+            bounds = [(getattr(value, each), f"{text}.{each}") for each in ("start", "stop", "step")]
+            return slice(*[self._taken(each, place, given) for each, place in bounds])
+        if type(value) in (tuple, list):
+            parts = [self._taken(each, f"{text}[{place}]", given) for place, each in enumerate(value)]
+            return type(value)(parts)
+        if type(value) is int and given.is_sized and value >= 2 and not self.recorder.is_exact:
+            return self._size(value, text)
+        if not (given.is_handed and given.kinds & {Kind.NUMBER, Kind.TENSOR}):
+            return value
+        if isinstance(value, (numpy.generic, numpy.ndarray)):
+            raise NotLoweredError("a number of NumPy's, of which plans know the type alone")
+        return self._number(value, text) if type(value) in (bool, int, float, complex) else value
+
+    def _size(self, value: int, text: str) -> Symbol:
+        known = self.symbols.get(value)
+        if known is not None:
+            self.checks.append(f"{text} != {known.text}")
+            return known
+        name = self.recorder.name("s")
+        self.lines.append(f"{name} = {text}")
+        self.checks.append(f"{name} > {_LARGEST_SIZE}")
+        made = self.symbols[value] = self.recorder.size(name, value)
+        return made
+
+    def _number(self, value: Any, text: str) -> Symbol:
+        self.numbers.append(text)
+        if type(value) is int:
+            return self.recorder.size(text, value, None)
+        return self.recorder.number(text, value)
+
+    def _tensor(self, tensor: Tensor, text: str) -> Tensor:
+        if type(tensor) is not Tensor:
+            raise NotLoweredError("a tensor of another class")
+        known = self.seen.get(id(tensor))
+        if known is not None:
+            self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
+            return known
+        text = self.constants.get(id(tensor), text)
+        made = Tensor()
+        made.geometry = tensor.geometry if self.recorder.is_exact else self._geometry(tensor, text)
+        version = self.recorder.constant(version_of)
+        made._writes = self.recorder.size(f"{version}({text})", 0, 0)  # type: ignore[assignment]
+        made._base = None
+        root = text
+        if tensor._base is not None:
+            made._base = base = Tensor()
+            base._base = None
+            base._writes = made._writes
+            base.geometry = made.geometry
+            root = f"{self.recorder.constant(storage_root)}({text})"
+        offset: Any = 0
+        if tensor._base is not None or hasattr(tensor, "_memory"):
+            offset = self.recorder.size(f"{text}.storage_offset()", tensor.storage_offset(), 0)
+        if not tensor.is_meta:
+            made.array = SymbolicArray(f"{text}.array", tensor.geometry.dtype.numpy, offset)
+        elif tensor.geometry.is_view:
+            made.array = MetaArray(offset)
+        self.recorder.arguments[storage_root(made)] = root
+        self.tensors.append((made, text))
+        self.forms.append(made.geometry)
+        self.seen[id(tensor)] = made
+        return made
+
+    def _geometry(self, tensor: Tensor, text: str) -> Any:
+        form = tensor.geometry
+        if form.device is not cpu:
+            raise NotLoweredError("a tensor elsewhere than on the CPU")
+        shape = self._read(form.shape, f"{text}.geometry.shape")
+        order = form.form.order
+        if order is None:
+            strides = self._read(form.strides, f"{text}.geometry.strides")
+        elif order == tuple(range(form.ndim)):
+            strides = contiguous_strides(shape)
+        else:
+            strides = _in_order(shape, order)
+        return geometry(
+            form.dtype,
+            form.device,
+            shape,
+            strides,
+            requires_grad=form.requires_grad,
+            is_view=form.is_view,
+            creation=form.creation,
+            is_inference=form.is_inference,
+            read_only=form.read_only,
+        )
+
+    def _read(self, values: tuple[int, ...], text: str) -> tuple[Any, ...]:
+        """Sizes or strides, each of two or more as a symbol; equal ones are one."""
+        made: list[Any] = []
+        names: list[str] = []
+        for value in values:
+            if value < 2:
+                names.append("_")
+                made.append(value)
+            elif value in self.symbols:
+                names.append(self.recorder.name("t"))
+                self.checks.append(f"{names[-1]} != {self.symbols[value].text}")
+                made.append(self.symbols[value])
+            else:
+                names.append(self.recorder.name("s"))
+                self.symbols[value] = self.recorder.size(names[-1], value)
+                made.append(self.symbols[value])
+        if any(name != "_" for name in names):
+            self.lines.append(f"({', '.join(names)},) = {text}")
+        return tuple(made)
+
+
+def _in_order(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
+    strides: list[Any] = [0] * len(shape)
+    step: Any = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step = step * (shape[dim] or 1)
+    return tuple(strides)
+
+
+def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any]) -> list[Given]:
+    """The arguments of a call of a call cache's function, all that its function was given."""
+    call: list[Given] = []
+    places = union.by_place
+    values = dict(zip((parameter.name for parameter in places), given, strict=False)) | named
+    # Where an option is given, a number at its default is in no key: another one may come in its place.
+    options = [
+        parameter for parameter in union.parameters if parameter.name in union.defaults and parameter.name in values
+    ]
+    has_options = any(values[parameter.name] is not parameter.default for parameter in options)
+
+    def is_handed(parameter: UnionParameter, value: object) -> bool:
+        changes = Kind.NUMBER in parameter.kinds or parameter.is_sized
+        is_number = isinstance(value, (int, float, complex))
+        return union.is_given(parameter.name, value) or (has_options and changes and is_number)
+
+    def note(parameter: UnionParameter, text: str, name: str | None, value: object, *, is_handed: bool) -> None:
+        call.append(Given(text, name, value, parameter.kinds, parameter.is_sized, is_handed))
+
+    positional = True
+    for place, parameter in enumerate(places):
+        if union.spread == place:
+            for at, each in enumerate(given[place:]):
+                note(parameter, f"{parameter.name}[{at}]", None, each, is_handed=False)
+            break
+        value = given[place]
+        if not is_handed(parameter, value):
+            positional = False
+            continue
+        positional = positional and parameter.name not in union.by_name
+        note(parameter, parameter.name, None if positional else parameter.name, value, is_handed=parameter.is_dynamic)
+    for name, value in named.items():
+        known = next((each for each in union.parameters if each.name == name), None)
+        if known is None:
+            if union.is_given(name, value):
+                call.append(Given(name, name, value, {Kind.TENSORS}, False))
+        elif is_handed(known, value):
+            note(known, name, name, value, is_handed=known.is_dynamic)
+    return call

@@ -1,0 +1,59 @@
+"""Everything that keeps plans, so that all of them can be dropped at once."""
+
+from __future__ import annotations
+
+from typing import Protocol
+from weakref import WeakSet
+
+from opdsl.runtime.forking import registering
+
+__all__ = ["Dependencies", "Dependency", "PlanHolder", "forget_plans", "holders"]
+
+
+class PlanHolder(Protocol):
+    """What keeps plans of calls.
+
+    generation: how often it was made to forget them, where it counts that.
+    """
+
+    generation: int
+
+    def forget(self) -> None:
+        """Drop all of them."""
+
+
+class Dependency:
+    """What plans are made of: those that were made before it changed are not used again.
+
+    generation: how often it has changed.
+    dependents: what keeps plans that are made of it.
+    """
+
+    __slots__ = ("__weakref__", "dependents", "generation")
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.dependents: WeakSet[PlanHolder] = WeakSet()
+
+    def forget(self) -> None:
+        """It has changed: drop all plans that are made of it."""
+        self.generation += 1
+        if self.dependents:
+            dependents, self.dependents = self.dependents, WeakSet()
+            for each in dependents:
+                each.forget()
+
+
+Dependencies = dict[Dependency, int]
+"""What a plan is made of, each with its generation when it was."""
+
+
+holders: WeakSet[PlanHolder] = WeakSet()
+"""What has kept a plan since all were dropped."""
+
+
+def forget_plans() -> None:
+    """Drop every plan there is: each next call takes the slow path."""
+    with registering:
+        while holders:
+            holders.pop().forget()

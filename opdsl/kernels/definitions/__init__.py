@@ -1,0 +1,1 @@
+"""Definitions: what an operator returns and what it computes, from which the kernels of all variants come."""

@@ -1,0 +1,169 @@
+"""The context in which a shape function says what its operator returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.errors import KernelError
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime.device import Device, MemoryFormat
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import contiguous_strides, strides_for, to_size
+from opdsl.runtime.names import Names
+from opdsl.runtime.tensor import Tensor
+
+
+class MetaContext:
+    """What a shape function gets first; ``set_output`` is called once for each output.
+
+    Args:
+        operator: its name, for messages.
+        count: how many outputs there are.
+        given: the outputs that the caller gave, ``self`` of an in-place call.
+        device: where outputs are by default.
+    """
+
+    __slots__ = ("_count", "_device", "_given", "_operator", "_promises")
+
+    def __init__(self, operator: str, count: int, given: Sequence[Tensor | None], device: Device) -> None:
+        self._operator = operator
+        self._count = count
+        self._given = given
+        self._device = device
+        self._promises: dict[int, OutputSpec] = {}
+
+    def set_output(
+        self,
+        index: int,
+        sizes: Sequence[int],
+        strides: Sequence[int] | None = None,
+        *,
+        like: Tensor | None = None,
+        dtype: DType | None = None,
+        device: Device | None = None,
+        memory_format: MemoryFormat | None = None,
+        names: Sequence[str | None] | None = None,
+    ) -> None:
+        """Says what an output is (RFC-0005).
+
+        With ``strides`` or ``memory_format`` the kernel gets exactly these, whatever an ``out=`` has. Without, a new
+        output is contiguous and one that is given keeps its own.
+
+        Args:
+            index: which output.
+            sizes: its shape.
+            strides: in elements.
+            like: a tensor of the same dtype and device.
+            dtype, device: where ``like`` does not say them, or says others.
+            memory_format: the order of the dimensions; ``preserve_format`` is that of ``like``.
+            names: of the dimensions, None for one that has none; the result gets them.
+
+        Raises:
+            KernelError: there is no such output, it is set already, or its dtype or sizes make no sense.
+        """
+        shape = self._checked_shape(index, sizes)
+        self._check_kinds(index, like=(like, Tensor), dtype=(dtype, DType), device=(device, Device))
+        kind = dtype or (like.dtype if like is not None else None)
+        if kind is None:
+            raise self._error(f"output {index} has no dtype", "Give like= or dtype=")
+        place = device or (like.device if like is not None else self._device)
+        if strides is not None and memory_format is not None:
+            raise self._error(f"output {index} has both strides and memory_format", "Give one of them")
+        exact = self._strides(index, shape, strides, memory_format, like)
+        self._promises[index] = OutputSpec(
+            kind, place, shape, exact or contiguous_strides(shape), exact is not None, self._names(index, shape, names)
+        )
+
+    def maybe_get_output(self, index: int = 0) -> Tensor | None:
+        """The output that the caller gave (``self`` of an in-place call), None where a new one is made.
+
+        Raises:
+            KernelError: there is no such output.
+        """
+        self._check_index(index)
+        return self._given[index] if self._given else None
+
+    @property
+    def common(self) -> DType | None:
+        """The dtype that operands are cast to, and outputs from; None where they have to have the right one."""
+        return None
+
+    def operands(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """What out-kernels get for the arguments; a base of one's own may prepare them."""
+        return arguments
+
+    def _names(self, index: int, shape: tuple[int, ...], names: Sequence[str | None] | None) -> Names | None:
+        if names is None or not any(names):
+            return None
+        given = tuple(names)
+        known = [each for each in given if each is not None]
+        if len(given) != len(shape) or len(set(known)) < len(known):
+            raise self._error(
+                f"output {index} of shape {shape} has the names {given}", "Give one name or None for each dimension"
+            )
+        return given
+
+    def specs(self, meta: str) -> tuple[OutputSpec, ...]:
+        """What has been set, in order.
+
+        Raises:
+            KernelError: an output has not been set.
+        """
+        for index in range(self._count):
+            if index not in self._promises:
+                raise self._error(
+                    f"the shape function {meta} has not set output {index} of {self._count}",
+                    f"Call ctx.set_output({index}, sizes, like=...)",
+                )
+        return tuple(self._promises[index] for index in range(self._count))
+
+    def _check_kinds(self, index: int, **given: tuple[object, type]) -> None:
+        for name, (value, kind) in given.items():
+            if value is not None and not isinstance(value, kind):
+                raise self._error(f"output {index} has {name}={value!r}", f"Give a {kind.__name__}")
+
+    def _checked_shape(self, index: int, sizes: Sequence[int]) -> tuple[int, ...]:
+        self._check_index(index)
+        if index in self._promises:
+            raise self._error(f"output {index} is set twice", "Set each output once")
+        try:
+            shape = tuple(to_size(each) for each in sizes)
+        except TypeError:
+            raise self._error(f"output {index} has sizes {sizes!r}", "Sizes are ints") from None
+        if any(size < 0 for size in shape):
+            raise self._error(f"output {index} has a negative size: {shape}", "check() the arguments first")
+        return shape
+
+    def _check_index(self, index: int) -> None:
+        if not 0 <= index < self._count:
+            raise self._error(f"there is no output {index}", f"The operator has {self._count}, counted from 0")
+
+    def _strides(
+        self,
+        index: int,
+        shape: tuple[int, ...],
+        strides: Sequence[int] | None,
+        memory_format: MemoryFormat | None,
+        like: Tensor | None,
+    ) -> tuple[int, ...] | None:
+        """The strides that the shape function insists on, None if it does not."""
+        if memory_format is MemoryFormat.preserve_format and like is not None:
+            same = like.shape == shape and like.geometry.is_non_overlapping_and_dense()
+            return like.strides if same else contiguous_strides(shape)
+        if memory_format is not None:
+            return strides_for(shape, memory_format)
+        if strides is None:
+            return None
+        try:
+            exact = tuple(to_size(each) for each in strides)
+        except TypeError:
+            raise self._error(f"output {index} has strides {strides!r}", "Strides are ints") from None
+        if len(exact) != len(shape) or any(stride < 0 for stride in exact):
+            raise self._error(
+                f"output {index} of shape {shape} has strides {exact}",
+                "Give one stride that is not negative for each size",
+            )
+        return exact
+
+    def _error(self, problem: str, remedy: str) -> KernelError:
+        return KernelError(f"{self._operator}: {problem}. {remedy}.")

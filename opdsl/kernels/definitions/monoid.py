@@ -1,0 +1,99 @@
+"""The scalar functions of a monoid, typed: what reductions and scans are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from opdsl.errors import DTypeError, RoundedResultError, UnsupportedDTypeError
+from opdsl.kernels.iteration.numbers import BOUNDS
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+
+_SAY_WHAT_IS_MEANT = (
+    'Say what is meant: promote="int_to_float" computes integers as floating-point numbers, promote="floating" refuses '
+    "them, int(...) rounds."
+)
+
+
+def read_function(function: FunctionType | ScalarFunction) -> ScalarFunction:
+    """A scalar function, read if it is not yet."""
+    from opdsl.scalar import ScalarFunction, read
+
+    return function if isinstance(function, ScalarFunction) else read(function)
+
+
+def fits(function: ScalarFunction, parameters: int, results: int) -> bool:
+    """Whether a function takes and returns so many values."""
+    return len(function.parameters) == parameters and len(function.results) == results
+
+
+def initial(value: bool | int | float | complex, kind: str) -> bool | int | float | complex:
+    """An initial accumulator of a type: infinities are the bounds of integers."""
+    if kind == "bool":
+        return bool(value) if isinstance(value, complex) else value > 0
+    if kind not in BOUNDS or isinstance(value, complex):
+        return value
+    if isinstance(value, float) and math.isinf(value):
+        return BOUNDS[kind][value > 0]
+    return int(value)
+
+
+def require_exact(function: ScalarFunction, types: Mapping[str, str], results: Sequence[str]) -> None:
+    """Refuse a function whose floating-point results would be rounded into integers.
+
+    Args:
+        function: the function.
+        types: of its parameters.
+        results: what its results become.
+
+    Raises:
+        RoundedResultError: what is returned is underlined.
+        ScalarFunctionError: an operation does not exist for the types.
+    """
+    from opdsl.scalar.rounding import rounded_results
+
+    for place in rounded_results(function, types, results):
+        source, node = function.places[function.results[place]]
+        problem = f"this is a floating-point number, which {results[place]} would round"
+        raise RoundedResultError(str(source.error(node, problem, _SAY_WHAT_IS_MEANT)))
+
+
+def refuse_rounding(prepare: Callable[[], object]) -> None:
+    """Refuse where it is declared what would round results; what is refused otherwise is refused where it is called.
+
+    Args:
+        prepare: types the functions for integers.
+
+    Raises:
+        RoundedResultError: a function would round its results.
+    """
+    try:
+        prepare()
+    except (DTypeError, UnsupportedDTypeError) as error:
+        if isinstance(error.__cause__, RoundedResultError):
+            raise error.__cause__ from None
+
+
+def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequence[str]) -> TypedGraph:
+    """A function typed by place; without one, the function that returns its first parameters.
+
+    Raises:
+        ScalarFunctionError: an operation does not exist for the types, or would round its results.
+    """
+    if function is not None:
+        by_name = dict(zip(function.parameters, types, strict=False))
+        require_exact(function, by_name, results)
+        return function.specialise(by_name, results=results)
+    from opdsl.scalar.builder import GraphBuilder
+    from opdsl.scalar.types import ScalarType
+
+    builder = GraphBuilder()
+    given = [builder.parameter(f"a{place}", ScalarType(kind)) for place, kind in enumerate(types)]
+    pairs = zip(given, results, strict=False)
+    return builder.finish("identity", [builder.cast(place, ScalarType(kind)) for place, kind in pairs])

@@ -1,0 +1,409 @@
+"""Pointwise operators: one scalar function for every backend, dtype, layout and variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.dispatch.plans.traceable import is_traceable
+from opdsl.dispatch.state import current
+from opdsl.errors import (
+    ArgumentError,
+    KernelSignatureError,
+    ScalarFunctionError,
+    ShapeError,
+    UnsupportedDTypeError,
+)
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.divisors import check_divisor
+from opdsl.kernels.definitions.meta import MetaContext
+from opdsl.kernels.definitions.structured import Arguments, Bound, Definition, PreparedCall
+from opdsl.kernels.iteration.dtypes import (
+    PRECISION,
+    PROMOTIONS,
+    OutputCast,
+    check_output_dtype,
+    dtypes_named,
+    precision_of,
+)
+from opdsl.kernels.iteration.numbers import convert, is_left_to_kernel, round_to, wrap
+from opdsl.kernels.iteration.tensor_iterator import (
+    Configuration,
+    Iteration,
+    Number,
+    NumberRole,
+    Operand,
+    iterate,
+    pointwise_call,
+)
+from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.device import Device
+from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import made_once, pinned
+from opdsl.runtime.promotion import number_kind
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+from opdsl.schema.implementation import scalar_fault, unnumbered_fault
+from opdsl.schema.parameters import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opdsl.kernels.calls import PointwiseCall
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+_NUMBER_ROLES = {
+    Role.TENSOR: NumberRole.WRAPPED,
+    Role.SCALAR: NumberRole.SCALAR,
+    Role.FLOAT: NumberRole.FLOAT,
+    Role.INT: NumberRole.INT,
+    Role.BOOL: NumberRole.BOOL,
+}
+
+
+class Formula(NamedTuple):
+    """One scalar function of a pointwise operator.
+
+    function: what is computed.
+    configuration: its dtypes.
+    when: values of other arguments for which it is meant.
+    places: the places of its parameters among the operator's.
+    wrapped: of these, the numbers that take part in promotion as tensors do, and wrap as elements do.
+    promoting: of these, the numbers that take part in promotion and have to fit the dtype.
+    dtypes: the dtypes of the computation for which it is meant; None for all.
+    divisors: the places of its parameters that must not be 0 where they are integers.
+    """
+
+    function: ScalarFunction
+    configuration: Configuration
+    when: Mapping[str, object]
+    places: tuple[int, ...]
+    wrapped: frozenset[int]
+    promoting: frozenset[int]
+    dtypes: frozenset[DType] | None
+    divisors: tuple[int, ...]
+
+
+class Elementwise(NamedTuple):
+    """What a call becomes: the formula that is meant, and how it runs."""
+
+    formula: Formula
+    iteration: Iteration
+    default: DType
+
+
+class PointwiseDefinition(Definition):
+    """A pointwise operator: scalar functions, and a shape function of one's own that checks.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+
+    check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
+    check_reads_numbers: whether it looks at values of Scalar and float arguments, and not at their types alone; a plan
+        then holds for the same values only.
+    derivative: what autograd has derived of it, once it has.
+    """
+
+    __slots__ = ("check", "check_reads_numbers", "derivative", "formulas")
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        super().__init__(schema, name)
+        self.check: Callable[..., object] | None = None
+        self.check_reads_numbers = True
+        self.formulas: list[Formula] = []
+        self.derivative: Any = None
+
+    def add(
+        self,
+        function: FunctionType | ScalarFunction,
+        *,
+        promote: str = "default",
+        keep: Iterable[str] = (),
+        wrapped: Iterable[str] = (),
+        promoting: Iterable[str] = (),
+        rounded: Iterable[str] = (),
+        nonzero: Iterable[str] = (),
+        dtypes: Iterable[str] = (),
+        when: Mapping[str, object] | None = None,
+        cast: str | None = None,
+    ) -> None:
+        """Add a scalar function.
+
+        Args:
+            function: takes the operator's arguments by place; those in ``when`` it may take by name, or leave out.
+            promote: a key of ``opdsl.kernels.iteration.dtypes.PROMOTIONS``.
+            keep: names of arguments that take no part in promotion and keep their dtype.
+            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do, and
+                wrap as elements do.
+            promoting: names of number arguments that take part in promotion and have to fit the dtype.
+            rounded: names of arguments that a loop in 16 bits sees in 16 bits where they are numbers; PyTorch takes
+                others in full precision.
+            nonzero: names of arguments that divide: an integer 0 among them raises, as in PyTorch.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the
+                function is meant for, after promotion; none for all.
+            when: values of other arguments for which the function is meant.
+            cast: which dtypes outputs that are given may have: ``same`` (the result's), ``safe`` (those that it can
+                be cast to) or ``any``; None for PyTorch's rule.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot.
+            KernelSignatureError: it does not fit the schema, or an option is unknown.
+        """
+        from opdsl.scalar import ScalarFunction, read
+
+        condition = dict(when or {})
+        fault = unnumbered_fault(self.schema, condition)  # which a function that reads it could not hold, either
+        if fault is not None:
+            name = getattr(function, "__name__", getattr(function, "name", "function"))
+            raise KernelSignatureError(
+                f"{self.name}: the scalar function {name} does not fit: {fault.problem}. {fault.remedy}."
+            )
+        scalar = (
+            function if isinstance(function, ScalarFunction) else read(function, constants=_known(function, condition))
+        )
+        parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
+        named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
+        self._check_function(scalar, condition, promote, named, is_derived=scalar is function)
+
+        def places(names: Iterable[str]) -> tuple[int, ...]:
+            chosen = set(names)
+            return tuple(place for place, (_, each) in enumerate(parameters) if each.name in chosen)
+
+        def operands(names: Iterable[str]) -> frozenset[int]:
+            return frozenset(parameters[place][0] for place in places(names))
+
+        exempt, narrow = frozenset(places(keep)), frozenset(places(rounded))
+        self.formulas.append(
+            Formula(
+                scalar,
+                Configuration(PROMOTIONS[promote], exempt, narrow, self.results, self._cast_of(cast)),
+                condition,
+                tuple(place for place, _ in parameters),
+                operands(wrapped),
+                operands(promoting),
+                self._dtypes(dtypes),
+                places(nonzero),
+            )
+        )
+
+    def _cast_of(self, name: str | None) -> OutputCast | None:
+        known = {each.name.lower(): each for each in OutputCast}
+        if name is None or name in known:
+            return None if name is None else known[name]
+        raise KernelSignatureError(f"{self.name}: cast={name!r} is none of {', '.join(known)}.")
+
+    def _dtypes(self, names: Iterable[str]) -> frozenset[DType] | None:
+        try:
+            return dtypes_named(names) or None
+        except ValueError as error:
+            raise KernelSignatureError(f"{self.name}: dtypes={names!r}: {error}.") from error
+
+    def _check_function(
+        self,
+        scalar: ScalarFunction,
+        condition: Mapping[str, object],
+        promote: str,
+        named: set[str],
+        *,
+        is_derived: bool,
+    ) -> None:
+        def refuse(problem: str, remedy: str) -> KernelSignatureError:
+            return KernelSignatureError(
+                f"{self.name}: the scalar function {scalar.name} does not fit: {problem}. {remedy}."
+            )
+
+        if promote not in PROMOTIONS:
+            raise refuse(f"promote={promote!r} is unknown", f"Use one of {', '.join(PROMOTIONS)}")
+        unknown = named - {each.name for each in self.parameters}
+        if unknown:
+            raise refuse(f"{sorted(unknown)[0]!r} is no argument of {self.schema}", "Name arguments of the schema")
+        fault = scalar_fault(self.schema, scalar.parameters, condition, is_derived=is_derived)
+        if fault is not None:
+            raise refuse(*fault)
+        if len(scalar.results) != self.results:
+            raise refuse(f"it returns {len(scalar.results)} values for {self.results} results", "Return one for each")
+
+    # ---------------------------------------------------------------------------------------------------- a call
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "pointwise"
+
+    @property
+    def may_resize_inputs(self) -> bool:
+        """See ``Definition.may_resize_inputs``."""
+        return False
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return tuple(each.function.source.function for each in self.formulas)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        if self.check is not None:
+            tensors = [each for each in arguments if isinstance(each, Tensor)]
+            context = MetaContext(self.name, self.results, given, tensors[0].device if tensors else Device("cpu"))
+            known = pinned(arguments) if self.check_reads_numbers and not is_traceable(self.check) else arguments
+            self.check(context, *known)
+        default = current.get().default_dtype
+        formula, iteration = self._chosen(arguments, default)
+        spec = OutputSpec(iteration.result, iteration.device, iteration.shape, iteration.strides)
+        return PreparedCall((spec,) * self.results, Elementwise(formula, iteration, default))
+
+    def _chosen(self, arguments: Arguments, default: DType) -> tuple[Formula, Iteration]:
+        """The formula that is meant for the arguments and their dtypes, and how it runs."""
+        for formula in self._meant(arguments):
+            operands = [self._operand(formula, place, arguments[place]) for place in formula.places]
+            iteration = iterate(operands, formula.configuration, default)
+            if formula.dtypes is None or iteration.common in formula.dtypes:
+                return formula, iteration
+        raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}'")
+
+    def _meant(self, arguments: Arguments) -> list[Formula]:
+        """The formulas for the values of other arguments, of which the first that takes the dtypes is used."""
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        found = [
+            formula
+            for formula in self.formulas
+            if all(_same(named[name], value) for name, value in formula.when.items())
+        ]
+        complete = [formula for formula in found if all(arguments[place] is not None for place in formula.places)]
+        if found:
+            return complete or found
+        conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
+        chosen = {name: named[name] for formula in self.formulas for name in formula.when}
+        raise ArgumentError(f"there is no scalar function for {_condition(chosen)} (have {conditions})")
+
+    def _operand(self, formula: Formula, place: int, value: Any) -> Operand:
+        if isinstance(value, Tensor):
+            return value.geometry
+        parameter = self.parameters[place]
+        if value is None:
+            raise ArgumentError(
+                f"{parameter.name} is None, which the scalar function {formula.function.name} cannot take"
+            )
+        promotes = place in formula.wrapped or place in formula.promoting
+        role = NumberRole.WRAPPED if promotes else _NUMBER_ROLES[parameter.role]
+        return Number(_number_type(value), role)
+
+    def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``; the texts are TensorIterator's."""
+        iteration = prepared.state.iteration
+        check_output_dtype(spec.dtype, output.dtype, iteration.cast, iteration.common)
+        if inplace and output.shape != spec.shape:
+            raise ShapeError(
+                f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(spec.shape)}"
+            )
+
+    def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""
+        return spec.dtype in PRECISION and output.dtype is not spec.dtype
+
+    def bind(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
+        state: Elementwise = prepared.state
+        values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
+        handed = tuple(self._value(state, place, value) for place, value in enumerate(values))
+        for place in self._checked_divisors(state):
+            check_divisor(handed[place] if not isinstance(values[place], Tensor) else values[place])
+        return Bound(self._compile(state, values, outputs, allocate=allocate), handed)
+
+    def reads_elements(self, prepared: PreparedCall) -> bool:
+        """See ``Definition.reads_elements``: divisors are tested."""
+        return bool(self._checked_divisors(prepared.state))
+
+    def _checked_divisors(self, state: Elementwise) -> tuple[int, ...]:
+        """The places of integers that must not be 0; where nothing is computed nothing is divided."""
+        computes = state.iteration.common.category is Category.INT and 0 not in state.iteration.shape
+        return state.formula.divisors if computes else ()
+
+    def _cast(self, state: Elementwise, place: int, value: Any) -> Any:
+        """An operand in the dtype that it has to have before the loop."""
+        dtype = state.iteration.casts[place]
+        if dtype is None:
+            return value
+        if not isinstance(value, Tensor):
+            return round_to(float(value if self._wraps(state, place) else convert(value, dtype)), dtype)
+        from opdsl.kernels.primitives.copying import cast
+
+        return cast(value, dtype)
+
+    def _value(self, state: Elementwise, place: int, value: Any) -> Any:
+        """What the compiled kernel gets for an operand."""
+        if isinstance(value, Tensor):
+            return array_of(value) if value.device is state.iteration.device else value.item()
+        dtype, at = state.iteration.parameters[place], state.formula.places[place]
+        if is_left_to_kernel(value, dtype, may_overflow=at in state.formula.wrapped):
+            return value
+        return (wrap if self._wraps(state, place) else convert)(value, dtype)
+
+    def _wraps(self, state: Elementwise, place: int) -> bool:
+        """Whether a number stands for a tensor, so that nothing checks whether its dtype holds it."""
+        at = state.formula.places[place]
+        return self.parameters[at].role is Role.TENSOR or at in state.formula.wrapped
+
+    def graph(self, state: Elementwise) -> TypedGraph:
+        """The typed graph of a call."""
+        function, iteration = state.formula.function, state.iteration
+        types = {name: dtype.name for name, dtype in zip(function.parameters, iteration.parameters, strict=True)}
+        results = (precision_of(iteration.result).name,) * self.results
+        try:
+            return function.specialise(
+                types,
+                results=results,
+                default_float=precision_of(state.default).name,
+                storage=iteration.common.name if iteration.common in PRECISION else None,
+            )
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
+
+    def _compile(
+        self, state: Elementwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
+    ) -> Compiled:
+        iteration = state.iteration
+        inputs = [
+            value.geometry
+            if isinstance(value, Tensor) and value.device is iteration.device
+            else iteration.parameters[place]
+            for place, value in enumerate(values)
+        ]
+        call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
+        return _compiled(iteration.device.type, self.graph(state), call)
+
+
+@made_once(1024)
+def _compiled(device_type: str, graph: TypedGraph, call: PointwiseCall) -> Compiled:
+    """The compiled kernel; the complete road and the plan that follows it share one."""
+    return compiler_for(device_type).pointwise(graph, call)
+
+
+_MOST_NUMBERS = 64  # a stream of ever new numbers must not keep a plan of each
+
+
+def _known(function: FunctionType, condition: Mapping[str, object]) -> dict[str, object] | None:
+    """The values that choose a function, of the parameters that it takes."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {name: value for name, value in condition.items() if name in names} or None
+
+
+def _same(value: object, wanted: object) -> bool:
+    # A symbol is of the class of the number that it stands for.
+    return value.__class__ is wanted.__class__ and value == wanted
+
+
+def _condition(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "everything"
+
+
+def _number_type(value: Any) -> type:
+    kind = number_kind(value)
+    if kind is None:
+        raise ArgumentError(f"a number is needed (got {type(value).__name__})")
+    return kind

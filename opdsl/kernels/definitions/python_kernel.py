@@ -1,0 +1,114 @@
+"""Kernels that are plain Python: tensors in, results out, under any dispatch key."""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from opdsl.dispatch.binding.results import checked_result, written_values
+from opdsl.dispatch.plans.traceable import is_traceable
+from opdsl.dispatch.state import current
+from opdsl.kernels.kernel_info import KernelInfo
+from opdsl.kernels.outputs import restored_on_error
+from opdsl.runtime import bump_version, version_of
+from opdsl.runtime.lowering import NotLoweredError
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.schema import FunctionSchema
+
+
+class PythonKernel(KernelInfo):
+    """A Python function as a kernel.
+
+    Args:
+        function: takes the schema's parameters, its keyword-only ones by name or by place, as it declares them.
+        schema: the operator's.
+        operator: its qualified name, for messages.
+        bumps_version: whether the function writes memory itself, so that written arguments get a new version; a
+            composite body does not, the operators that it calls do.
+    """
+
+    __slots__ = ("_keywords", "bumps_version", "function", "key_set", "operator", "schema", "wants_key_set")
+
+    def __init__(
+        self,
+        function: FunctionType,
+        schema: FunctionSchema,
+        operator: str,
+        *,
+        bumps_version: bool,
+        wants_key_set: bool = False,
+    ) -> None:
+        self.function = function
+        self.schema = schema
+        self.operator = operator
+        self.bumps_version = bumps_version and bool(schema.written_arguments)
+        self.wants_key_set = wants_key_set
+        self.key_set: tuple[object, ...] = ()
+        code = function.__code__
+        keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        self._keywords = frozenset(keyword_only)
+
+    def for_call(self, operator: object, keys: object) -> PythonKernel:
+        """The kernel for a call with that key set, which the function receives first if it asks for it."""
+        if not self.wants_key_set:
+            return self
+        bound = object.__new__(PythonKernel)
+        for name in self.__slots__:
+            setattr(bound, name, getattr(self, name))
+        bound.key_set = (keys,)
+        return bound
+
+    def __call__(self, *arguments: object) -> object:
+        """Run the function, hold its result against the schema, and count what it writes.
+
+        Raises:
+            KernelError: the result is not what the schema says.
+        """
+        if not self.bumps_version:
+            return self.run(*arguments)
+        written = list(tensors_in(written_values(self.schema, arguments)))
+        before = [version_of(each) for each in written]
+        result = self.run(*arguments)
+        for each, version in zip(written, before, strict=True):
+            bump_version(each, version)
+        return result
+
+    def run(self, *arguments: object) -> object:
+        """Run the function for one that counts versions itself.
+
+        Raises:
+            KernelError: the result is not what the schema says.
+        """
+        if current.get().lowering and not is_traceable(self.function):
+            raise NotLoweredError(f"{self.function.__name__}, which may do more than call operators")
+        positional: list[object] = []
+        named: dict[str, object] = {}
+        for argument, value in zip(self.schema.arguments, arguments, strict=True):
+            if argument.python_name in self._keywords:
+                named[argument.python_name] = value
+            else:
+                positional.append(value)
+        written = tensors_in(written_values(self.schema, arguments)) if self.schema.written_arguments else ()
+        with restored_on_error(written):
+            result = self.function(*self.key_set, *positional, **named)
+        return checked_result(self.schema, arguments, result, self._describe)
+
+    @property
+    def direct(self) -> FunctionType | None:
+        """The function, where running it is all that is to be done for a call like one that has been made."""
+        returns_written = any(each.alias is not None and each.alias.write for each in self.schema.returns)
+        is_all = not (self.bumps_version or self.key_set or self._keywords or returns_written)
+        return self.function if is_all else None
+
+    def _describe(self) -> str:
+        code = self.function.__code__
+        return f"{self.operator}: the kernel {self.function.__name__} ({code.co_filename}:{code.co_firstlineno})"
+
+    @property
+    def kind(self) -> str:
+        """See ``KernelInfo``."""
+        return "function"
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """See ``KernelInfo``."""
+        return (self.function,)

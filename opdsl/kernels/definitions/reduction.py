@@ -1,0 +1,229 @@
+"""Reductions: an operator that folds dimensions, from the scalar functions of a monoid.
+
+``lift`` makes accumulators of an element, ``combine`` makes those of all elements of those of some, ``finish`` makes
+results of them. Mean: lift ``x``, combine ``a + b``, finish ``a / count``. Argmax: lift ``(x, index)``, combine the
+pair of the larger value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.dispatch.plans.traceable import is_traceable
+from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.meta import MetaContext
+from opdsl.kernels.definitions.monoid import refuse_rounding
+from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES, RESULT_RULES
+from opdsl.kernels.definitions.reduction_functions import Fold, make_fold
+from opdsl.kernels.definitions.structured import (
+    Arguments,
+    Bound,
+    Definition,
+    PreparedCall,
+)
+from opdsl.kernels.iteration.dimensions import reduced_dimensions, reduced_shape, require_elements
+from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
+from opdsl.kernels.iteration.numbers import Number, convert
+from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.dtype import Category, DType, float64, int64
+from opdsl.runtime.geometry import Geometry, contiguous_strides
+from opdsl.runtime.lowering import pinned
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+from opdsl.schema.parameters import Parameter, Role
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+
+
+class Reducing(NamedTuple):
+    """What a call becomes: what is folded along which dimensions.
+
+    fold: the functions.
+    dims: the dimensions, ascending.
+    value: the dtype that is folded.
+    results: the dtypes of the results.
+    numbers: the numbers that ``finish`` gets, with their defaults filled in.
+    """
+
+    fold: Fold
+    dims: tuple[int, ...]
+    value: DType
+    results: tuple[DType, ...]
+    numbers: tuple[Number, ...]
+
+    @property
+    def number_dtypes(self) -> tuple[DType, ...]:
+        """What the numbers are computed in: as real parts of the folded dtype are, or as their own kind."""
+        if self.value.category >= Category.FLOAT:
+            return (precision_of(self.value.to_real()),) * len(self.numbers)
+        return tuple(int64 if isinstance(each, int) else float64 for each in self.numbers)
+
+    @property
+    def constants(self) -> tuple[Number, ...]:
+        """The numbers as the kernel gets them."""
+        return tuple(convert(value, dtype) for value, dtype in zip(self.numbers, self.number_dtypes, strict=True))
+
+
+class ReductionDefinition(Definition):
+    """A reduction: the schema's first argument is folded. ``dim``, ``keepdim``, ``dtype`` mean what they do in PyTorch.
+
+    Other number arguments are handed to ``finish``, after the accumulators and the number of elements, and to ``lift``.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+
+    check: called as ``check(ctx, *arguments)`` before anything else; None for no checks.
+    """
+
+    __slots__ = ("check", "folds", "label", "others")
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        super().__init__(schema, name)
+        self.label = schema.name.functional_base
+        special = ("dim", "keepdim", "dtype")
+        self.others: tuple[Parameter, ...] = tuple(each for each in self.parameters[1:] if each.name not in special)
+        self.check: Callable[..., object] | None = None
+        self.folds: list[Fold] = []
+
+    def add(self, combine: FunctionType | ScalarFunction, **options: Any) -> None:
+        """Add scalar functions.
+
+        Args:
+            combine: the accumulators of some elements, then those of others -> those of all; associative.
+            init: the accumulators of no elements; infinities stand for the bounds of integers.
+            lift: an element -> accumulators; None where they are the element itself. Further parameters are the index
+                of the element among those that are folded, and number arguments by their names.
+            finish: accumulators, number of elements, number arguments -> results; None where results are accumulators.
+            promote: a key of ``DTYPE_RULES``.
+            accumulators: for each a key of ``ACCUMULATOR_RULES``: ``value`` (the folded dtype, float32 for 16-bit
+                ones), ``real`` (that of its real part), ``double``, ``real_double``, ``index`` or ``truth``.
+            results: for each a key of ``RESULT_RULES``; by default as the accumulators.
+            when: values of other arguments for which the functions are meant; they take no part in them.
+            in_order: whether ``combine`` is not commutative, so that it gets neighbours, the earlier ones first. By
+                default it is so if ``lift`` takes the index.
+            needs_elements: whether folding no elements is an error.
+            empty_is_all: whether ``dim=[]`` means all dimensions.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+        """
+
+        def refuse(problem: str) -> KernelSignatureError:
+            return KernelSignatureError(f"{self.name}: the reduction does not fit {self.schema}: {problem}.")
+
+        fold = make_fold(combine, self.others, self.results, refuse, **options)
+        refuse_rounding(lambda: self._of_integers(fold))
+        self.folds.append(fold)
+
+    def _of_integers(self, fold: Fold) -> None:
+        """Type the functions for integers, if there is a call that folds them."""
+        value = DTYPE_RULES[fold.promote](self.label, int64, None, None)
+        results = [RESULT_RULES[rule](value, int64, None) for rule in fold.results]
+        numbers = [float64 if each.role is Role.FLOAT else int64 for each in fold.numbers]
+        fold.folding(value, results, numbers)
+
+    # ----------------------------------------------------------------------------------------------------- a call
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "reduction"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return tuple(function for fold in self.folds for function in fold.functions)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        source: Tensor = arguments[0]
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        if self.check is not None:
+            known = arguments if is_traceable(self.check) else pinned(arguments)
+            self.check(MetaContext(self.name, self.results, given, source.device), *known)
+        fold = self._fold(named)
+        out = [each.dtype if each is not None else None for each in given] or [None] * self.results
+        value = DTYPE_RULES[fold.promote](self.label, source.dtype, named.get("dtype"), out[0])
+        dim = named.get("dim")
+        if fold.needs_elements:
+            require_elements(self.label, dim, source.shape)
+        dims = reduced_dimensions(dim, source.shape, none_is_all=fold.empty_is_all)
+        shape = reduced_shape(source.shape, dims, keepdim=bool(named.get("keepdim", False)))
+        results = tuple(
+            RESULT_RULES[rule](value, source.dtype, wanted) for rule, wanted in zip(fold.results, out, strict=True)
+        )
+        specs = tuple(OutputSpec(dtype, source.device, shape, contiguous_strides(shape)) for dtype in results)
+        numbers = tuple(self._number(fold, each, named[each.name]) for each in fold.numbers)
+        return PreparedCall(specs, Reducing(fold, dims, value, results, numbers))
+
+    def _fold(self, named: dict[str, Any]) -> Fold:
+        """The functions for a call, by the values of its arguments."""
+        for fold in self.folds:
+            if all(named[name] == value for name, value in fold.when.items()):
+                return fold
+        chosen = {name: named[name] for fold in self.folds for name in fold.when}
+        have = " or ".join(str(dict(fold.when)) for fold in self.folds)
+        raise ArgumentError(f"there is no reduction for {chosen} (have {have})")
+
+    def _number(self, fold: Fold, parameter: Parameter, value: Any) -> Number:
+        """A number for the functions; for None what its parameter has as default."""
+        found: Number | None = fold.default(parameter) if value is None else value
+        if found is None:
+            raise ArgumentError(f"{parameter.name} is None, and finish has no default for it")
+        return found
+
+    def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``."""
+        if output.dtype is spec.dtype:
+            return
+        state: Reducing = prepared.state
+        if state.fold.promote == "default" and spec.dtype is state.value:
+            raise DTypeError(
+                f"Expected the dtype for input and out to match, but got {spec.dtype.scalar_type} for input's dtype "
+                f"and {output.dtype.scalar_type} for out's dtype."
+            )
+        raise DTypeError(
+            f"Expected out tensor to have dtype {c_name(spec.dtype)}, but got {c_name(output.dtype)} instead"
+        )
+
+    def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``."""
+        return aliased
+
+    def bind(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
+        state: Reducing = prepared.state
+        source: Tensor = arguments[0]
+        numbers = state.constants
+        if _is_cast_first(source.dtype, state.value):
+            from opdsl.kernels.primitives import copying
+
+            source = copying.cast(source, state.value)
+        compute = self._compile(state, source.geometry, outputs, allocate=allocate)
+        return Bound(compute, (array_of(source), *numbers))
+
+    def _compile(self, state: Reducing, source: Geometry, outputs: Sequence[Geometry], *, allocate: bool) -> Compiled:
+        call = reduction_call(
+            source,
+            state.dims,
+            outputs,
+            allocate=allocate,
+            in_order=state.fold.with_index or state.fold.in_order,
+            numbers=state.number_dtypes,
+        )
+        folding = state.fold.folding(state.value, state.results, state.number_dtypes)
+        return compiler_for(source.device.type).reduction(folding, call)
+
+
+def _is_cast_first(source: DType, value: DType) -> bool:
+    """Whether elements are rounded to 16 bits before they are folded, which loading them does not do."""
+    return value in PRECISION and source is not value

@@ -1,0 +1,104 @@
+"""Dtypes of reductions: what is folded, what is accumulated, what results are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opdsl.dispatch.state import current
+from opdsl.errors import DTypeError, UnsupportedDTypeError
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.runtime.dtype import Category, DType, bool_, complex128, float64, int64, uint8
+from opdsl.runtime.promotion import can_cast
+
+
+def same_dtype(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    """The input's own dtype."""
+    return requested or source
+
+
+def _widened(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    return requested or given or (int64 if source.category <= Category.INT else source)
+
+
+def _floating(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    wanted = requested or source
+    if wanted.category < Category.FLOAT:
+        what, kind = ("Input", source) if requested is None else ("Optional", requested)
+        raise DTypeError(
+            f"{operator}(): could not infer output dtype. {what} dtype must be either a floating point or complex "
+            f"dtype. Got: {kind.scalar_type}"
+        )
+    # An output of another kind is refused by its own check, after that of the dimensions.
+    return given if requested is None and given is not None and given.category >= Category.FLOAT else wanted
+
+
+def _floating_input(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    if not (source.is_floating_point or source.is_complex):
+        raise DTypeError("std and var only support floating point and complex dtypes")
+    return requested or source
+
+
+def _floats_alone(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    value = requested or source
+    if value.category < Category.FLOAT:
+        raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}'. Convert first: x.to(float32).")
+    return value
+
+
+def _computed(operator: str, source: DType, requested: DType | None, given: DType | None) -> DType:
+    value = requested or source
+    return value if value.category >= Category.FLOAT else current.get().default_dtype
+
+
+DTYPE_RULES: dict[str, Callable[[str, DType, DType | None, DType | None], DType]] = {
+    "default": same_dtype,
+    "sum": _widened,
+    "float": _floating,
+    "floating_input": _floating_input,
+    "floating": _floats_alone,
+    "int_to_float": _computed,
+}
+"""``promote=`` of a reduction: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is folded."""
+
+
+def _cast(wanted: DType, given: DType | None) -> DType:
+    return given if given is not None and can_cast(wanted, given) else wanted
+
+
+def _floating_output(value: DType, source: DType, given: DType | None) -> DType:
+    return given if given is not None and given.category >= value.category >= Category.FLOAT else value
+
+
+def _truth_dtype(value: DType, source: DType, given: DType | None) -> DType:
+    # PyTorch's any and all keep uint8, which was its bool once, and write either.
+    if given in (bool_, uint8):
+        return given
+    return uint8 if source is uint8 else bool_
+
+
+RESULT_RULES: dict[str, Callable[[DType, DType, DType | None], DType]] = {
+    "value": lambda value, source, given: value,
+    "real": lambda value, source, given: value.to_real(),
+    "cast_real": lambda value, source, given: _cast(value.to_real(), given),
+    "cast": lambda value, source, given: _cast(value, given),
+    "floating": _floating_output,
+    "index": lambda value, source, given: int64,
+    "truth": _truth_dtype,
+}
+"""What a result is, from the folded dtype, the input's and that of ``out=``: of the folded dtype, of that of its real
+part, of any dtype that it or its real part can be cast to, of a floating-point one, an index, or a truth value."""
+
+
+def _double(value: DType) -> DType:
+    return complex128 if value.is_complex else float64
+
+
+ACCUMULATOR_RULES: dict[str, Callable[[DType], DType]] = {
+    "value": precision_of,
+    "real": lambda value: precision_of(value.to_real()),
+    "double": _double,
+    "real_double": lambda value: float64,
+    "index": lambda value: int64,
+    "truth": lambda value: bool_,
+}
+"""What an accumulator is computed in, from the folded dtype."""

@@ -1,0 +1,179 @@
+"""The scalar functions of a reduction: what they have to look like, and how they are typed for a folded dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.calls import Folding
+from opdsl.kernels.definitions.monoid import fits, initial, read_function, typed
+from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES, RESULT_RULES
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.numbers import Number
+from opdsl.runtime.dtype import DType
+from opdsl.schema.parameters import NUMBERS, Parameter, names
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+
+Init = Number | tuple[Number, ...]
+
+
+class Fold(NamedTuple):
+    """One way to fold: scalar functions, and what is known of them.
+
+    init, lift, combine, finish: see ``Folding``; None stands for the identity.
+    accumulators, results: keys of ``ACCUMULATOR_RULES`` and ``RESULT_RULES``.
+    promote: a key of ``DTYPE_RULES``.
+    when: values of arguments for which it is meant.
+    numbers: the arguments that ``finish`` takes.
+    lifted_numbers: which of them ``lift`` takes.
+    with_index: whether ``lift`` takes the index of an element.
+    in_order: whether ``combine`` takes neighbours only, the earlier one first.
+    needs_elements: whether folding no elements is an error.
+    empty_is_all: whether ``dim=[]`` means all dimensions.
+    """
+
+    init: tuple[Number, ...]
+    lift: ScalarFunction | None
+    combine: ScalarFunction
+    finish: ScalarFunction | None
+    accumulators: tuple[str, ...]
+    results: tuple[str, ...]
+    promote: str
+    when: Mapping[str, object]
+    numbers: tuple[Parameter, ...]
+    lifted_numbers: tuple[int, ...]
+    with_index: bool
+    in_order: bool
+    needs_elements: bool
+    empty_is_all: bool
+
+    @property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """The author's functions."""
+        return tuple(each.source.function for each in (self.lift, self.combine, self.finish) if each is not None)
+
+    def default(self, number: Parameter) -> Any:
+        """What a number is where None is given: the default of ``finish``'s parameter."""
+        if self.finish is None:
+            return None
+        place = len(self.accumulators) + 1 + self.numbers.index(number)
+        return self.finish.defaults.get(self.finish.parameters[place])
+
+    def folding(self, value: DType, results: Sequence[DType], numbers: Sequence[DType]) -> Folding:
+        """The typed functions.
+
+        Args:
+            value: the dtype that is folded.
+            results: the dtypes of the results.
+            numbers: those of the numbers.
+
+        Raises:
+            UnsupportedDTypeError: an operation does not exist for it.
+        """
+        accumulators = [ACCUMULATOR_RULES[each](value).name for each in self.accumulators]
+        given = [each.name for each in numbers]
+        lifted = [precision_of(value).name, *["int64"] * self.with_index, *(given[at] for at in self.lifted_numbers)]
+        try:
+            return Folding(
+                tuple(initial(each, kind) for each, kind in zip(self.init, accumulators, strict=True)),
+                typed(self.lift, lifted, accumulators),
+                typed(self.combine, accumulators * 2, accumulators),
+                typed(self.finish, [*accumulators, "int64", *given], [precision_of(each).name for each in results]),
+                self.with_index,
+                self.in_order,
+                self.lifted_numbers,
+            )
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error
+
+
+def make_fold(
+    combine: FunctionType | ScalarFunction,
+    parameters: Sequence[Parameter],
+    returns: int,
+    refuse: Callable[[str], KernelSignatureError],
+    *,
+    init: Init,
+    lift: FunctionType | ScalarFunction | None = None,
+    finish: FunctionType | ScalarFunction | None = None,
+    promote: str = "default",
+    accumulators: Iterable[str] = ("value",),
+    results: Iterable[str] | None = None,
+    when: Mapping[str, object] | None = None,
+    in_order: bool | None = None,
+    needs_elements: bool = False,
+    empty_is_all: bool = True,
+) -> Fold:
+    """Read the scalar functions and hold them against the operator.
+
+    Args:
+        combine: see ``ReductionDefinition.add``, as the options.
+        parameters: the operator's arguments beside the input, ``dim``, ``keepdim`` and ``dtype``.
+        returns: how many results the operator has.
+        refuse: makes an error from what does not fit.
+    """
+    kinds = tuple(accumulators)
+    condition = dict(when or {})
+    numbers = tuple(each for each in parameters if each.name not in condition)
+    names_of_numbers = [each.name for each in numbers]
+    lifting = None if lift is None else read_function(lift)
+    further = () if lifting is None else lifting.parameters[1:]
+    indices = [each for each in further if each not in names_of_numbers]
+    fold = Fold(
+        init if isinstance(init, tuple) else (init,),
+        lifting,
+        read_function(combine),
+        None if finish is None else read_function(finish),
+        kinds,
+        kinds if results is None else tuple(results),
+        promote,
+        condition,
+        numbers,
+        tuple(names_of_numbers.index(each) for each in further if each in names_of_numbers),
+        bool(indices),
+        bool(indices) if in_order is None else in_order,
+        needs_elements,
+        empty_is_all,
+    )
+    for holds, demand in _demands(fold, parameters, returns):
+        if not holds:
+            raise refuse(demand)
+    return fold
+
+
+def _demands(fold: Fold, parameters: Sequence[Parameter], returns: int) -> Iterable[tuple[bool, str]]:
+    """What has to hold, and how it is said."""
+    count, lift, finish = len(fold.accumulators), fold.lift, fold.finish
+    unknown = [each for each in fold.when if each not in {parameter.name for parameter in parameters}]
+    yield fold.promote in DTYPE_RULES, f"promote={fold.promote!r} is unknown; use one of {', '.join(DTYPE_RULES)}"
+    yield set(fold.accumulators) <= set(ACCUMULATOR_RULES), f"accumulators are {', '.join(ACCUMULATOR_RULES)}"
+    yield set(fold.results) <= set(RESULT_RULES), f"results are {', '.join(RESULT_RULES)}"
+    yield not unknown, f"when={unknown} names no arguments"
+    yield len(fold.init) == count, f"init has {len(fold.init)} values for {count} accumulators"
+    yield len(fold.results) == returns, f"there are {len(fold.results)} results for {returns} returns"
+    yield fits(fold.combine, 2 * count, count), f"combine takes {2 * count} accumulators and returns {count}"
+    yield count == 1 or lift is not None, "several accumulators need a lift"
+    if lift is not None:
+        after = lift.parameters[1 : 1 + fold.with_index]
+        taken = 1 + fold.with_index + len(fold.lifted_numbers)
+        in_place = not any(each.name in after for each in fold.numbers)
+        wanted = "an element, or an element and its index" + (
+            f", then any of {names(fold.numbers)}" if fold.numbers else ""
+        )
+        yield in_place and len(lift.parameters) == taken, f"lift takes {wanted}"
+        yield len(lift.results) == count, f"lift returns {count} accumulators"
+    if finish is not None:
+        yield (
+            fits(finish, count + 1 + len(fold.numbers), returns),
+            f"finish takes {count} accumulators, the number of elements and {len(fold.numbers)} arguments, and "
+            f"returns {returns} results",
+        )
+    yield finish is not None or count == returns, "accumulators are no results: a finish is needed"
+    yield (
+        all(each.role in NUMBERS for each in fold.numbers),
+        "arguments beside dim, keepdim and dtype are numbers, or chosen by their value with when=",
+    )

@@ -1,0 +1,202 @@
+"""Row definitions: an operator that computes each row from the row, its sums, means and extrema.
+
+Softmax, the norms and their derivatives are of this kind. The author writes one scalar function, which sees one element
+and may fold the row: ``row_sum(x)``, ``row_mean(x)``, ``row_max(x)``, ``row_min(x)`` of ``opdsl.scalar.intrinsics``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+from opdsl.dispatch.plans.traceable import is_traceable
+from opdsl.errors import (
+    KernelError,
+    KernelSignatureError,
+    RoundedResultError,
+    ScalarFunctionError,
+    UnsupportedDTypeError,
+)
+from opdsl.kernels.calls import RowCall
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.meta import MetaContext
+from opdsl.kernels.definitions.monoid import require_exact
+from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES
+from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
+from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime.dtype import Category, DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import pinned
+from opdsl.runtime.promotion import promote_types
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema.implementation import row_fault
+from opdsl.schema.parameters import Role
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+    from opdsl.scalar.graph import TypedGraph
+
+
+class RowDefinition(RowwiseDefinition):
+    """An operator of a shape function and a row function.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+    """
+
+    __slots__ = ("function", "meta", "promote")
+
+    def add(self, function: FunctionType, *, meta: Callable[..., object], promote: str = "default") -> None:
+        """Take the row function.
+
+        Args:
+            function: takes some of the operator's tensors and numbers, by name. Parameters for tensors and numbers that
+                may be None have a default, which stands for None. Of several results, those that depend on elements
+                only by way of folds are results of the row as a whole.
+            meta: the shape function, called as ``meta(ctx, *arguments)``. It sets the outputs and returns the
+                dimensions of a row: neighbours, ascending. Tensors broadcast to the shape of the largest of them, which
+                outputs have, too; outputs for the row as a whole have size 1 along it.
+            promote: ``default``: tensors are taken as they are. ``int_to_float``: integers as the default dtype, which
+                outputs of integers that get floating-point results then have. ``floating``: integers are refused.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
+            KernelSignatureError: it does not fit the schema, or ``promote`` is unknown.
+        """
+        from opdsl.scalar import read
+
+        self.meta = meta
+        self.function = function
+        self.promote = promote
+        self._check(read(function, rows=True))
+
+    def _check(self, function: ScalarFunction) -> None:
+        if self.promote not in _PROMOTIONS:
+            raise KernelSignatureError(
+                f"{self.name}: promote={self.promote!r} of the row function {function.name} is unknown. Use one of "
+                f"{', '.join(_PROMOTIONS)}."
+            )
+        fault = row_fault(self.schema, function.parameters)
+        if fault is not None:
+            raise KernelSignatureError(
+                f"{self.name}: the row function {function.name} does not fit: {fault.problem}. {fault.remedy}."
+            )
+        if len(function.results) != self.results:
+            raise KernelSignatureError(
+                f"{self.name}: the row function {function.name} returns {len(function.results)} values for "
+                f"{self.results} results. Return one for each."
+            )
+        if self.promote == "default":
+            self._require_exact(function)
+
+    def _require_exact(self, function: ScalarFunction) -> None:
+        """Refuse what would round results of integers; outputs that are like an input are integers then."""
+        roles = {each.name: each.role for each in self.parameters}
+        types = {name: "float64" if roles[name] is Role.FLOAT else "int64" for name in function.parameters}
+        try:
+            require_exact(function, types, ("int64",) * self.results)
+        except RoundedResultError:
+            raise
+        except ScalarFunctionError:  # an operation does not exist for integers, which is said where they are given
+            return
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "row"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        return (self.function,)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        tensors = list(tensors_in(arguments))
+        context = MetaContext(self.name, self.results, given, tensors[0].device)
+        returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
+        names = {each.name: place for place, each in enumerate(self.parameters)}
+        wanted = [names[name] for name in _read(self.function).parameters if arguments[names[name]] is not None]
+        arrays = [place for place in wanted if isinstance(arguments[place], Tensor)]
+        shape = broadcast_all(arguments[place].shape for place in arrays)
+        dims = self._dims(returned, shape)
+        specs = context.specs(self.meta.__name__)
+        self._check_shapes(specs, shape, dims)
+        places = (*arrays, *(place for place in wanted if place not in arrays))
+        value, cast = self._value(reduce(promote_types, (arguments[place].dtype for place in arrays)))
+        if cast is not None:
+            specs = self._of_floats(specs, [self.parameters[place].name for place in places], precision_of(value))
+        return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs))
+
+    def _value(self, common: DType) -> tuple[DType, DType | None]:
+        """The dtype that rows are computed in, and what tensors are cast to before, if they are."""
+        if common.category >= Category.FLOAT or self.promote == "default":
+            return common, None
+        value = DTYPE_RULES[self.promote](self.name, common, None, None)
+        return value, value
+
+    def _of_floats(self, specs: Sequence[OutputSpec], names: Sequence[str], value: DType) -> tuple[OutputSpec, ...]:
+        """The outputs of a call of which integers are computed as floating-point numbers."""
+        graph = _read(self.function, tuple(names)).specialise(dict.fromkeys(names, value.name))
+        return tuple(
+            each._replace(dtype=value) if kind.value == value.name and each.dtype.category < Category.FLOAT else each
+            for each, kind in zip(specs, graph.result_types, strict=True)
+        )
+
+    def _dims(self, returned: object, shape: tuple[int, ...]) -> tuple[int, ...]:
+        dims = tuple(returned) if isinstance(returned, (tuple, list, range)) else None
+        if dims is None or not all(isinstance(each, int) and 0 <= each < len(shape) for each in dims):
+            raise self._error(f"returned {returned!r}", "Return the dimensions of a row, as a tuple of ints from 0")
+        if any(second != first + 1 for first, second in itertools.pairwise(dims)):
+            raise self._error(f"returned {dims}", "The dimensions of a row are neighbours, in ascending order")
+        return dims
+
+    def _check_shapes(self, specs: Sequence[OutputSpec], shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+        row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+        for place, spec in enumerate(specs):
+            if spec.shape not in (shape, row):
+                problem = f"set output {place} to shape {spec.shape}"
+                raise self._error(problem, f"Rows of {shape} along {dims} have results of that shape, or of {row}")
+
+    def _error(self, problem: str, remedy: str) -> KernelError:
+        return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
+
+    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+        """See ``RowwiseDefinition.compile``."""
+        return compiler_for(device).row(self.graph(state, inputs), call)
+
+    def graph(self, state: Rowwise, inputs: Sequence[Geometry | DType]) -> TypedGraph:
+        """The typed row function of a call.
+
+        Raises:
+            UnsupportedDTypeError: an operation does not exist for these dtypes.
+        """
+        names = tuple(self.parameters[place].name for place in state.places)
+        kinds = [precision_of(each.dtype if isinstance(each, Geometry) else each) for each in inputs]
+        results = [precision_of(each.dtype).name for each in state.details]
+        types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
+        try:
+            require_exact(_read(self.function, names), types, results)
+            return _read(self.function, names).specialise(types, results=results)
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{kinds[0].scalar_type}': {error}") from error
+
+
+_PROMOTIONS = ("default", "int_to_float", "floating")
+
+
+@lru_cache(maxsize=512)
+def _read(function: FunctionType, parameters: tuple[str, ...] | None = None) -> ScalarFunction:
+    """A row function of some of its parameters; defaults stand for the others."""
+    from opdsl.scalar import read
+
+    found: ScalarFunction = cast(Any, read)(function, parameters=parameters, rows=True)
+    return found

@@ -1,0 +1,106 @@
+"""What row definitions and scans have in common: each row of a tensor is computed from rows of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from opdsl.errors import DTypeError
+from opdsl.kernels.calls import RowCall
+from opdsl.kernels.compiler import Compiled
+from opdsl.kernels.definitions.structured import Arguments, Bound, Definition, PreparedCall
+from opdsl.kernels.iteration.dtypes import c_name
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.runtime.device import MemoryFormat
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.tensor import Tensor
+
+
+class Rowwise(NamedTuple):
+    """What a call becomes.
+
+    shape: that all operands broadcast to.
+    dims: of a row.
+    places: of the arguments that are operands, tensors before numbers.
+    precision: the dtype of the numbers.
+    cast: the dtype that tensors are cast to before, None for their own.
+    details: what the definition wants to see again.
+    """
+
+    shape: tuple[int, ...]
+    dims: tuple[int, ...]
+    places: tuple[int, ...]
+    precision: DType
+    cast: DType | None
+    details: Any
+
+
+class RowwiseDefinition(Definition):
+    """An operator that computes rows of its outputs from rows of its operands. Subclasses prepare and compile."""
+
+    __slots__ = ()
+
+    # Whether a kernel may write over an input that it reads, element for element.
+    reads_before_writing = False
+
+    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+        """The kernel for a call.
+
+        Args:
+            inputs: the geometry of each array, the dtype of each number.
+            device: the type of the device.
+        """
+        raise NotImplementedError
+
+    def check_given(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, inplace: bool) -> None:
+        """See ``Definition.check_given``."""
+        if output.dtype is spec.dtype:
+            return
+        if inplace:
+            raise DTypeError(
+                f"Bad in-place call: input tensor dtype {c_name(output.dtype)} and output tensor dtype "
+                f"{c_name(spec.dtype)} should match"
+            )
+        raise DTypeError(
+            f"Expected out tensor to have dtype {c_name(spec.dtype)}, but got {c_name(output.dtype)} instead"
+        )
+
+    def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
+        """See ``Definition.needs_proxy``."""
+        state: Rowwise = prepared.state
+        if aliased and (not self.reads_before_writing or state.cast is not None):
+            return True
+        fits = output.shape == spec.shape
+        return fits and row_call(state.shape, state.dims, [], [output.geometry]) is None
+
+    def bind(
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+    ) -> Bound:
+        """See ``Definition.bind``."""
+        state: Rowwise = prepared.state
+        values = [self._laid_out(state, arguments[place]) for place in state.places]
+        compute = self._compiled(state, values, outputs, allocate=allocate)
+        assert compute is not None, "operands have been laid out"
+        return Bound(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
+
+    def _laid_out(self, state: Rowwise, value: Any) -> Any:
+        """An operand as the kernel takes it."""
+        from opdsl.kernels.primitives.copying import cast, clone
+
+        if not isinstance(value, Tensor):
+            return convert(value, state.precision)
+        if state.cast is not None and value.dtype is not state.cast:
+            value = cast(value, state.cast)
+        if row_call(state.shape, state.dims, [value.geometry], []) is None:
+            return clone(value, MemoryFormat.contiguous_format)
+        return value
+
+    def _compiled(
+        self, state: Rowwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
+    ) -> Compiled | None:
+        inputs = [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
+        call = row_call(state.shape, state.dims, inputs, outputs, allocate=allocate)
+        return None if call is None else self.compile(state, inputs, call, outputs[0].device.type)

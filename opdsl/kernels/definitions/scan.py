@@ -1,0 +1,201 @@
+"""Scans: an operator that gives what has been accumulated so far, along a dimension.
+
+As in a reduction, ``lift`` makes accumulators of an element and ``combine`` makes those of all elements of those of
+some; ``finish`` makes results of the accumulators at each element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, NamedTuple
+
+from opdsl.errors import KernelSignatureError, ScalarFunctionError, UnsupportedDTypeError
+from opdsl.kernels.calls import RowCall, Scanning
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.definitions.monoid import fits, initial, read_function, refuse_rounding, typed
+from opdsl.kernels.definitions.reduction_dtypes import ACCUMULATOR_RULES, DTYPE_RULES
+from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
+from opdsl.kernels.definitions.structured import Arguments, PreparedCall
+from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
+from opdsl.kernels.outputs import OutputSpec
+from opdsl.runtime.dtype import Category, DType, bool_, complex64, complex128, float32, float64, int64
+from opdsl.runtime.geometry import Geometry, contiguous_strides, wrap_dimension
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from opdsl.scalar import ScalarFunction
+
+Init = bool | int | float | tuple[bool | int | float, ...]
+
+_WIDER = {float32: float64, complex64: complex128}
+
+
+def _wide(value: DType) -> DType:
+    """What PyTorch's CPU kernels accumulate in (``at::acc_type``)."""
+    if value is bool_:
+        raise UnsupportedDTypeError("not implemented for 'Bool'. Convert to a number type first: x.to(int64).")
+    return int64 if value.category is Category.INT else _WIDER.get(value, precision_of(value))
+
+
+PROMOTIONS = {each: DTYPE_RULES[each] for each in ("default", "sum", "floating", "int_to_float")}
+"""``promote=`` of a scan: from the input's dtype, ``dtype=`` and the dtype of ``out=`` to what is scanned."""
+
+ACCUMULATORS: dict[str, Callable[[DType], DType]] = {**ACCUMULATOR_RULES, "wide": _wide}
+"""What an accumulator is computed in, from the scanned dtype; ``wide`` is float64 for float32."""
+
+RESULTS: dict[str, Callable[[DType], DType]] = {
+    "value": lambda value: value,
+    "index": lambda value: int64,
+    "truth": lambda value: bool_,
+}
+"""What a result is, from the scanned dtype."""
+
+
+class _Functions(NamedTuple):
+    """The scalar functions of a scan and the kinds of what they take and give."""
+
+    init: tuple[bool | int | float, ...]
+    lift: ScalarFunction | None
+    combine: ScalarFunction
+    finish: ScalarFunction | None
+    accumulators: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+class ScanDefinition(RowwiseDefinition):
+    """A scan of the schema's first argument along ``dim``; ``dtype`` means what it does in PyTorch.
+
+    Args:
+        schema: of the operator.
+        name: its name, for messages.
+    """
+
+    __slots__ = ("_functions", "label", "rule")
+
+    reads_before_writing = True
+    _functions: _Functions
+
+    def __init__(self, schema: FunctionSchema, name: str) -> None:
+        super().__init__(schema, name)
+        self.label = schema.name.functional_base
+        self.rule = PROMOTIONS["default"]
+
+    def add(
+        self,
+        combine: FunctionType | ScalarFunction,
+        *,
+        init: Init,
+        lift: FunctionType | ScalarFunction | None = None,
+        finish: FunctionType | ScalarFunction | None = None,
+        promote: str = "default",
+        accumulators: Iterable[str] = ("value",),
+        results: Iterable[str] = ("value",),
+    ) -> None:
+        """Take the scalar functions.
+
+        Args:
+            combine: the accumulators of some elements, then those of later ones -> those of all; associative.
+            init: the accumulators of no elements; infinities stand for the bounds of integers.
+            lift: an element, or an element and its index -> accumulators; None where they are the element itself.
+            finish: accumulators -> results; None where results are accumulators.
+            promote: a key of ``PROMOTIONS``.
+            accumulators: for each a key of ``ACCUMULATORS``.
+            results: for each ``value``, ``index`` or ``truth``.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot, or gives floating-point numbers of
+                integers that would be rounded.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+        """
+        functions = _Functions(
+            init if isinstance(init, tuple) else (init,),
+            None if lift is None else read_function(lift),
+            read_function(combine),
+            None if finish is None else read_function(finish),
+            tuple(accumulators),
+            tuple(results),
+        )
+        self._check(functions, promote)
+        self._functions = functions
+        self.rule = PROMOTIONS[promote]
+        refuse_rounding(lambda: self.scanning(self.rule(self.label, int64, None, None)))
+
+    def _check(self, functions: _Functions, promote: str) -> None:
+        count = len(functions.accumulators)
+        lift, finish = functions.lift, functions.finish
+        names = {each.name for each in self.parameters}
+        demands = (
+            ("dim" in names, "a scan has an argument dim: int"),
+            (names <= {self.parameters[0].name, "dim", "dtype"}, "a scan has no arguments beside dim and dtype"),
+            (promote in PROMOTIONS, f"promote={promote!r} is unknown; use one of {', '.join(PROMOTIONS)}"),
+            (set(functions.accumulators) <= set(ACCUMULATORS), f"accumulators are {', '.join(ACCUMULATORS)}"),
+            (set(functions.results) <= set(RESULTS), f"results are {', '.join(RESULTS)}"),
+            (len(functions.init) == count, f"init has {len(functions.init)} values for {count} accumulators"),
+            (
+                len(functions.results) == self.results,
+                f"there are {len(functions.results)} results for {self.results} returns",
+            ),
+            (fits(functions.combine, 2 * count, count), f"combine takes {2 * count} accumulators and returns {count}"),
+            (count == 1 or lift is not None, "several accumulators need a lift"),
+            (lift is None or len(lift.parameters) in (1, 2), "lift takes an element, or an element and its index"),
+            (lift is None or len(lift.results) == count, f"lift returns {count} accumulators"),
+            (
+                finish is None or fits(finish, count, self.results),
+                f"finish takes {count} accumulators and returns {self.results} results",
+            ),
+            (finish is not None or count == self.results, "accumulators are no results: a finish is needed"),
+        )
+        for holds, demand in demands:
+            if not holds:
+                raise KernelSignatureError(f"{self.name}: the scan does not fit {self.schema}: {demand}.")
+
+    @property
+    def kind(self) -> str:
+        """See ``Definition.kind``."""
+        return "scan"
+
+    def functions(self, key: str) -> tuple[FunctionType, ...]:
+        """See ``Definition.functions``."""
+        functions = (self._functions.lift, self._functions.combine, self._functions.finish)
+        return tuple(each.source.function for each in functions if each is not None)
+
+    def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
+        """See ``Definition.prepare``."""
+        source: Tensor = arguments[0]
+        named = {each.name: value for each, value in zip(self.parameters, arguments, strict=True)}
+        dim = wrap_dimension(named["dim"], source.ndim)
+        out = given[0].dtype if given and given[0] is not None else None
+        value = self.rule(self.label, source.dtype, named.get("dtype"), out)
+        self.scanning(value)  # refuses dtypes, even of tensors without elements
+        specs = tuple(
+            OutputSpec(RESULTS[each](value), source.device, source.shape, contiguous_strides(source.shape))
+            for each in self._functions.results
+        )
+        dims = (dim,) if source.ndim else ()
+        cast = value if value in PRECISION else None
+        return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value))
+
+    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+        """See ``RowwiseDefinition.compile``."""
+        return compiler_for(device).scan(self.scanning(state.details), call)
+
+    def scanning(self, value: DType) -> Scanning:
+        """The typed functions for a scanned dtype.
+
+        Raises:
+            UnsupportedDTypeError: an operation does not exist for it.
+        """
+        functions = self._functions
+        accumulators = [ACCUMULATORS[each](value).name for each in functions.accumulators]
+        results = [precision_of(RESULTS[each](value)).name for each in functions.results]
+        try:
+            return Scanning(
+                tuple(initial(each, kind) for each, kind in zip(functions.init, accumulators, strict=True)),
+                typed(functions.lift, [precision_of(value).name, "int64"], accumulators),
+                typed(functions.combine, accumulators * 2, accumulators),
+                typed(functions.finish, accumulators, results),
+            )
+        except ScalarFunctionError as error:
+            raise UnsupportedDTypeError(f"not implemented for '{value.scalar_type}': {error}") from error

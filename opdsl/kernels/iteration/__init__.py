@@ -1,0 +1,1 @@
+"""From operands to one loop nest: dtypes, broadcast shapes, strides, coalesced dimensions."""

@@ -1,0 +1,58 @@
+"""From the operands of a row kernel or a scan to one loop nest: the row, and the other dimensions, coalesced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opdsl.kernels.calls import NewArray, OperandSpec, RowCall
+from opdsl.kernels.iteration.coalescing import coalesce
+from opdsl.kernels.iteration.strides import Strides, loop_order, steps
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry
+
+
+def row_call(
+    shape: tuple[int, ...],
+    dims: tuple[int, ...],
+    inputs: Sequence[Geometry | DType],
+    outputs: Sequence[Geometry],
+    *,
+    allocate: bool = False,
+) -> RowCall | None:
+    """How a row kernel runs.
+
+    Args:
+        shape: that all operands broadcast to.
+        dims: the dimensions of a row, neighbours, ascending; none for rows of one element.
+        inputs: the geometry of each array, the dtype of each number.
+        outputs: of ``shape``, or of size 1 along the row.
+        allocate: whether the kernel makes the outputs.
+
+    Returns:
+        None where an operand does not step through a row evenly.
+    """
+    forms = [each for each in (*outputs, *inputs) if isinstance(each, Geometry)]
+    strides = [steps(each, shape) for each in forms]
+    length, along = _row([shape[dim] for dim in dims], [[each[dim] for dim in dims] for each in strides])
+    if along is None:
+        return None
+    kept = [dim for dim in range(len(shape)) if dim not in dims]
+    sizes = tuple(shape[dim] for dim in kept)
+    kept_steps: list[Strides] = [tuple(each[dim] for dim in kept) for each in strides]
+    order = loop_order(sizes, kept_steps)
+    coalesced, stepping = coalesce([sizes[dim] for dim in order], [[each[dim] for dim in order] for each in kept_steps])
+    specs = iter(
+        OperandSpec(form.dtype, (*steps_of, row)) for form, steps_of, row in zip(forms, stepping, along, strict=True)
+    )
+    written = tuple(next(specs) for _ in outputs)
+    read = tuple(next(specs) if isinstance(each, Geometry) else OperandSpec(each, None) for each in inputs)
+    made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)
+    return RowCall(coalesced, length, read, written, made)
+
+
+def _row(sizes: Sequence[int], operands: Sequence[Sequence[int]]) -> tuple[int, list[int] | None]:
+    """The length of a row and the step of each operand along it; None where one of them has several."""
+    merged, strides = coalesce(sizes[::-1], [each[::-1] for each in operands])
+    if len(merged) > 1:
+        return 0, None
+    return (merged[0] if merged else 1), [each[0] if merged else 0 for each in strides]

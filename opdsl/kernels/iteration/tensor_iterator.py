@@ -1,0 +1,246 @@
+"""TensorIterator: from operands to one loop. Pure functions from geometries and number types to values.
+
+``iterate`` says what a pointwise operator returns (shape, dtype, strides, device), ``pointwise_call`` says how the loop
+runs once the outputs are there. Both follow ATen/TensorIterator.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from opdsl.errors import DeviceError
+from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.iteration.coalescing import coalesce
+from opdsl.kernels.iteration.dtypes import PRECISION, OutputCast, Promotion, precision_of
+from opdsl.kernels.iteration.strides import dense_strides, loop_order, output_strides, steps
+from opdsl.runtime.device import Device, cpu
+from opdsl.runtime.dtype import Category, DType, bool_, int64
+from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.promotion import result_type
+
+
+class NumberRole(Enum):
+    """What a Python number is to a loop."""
+
+    WRAPPED = "stands for a tensor: takes part in promotion"
+    SCALAR = "a parameter of type Scalar: converted to the kernel's precision, with a check"
+    FLOAT = "a parameter of type float"
+    INT = "a parameter of type int"
+    BOOL = "a parameter of type bool"
+
+
+class Number(NamedTuple):
+    """A Python number as an operand: its type and its role, not its value."""
+
+    type: type
+    role: NumberRole
+
+
+Operand = Geometry | Number
+
+
+class Configuration(NamedTuple):
+    """What a pointwise operator says about its dtypes.
+
+    promotion: from the operands' dtypes to the one that is computed in, and to the result's.
+    exempt: positions of operands that take no part in promotion and keep their own dtype.
+    rounded: positions of numbers that a loop in 16 bits sees in 16 bits; others keep all their digits.
+    outputs: how many there are.
+    cast: which dtypes a given output may have; None for PyTorch's rule.
+    """
+
+    promotion: Promotion
+    exempt: frozenset[int] = frozenset()
+    rounded: frozenset[int] = frozenset()
+    outputs: int = 1
+    cast: OutputCast | None = None
+
+
+class Iteration(NamedTuple):
+    """What a pointwise operator makes of its operands.
+
+    shape: the broadcast shape.
+    common: the dtype that operands are promoted to.
+    result: the dtype of new outputs.
+    strides: of new outputs, in elements.
+    device: of new outputs.
+    parameters: for each operand the dtype that the scalar function sees.
+    casts: for each operand the dtype that it has to be cast to beforehand, where conversion inside the loop would
+        give another value than PyTorch's.
+    cast: which dtypes given outputs may have.
+    """
+
+    shape: tuple[int, ...]
+    common: DType
+    result: DType
+    strides: tuple[int, ...]
+    device: Device
+    parameters: tuple[DType, ...]
+    casts: tuple[DType | None, ...]
+    cast: OutputCast
+
+
+def iterate(operands: Sequence[Operand], configuration: Configuration, default: DType) -> Iteration:
+    """What a pointwise operator makes of its operands.
+
+    Args:
+        operands: the geometry of each tensor, a ``Number`` for each Python number.
+        configuration: the operator's.
+        default: the default dtype.
+
+    Raises:
+        ShapeError: shapes do not broadcast.
+        DeviceError: the operands live on different devices.
+    """
+    tensors = [each for each in operands if isinstance(each, Geometry)]
+    shape = broadcast_all(each.shape for each in tensors)
+    promoting = [each for place, each in enumerate(operands) if place not in configuration.exempt and _promotes(each)]
+    common = configuration.promotion.common(common_dtype(promoting, default), default)
+    exempt = [place in configuration.exempt for place in range(len(operands))]
+    layout = [
+        _layout(operand, None if keeps else common)
+        for operand, keeps in zip(operands, exempt, strict=True)
+        if _promotes(operand)
+    ]
+    return Iteration(
+        shape,
+        common,
+        configuration.promotion.result(common),
+        output_strides(shape, layout),
+        common_device(tensors),
+        tuple(_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)),
+        tuple(_cast(operand, common, configuration, place) for place, operand in enumerate(operands)),
+        configuration.cast or _default_cast(configuration.promotion, common, len(promoting)),
+    )
+
+
+_ZERO_DIM = geometry(int64, cpu, ())
+
+
+def _layout(operand: Operand, common: DType | None) -> Geometry:
+    """What of an operand decides strides: its own, or where it is promoted those of the copy that PyTorch makes."""
+    if isinstance(operand, Number):
+        return _ZERO_DIM
+    if common is None or operand.dtype is common or operand.is_non_overlapping_and_dense():
+        return operand
+    return operand.replace(strides=dense_strides(operand))
+
+
+def _promotes(operand: Operand) -> bool:
+    return isinstance(operand, Geometry) or operand.role is NumberRole.WRAPPED
+
+
+def _default_cast(promotion: Promotion, common: DType, promoting: int) -> OutputCast:
+    """PyTorch's rule: comparisons write anything, unary operators that do not promote want their own dtype."""
+    if promotion.boolean:
+        return OutputCast.ANY
+    keeps = not promotion.floating and promotion.result(common) is common
+    return OutputCast.SAME if promoting == 1 and keeps else OutputCast.SAFE
+
+
+def common_dtype(operands: Iterable[Operand], default: DType) -> DType:
+    """The dtype that tensors and wrapped numbers promote to.
+
+    Args:
+        operands: at least one.
+        default: the default dtype, which Python floats have.
+    """
+    return result_type((each if isinstance(each, Geometry) else _SAMPLES[each.type] for each in operands), default)
+
+
+_SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+def _parameter(operand: Operand, common: DType, default: DType, exempt: bool) -> DType:
+    """The dtype that the scalar function sees of an operand."""
+    if isinstance(operand, Geometry):
+        return precision_of(operand.dtype if exempt else common)
+    return _NUMBER_RULES[operand.role](common, default)
+
+
+def _int_parameter(common: DType, default: DType) -> DType:
+    return int64 if common.category is Category.BOOL else precision_of(common)
+
+
+def _float_parameter(common: DType, default: DType) -> DType:
+    return default if common.category <= Category.INT else precision_of(common)
+
+
+def _precise_parameter(common: DType, default: DType) -> DType:
+    return precision_of(common)
+
+
+def _bool_parameter(common: DType, default: DType) -> DType:
+    return bool_
+
+
+_NUMBER_RULES = {
+    NumberRole.WRAPPED: _precise_parameter,
+    NumberRole.SCALAR: _precise_parameter,
+    NumberRole.FLOAT: _float_parameter,
+    NumberRole.INT: _int_parameter,
+    NumberRole.BOOL: _bool_parameter,
+}
+
+
+def _cast(operand: Operand, common: DType, configuration: Configuration, place: int) -> DType | None:
+    """What to cast an operand to before a loop in 16 bits, which would see more digits of it than PyTorch's does.
+
+    PyTorch takes numbers and zero-dim tensors in full precision into most of arithmetic, but not into comparisons.
+    """
+    if place in configuration.exempt or common not in PRECISION:
+        return None
+    rounded = place in configuration.rounded or (configuration.promotion.boolean and _promotes(operand))
+    if isinstance(operand, Number):
+        return common if rounded else None
+    return None if operand.dtype is common or (operand.ndim == 0 and not rounded) else common
+
+
+def common_device(tensors: Sequence[Geometry]) -> Device:
+    """The device of an operator's results: that of all operands, zero-dim CPU tensors beside others apart.
+
+    Raises:
+        DeviceError: there are two.
+    """
+    found = next((each.device for each in tensors if each.device is not cpu), None)
+    if found is None:
+        return cpu
+    for each in tensors:
+        if each.device is not found and not (each.device is cpu and each.ndim == 0):
+            raise DeviceError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{found} and {each.device}!"
+            )
+    return found
+
+
+def pointwise_call(
+    shape: tuple[int, ...],
+    inputs: Sequence[Geometry | DType],
+    outputs: Sequence[Geometry],
+    *,
+    allocate: bool = False,
+) -> PointwiseCall:
+    """How a pointwise loop runs.
+
+    Args:
+        shape: the broadcast shape.
+        inputs: the geometry of each array that the kernel gets; the dtype of each number.
+        outputs: the geometry of each output; its shape is ``shape``.
+        allocate: whether the kernel makes the outputs.
+    """
+    tensors = [*outputs, *(each for each in inputs if isinstance(each, Geometry))]
+    strides = [steps(each, shape) for each in tensors]
+    order = loop_order(shape, strides)
+    sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
+    rest = iter(coalesced)
+    written = tuple(OperandSpec(each.dtype, next(rest)) for each in outputs)
+    read = tuple(
+        OperandSpec(each.dtype, next(rest)) if isinstance(each, Geometry) else OperandSpec(each, None)
+        for each in inputs
+    )
+    made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)
+    return PointwiseCall(sizes, read, written, made)

@@ -1,0 +1,324 @@
+"""Copying, casting and filling: what every layer above may use, through the same compilers as everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from opdsl.errors import DTypeError, ShapeError
+from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
+from opdsl.kernels.iteration.broadcasting import broadcast
+from opdsl.kernels.iteration.dtypes import c_name, precision_of
+from opdsl.kernels.iteration.numbers import Number, to_element
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.outputs import (
+    OutputSpec,
+    Target,
+    array_of,
+    check_device,
+    check_read_only,
+    check_written,
+    new_tensor,
+    tensor_over,
+)
+from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
+from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
+from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
+from opdsl.runtime.lowering import made_once
+from opdsl.runtime.storage import bump_version
+from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import make_view
+
+# A copy without conversion moves bits: NaN payloads stay, and complex numbers need no arithmetic.
+_BITS = {1: uint8, 2: int16, 4: int32, 8: int64}
+_PAIRS = {8: float32, 16: float64}
+
+
+# -------------------------------------------------------------------------------------------------- what others call
+
+
+def copy_(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> Tensor:
+    """Writes the elements of ``source`` into ``target``, cast to its dtype and broadcast to its shape.
+
+    Args:
+        target: of any strides and dtype, on any device.
+        source: of any strides and dtype, on any device.
+        non_blocking: whether a copy between page-locked memory of the host and a device may go on after this returns.
+
+    Returns:
+        ``target``.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        OverlapError: they share memory, but not element for element.
+    """
+    shape = broadcast(target.shape, source.shape)
+    if shape != target.shape:
+        raise ShapeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+    check_written(target, [source], [])
+    copy_elements(target, source, non_blocking=non_blocking)
+    return target
+
+
+def fill_(target: Tensor, value: Number) -> Tensor:
+    """Writes a number into all elements of ``target``; elements that share memory all get the same.
+
+    Raises:
+        NumberError: the dtype does not hold it.
+        ReadOnlyError: the memory is that of a read-only array.
+    """
+    number = to_element(value, target.dtype, target.geometry.numel)
+    check_read_only(target)
+    if target.device is not meta:
+        _fill(target, number)
+    return target
+
+
+def cast(source: Tensor, dtype: DType) -> Tensor:
+    """A new tensor with the elements of ``source`` in another dtype, in the same memory order."""
+    return copied(source, geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
+
+
+def copied(source: Tensor, form: Geometry, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
+    """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device.
+
+    ``non_blocking``: see ``copy_``. ``pinned``: a CPU tensor lies in page-locked memory.
+    """
+    made = new_tensor(form, pinned=pinned)
+    copy_elements(made, source, non_blocking=non_blocking)
+    return made
+
+
+def clone(source: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
+    """A copy in memory of its own.
+
+    Args:
+        memory_format: the order of the dimensions; ``preserve_format`` keeps that of a dense source.
+    """
+    if memory_format is MemoryFormat.preserve_format:
+        strides = dense_strides(source.geometry)
+    else:
+        strides = strides_for(source.shape, memory_format)
+    return copied(source, geometry(source.dtype, source.device, source.shape, strides))
+
+
+def write_out(operator: str, out: Tensor, value: Tensor) -> Tensor:
+    """Stores a result in an ``out=`` that the caller gave: resizes it if need be, and copies.
+
+    Args:
+        operator: its name, for messages.
+        out: the tensor that was given.
+        value: the result.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: the output does not fit.
+    """
+    return write_outs(operator, (out,), (value,))[0]
+
+
+def write_outs(operator: str, outs: Sequence[Tensor], values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Stores several results as ``write_out`` does; none is stored unless all fit.
+
+    Raises:
+        DTypeError, DeviceError, OverlapError: an output does not fit.
+    """
+    targets = [
+        (_checked_target(operator, out, value), value)
+        for out, value in zip(outs, values, strict=True)
+        if out is not value
+    ]
+    for target, value in targets:
+        copy_elements(target.working(), value)
+        bump_version(target.given)
+    return tuple(outs)
+
+
+def _checked_target(operator: str, out: Tensor, value: Tensor) -> Target:
+    check_written(out, [value], [])
+    if out.dtype is not value.dtype:
+        raise DTypeError(
+            f"{operator}: Expected out tensor to have dtype {c_name(value.dtype)}, but got {c_name(out.dtype)} instead"
+        )
+    spec = OutputSpec(value.dtype, value.device, value.shape, value.strides)
+    check_device(out, spec)
+    return Target(out, spec, False)
+
+
+def check_inplace(operator: str, target: Tensor, value: Tensor) -> None:
+    """Holds a result against the tensor that an in-place call has to store it in (``check_inplace`` of torchgen).
+
+    Raises:
+        ShapeError, DTypeError: shape or dtype differ.
+    """
+    if target.dtype is not value.dtype:
+        raise DTypeError(
+            f"{operator}: Bad in-place call: input tensor dtype {c_name(target.dtype)} and output tensor dtype "
+            f"{c_name(value.dtype)} should match"
+        )
+    if target.shape != value.shape:
+        raise ShapeError(
+            f"{operator}: Bad in-place call: input tensor size {list(target.shape)} and output tensor size "
+            f"{list(value.shape)} should match"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- how they do it
+
+
+def copy_elements(target: Tensor, source: Tensor, *, non_blocking: bool = False) -> None:
+    """``copy_`` without checks and without counting a version."""
+    if target.device is meta or target.geometry.numel == 0:
+        return
+    if not has_compiler(target.device.type):
+        _copy_without_compiler(target, source)
+        return
+    if source.device is not target.device:
+        if _transferred(target, source, non_blocking=non_blocking):
+            return
+        source = _on_device_of(target, source)
+    loop = elements_loop(target.geometry, source.geometry)
+    if loop is not None:
+        loop(array_of(source), array_of(target))
+    elif target.dtype.is_complex and source.dtype.is_complex:
+        _run_copy(real_and_imaginary(target), real_and_imaginary(source))
+    elif target.dtype.is_complex:
+        _run_copy(_part(target, 0), source)
+        _fill(_part(target, 1), 0.0)
+    else:
+        _run_copy(target, _part(source, 0))
+
+
+def _transferred(target: Tensor, source: Tensor, *, non_blocking: bool) -> bool:
+    """Whether a backend has copied the memory as it is: it can where both tensors lie alike and without gaps."""
+    form, other = target.geometry, source.geometry
+    transfer = _transfer_between(form.device, other.device)
+    alike = (form.dtype, form.shape, form.strides) == (other.dtype, other.shape, other.strides)
+    if transfer is None or not alike or not form.is_non_overlapping_and_dense():
+        return False
+    transfer(array_of(source), array_of(target), non_blocking=non_blocking)
+    return True
+
+
+def _transfer_between(first: Device, second: Device) -> Callable[..., None] | None:
+    """What copies memory between two devices; None where that goes through the host."""
+    types = {first.type, second.type} - {cpu.type}
+    if len(types) != 1:
+        return None
+    found: Callable[..., None] | None = getattr(backends.memory(second if first is cpu else first), "transfer", None)
+    return found
+
+
+def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
+    """The elements of a tensor on the device of another."""
+    if _transfer_between(target.device, source.device) is not None:
+        dense = source if source.geometry.is_non_overlapping_and_dense() else clone(source, contiguous_format)
+        moved = new_tensor(geometry(source.dtype, target.device, dense.shape, dense.strides))
+        copy_elements(moved, dense)
+        return moved
+    host = _on_host(source)
+    if target.device is cpu:
+        return host
+    array = backends.memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device)
+    return tensor_over(array, geometry(source.dtype, target.device, source.shape))
+
+
+def _on_host(source: Tensor) -> Tensor:
+    """The elements of a tensor as a CPU tensor; the tensor itself if it is one."""
+    if source.device is cpu:
+        return source
+    host = backends.memory(source.device).to_host(array_of(source))
+    return tensor_over(host, geometry_of(host, source.dtype))
+
+
+def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
+    """A copy into the memory of a backend that compiles nothing: converted and broadcast on the host if need be."""
+    same = source.device is target.device and source.dtype is target.dtype and source.shape == target.shape
+    if not same:
+        host = new_tensor(geometry(target.dtype, cpu, target.shape))
+        copy_elements(host, _on_host(source))
+        source = _on_device_of(target, host)
+    backends.memory(target.device).copy(array_of(source), array_of(target))
+
+
+def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:
+    """The memory of a tensor under another dtype; strides and offset count elements of that dtype."""
+    before = tensor.storage_offset() * (tensor.dtype.itemsize // dtype.itemsize)
+    return make_view(tensor, shape, strides, before + offset, dtype)
+
+
+def real_and_imaginary(tensor: Tensor) -> Tensor:
+    """A view of a complex tensor's parts, in a last dimension of its own."""
+    return _view(tensor, _PAIRS[tensor.dtype.itemsize], (*tensor.shape, 2), (*_doubled(tensor.strides), 1))
+
+
+def _part(tensor: Tensor, part: int) -> Tensor:
+    return _view(tensor, _PAIRS[tensor.dtype.itemsize], tensor.shape, _doubled(tensor.strides), part)
+
+
+def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(2 * stride for stride in strides)
+
+
+@made_once(512)
+def elements_loop(target: Geometry, source: Geometry) -> Compiled | None:
+    """What casts and copies the elements of the source's array into the target's, in one loop; None if that takes two.
+
+    Args:
+        target, source: on one device that compiles; the source's shape broadcasts to the target's.
+    """
+    if target.dtype is source.dtype:
+        return copy_loop(_bits(target), _bits(source))
+    return None if target.dtype.is_complex or source.dtype.is_complex else copy_loop(target, source)
+
+
+def _bits(form: Geometry) -> Geometry:
+    """The geometry of the same memory as integers."""
+    size = form.dtype.itemsize
+    if size in _BITS:
+        return geometry(_BITS[size], form.device, form.shape, form.strides)
+    return geometry(int64, form.device, (*form.shape, 2), (*_doubled(form.strides), 1))
+
+
+def _run_copy(target: Tensor, source: Tensor) -> None:
+    copy_loop(target.geometry, source.geometry)(array_of(source), array_of(target))
+
+
+@made_once(512)
+def copy_loop(target: Geometry, source: Geometry) -> Compiled:
+    """The compiled loop that casts and copies."""
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
+    kind = ScalarType(precision_of(source.dtype).name)
+    graph = TypedGraph("copy", (Node("parameter", (), kind, "value"),), (0,))
+    call = pointwise_call(target.shape, [source], [target])
+    return compiler_for(target.device.type).pointwise(graph, call)
+
+
+def _fill(target: Tensor, number: Any) -> None:
+    if not has_compiler(target.device.type):
+        host = new_tensor(geometry(target.dtype, cpu, target.shape))
+        _fill(host, number)
+        copy_elements(target, host)
+        return
+    if target.dtype.is_complex:
+        for part, value in enumerate((number.real, number.imag)):
+            _fill(_part(target, part), value)
+        return
+    if target.geometry.numel:
+        fill_loop(target.geometry)(number, array_of(target))
+
+
+@made_once(512)
+def fill_loop(target: Geometry) -> Compiled:
+    """The compiled loop that writes a number everywhere."""
+    from opdsl.scalar.graph import Node, TypedGraph
+    from opdsl.scalar.types import ScalarType
+
+    dtype = precision_of(target.dtype)
+    graph = TypedGraph("fill", (Node("parameter", (), ScalarType(dtype.name), "value"),), (0,))
+    call = pointwise_call(target.shape, [dtype], [target])
+    return compiler_for(target.device.type).pointwise(graph, call)

@@ -1,0 +1,72 @@
+"""What stands in for kernels that a backend does not have: the CPU's, on copies in the host's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.kernels.compiler import has_compiler
+from opdsl.kernels.iteration.strides import dense_strides
+from opdsl.kernels.outputs import new_tensor, resize
+from opdsl.kernels.primitives.copying import copy_elements
+from opdsl.runtime.device import Device, cpu, meta
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.tensor import Tensor
+
+
+def is_beyond(tensor: Tensor) -> bool:
+    """Whether a tensor has elements in a memory for which nothing can be compiled."""
+    return tensor.device is not meta and not has_compiler(tensor.device.type)
+
+
+def through_host(run: Callable[..., Any], arguments: Sequence[Any], written: Sequence[Tensor] = ()) -> Any:
+    """What a backend cannot compile: run on copies in the host's memory, which have the same strides.
+
+    Args:
+        run: takes the arguments.
+        arguments: tensors, also in tuples and lists, and anything else.
+        written: those of the tensors that it writes, which get their elements back.
+
+    Returns:
+        What it returns; a tensor on the device.
+    """
+    beyond = next(each for each in tensors_in(arguments) if is_beyond(each))
+    copies: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def here(value: Any) -> Any:
+        if isinstance(value, Tensor) and is_beyond(value):
+            if id(value) not in copies:
+                host = new_tensor(geometry(value.dtype, cpu, value.shape, value.strides))
+                copy_elements(host, value)
+                copies[id(value)] = value, host
+            return copies[id(value)][1]
+        return _mapped(here, value)
+
+    def there(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            given = next((given for given, host in copies.values() if host is value), None)
+            return _moved(value, beyond.device) if given is None else given
+        return _mapped(there, value)
+
+    result = run(*map(here, arguments))
+    for each in written:
+        host = here(each)
+        if each.shape != host.shape:
+            resize(each, host.shape, host.strides)
+        copy_elements(each, host)
+    return there(result)
+
+
+def _moved(host: Tensor, device: Device) -> Tensor:
+    made = new_tensor(geometry(host.dtype, device, host.shape, dense_strides(host.geometry)))
+    copy_elements(made, host)
+    return made
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """A value with a function of the elements of tuples, named ones too, and lists."""
+    if not isinstance(value, (tuple, list)):
+        return value
+    parts = [function(each) for each in value]
+    return parts if isinstance(value, list) else type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

@@ -1,0 +1,69 @@
+"""Sorting along a dimension: for backends whose compiler sorts, and the keys by which others sort."""
+
+from __future__ import annotations
+
+from opdsl.kernels.calls import Ordering
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.outputs import array_of
+from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.lowering import made_once
+from opdsl.runtime.tensor import Tensor
+
+
+def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> None:
+    """Writes the elements of a tensor in order along a dimension, and where they stood; equal ones stay in order.
+
+    Args:
+        source: of real elements; NaN is larger than all others.
+        dim: not negative.
+        descending: whether the largest comes first.
+        values, indices: of the tensor's dtype and int64, in other memory; of its shape, or shorter along the dimension:
+            then they get the elements that come first.
+    """
+    if values.geometry.numel:
+        run = _compiled(dim, descending, source.geometry, values.geometry, indices.geometry)
+        run(array_of(source), array_of(values), array_of(indices))
+
+
+@made_once(512)
+def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, indices: Geometry) -> Compiled:
+    dims = (dim,) if source.ndim else ()
+    # Outputs of the first elements alone step through a row as those of all elements would.
+    whole = [geometry(each.dtype, each.device, source.shape, each.strides) for each in (values, indices)]
+    call = row_call(source.shape, dims, [source], whole)
+    assert call is not None, "a single dimension is stepped through evenly"
+    ordering = Ordering(descending, values.shape[dim] if source.ndim else 1)
+    return compiler_for(source.device.type).order(ordering, call)
+
+
+_NOT_A_NUMBER = (1 << 63) - 1
+
+
+@made_once(512)
+def key_loop(source: Geometry, keys: Geometry, descending: bool) -> Compiled:
+    """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
+
+    Args:
+        source: of real elements.
+        keys: of the same shape.
+        descending: whether the keys are in the opposite order.
+    """
+    from opdsl.scalar.builder import GraphBuilder
+    from opdsl.scalar.mathematics.expression import Expression, select
+    from opdsl.scalar.types import FLOAT, ScalarType
+
+    kind = ScalarType(precision_of(source.dtype).name)
+    builder = GraphBuilder()
+    element = Expression(builder, builder.parameter("element", kind))
+    if kind.category == FLOAT:
+        bits = element.bits().cast(ScalarType.INT64)
+        # The bits of negative numbers are in the opposite order.
+        ordered = bits ^ ((bits >> 63) & _NOT_A_NUMBER)
+        key = select(element.differs(element), _NOT_A_NUMBER, select(element.equals(0.0), 0, ordered))
+    else:
+        key = element.cast(ScalarType.INT64)
+    graph = builder.finish("key", [(~key if descending else key).position])
+    return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))

@@ -1,0 +1,62 @@
+"""Matrix products, through the compilers of backends."""
+
+from __future__ import annotations
+
+from opdsl.kernels.calls import MatrixLayout, ProductCall
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.outputs import array_of, new_tensor
+from opdsl.kernels.primitives.copying import cast, copy_
+from opdsl.kernels.primitives.host import is_beyond, through_host
+from opdsl.runtime.device import meta
+from opdsl.runtime.dtype import DType, bfloat16, float16, float32
+from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.lowering import made_once
+from opdsl.runtime.tensor import Tensor
+
+# Not every library has products of these; they are computed in float32 then.
+_COMPUTED_IN_FLOAT32: tuple[DType, ...] = (float16, bfloat16)
+
+
+def multiply(first: Tensor, second: Tensor, out: Tensor, alpha: complex = 1, beta: complex = 0) -> None:
+    """Writes ``alpha * (first @ second) + beta * out`` into ``out``; what ``beta=0`` multiplies is not read.
+
+    Args:
+        first: ``(rows, inner)`` or ``(batch, rows, inner)``.
+        second: ``(inner, columns)`` or ``(batch, inner, columns)``, or a vector ``(inner,)``; of the same dtype.
+        out: ``(rows, columns)``, ``(batch, rows, columns)`` or, for a vector, ``(rows,)``; of the same dtype, in other
+            memory.
+        alpha, beta: numbers that the dtype holds.
+    """
+    if is_beyond(out):
+        through_host(multiply, (first, second, out, alpha, beta), [out])
+        return
+    if out.dtype in _COMPUTED_IN_FLOAT32 and not _multiplies_16_bits(out.device.type):
+        wide = new_tensor(geometry(float32, out.device, out.shape, contiguous_strides(out.shape)))
+        if beta != 0:
+            copy_(wide, out)
+        multiply(cast(first, float32), cast(second, float32), wide, alpha, beta)
+        copy_(out, wide)
+        return
+    if out.geometry.numel and out.geometry.device is not meta:
+        compiled = product_loop(first.geometry, second.geometry, out.geometry)
+        compiled(array_of(first), array_of(second), alpha, beta, array_of(out))
+
+
+def _multiplies_16_bits(device_type: str) -> bool:
+    """Whether the compiler of a backend has products of 16-bit numbers, whose sums it keeps in float32."""
+    return device_type != meta.type and getattr(compiler_for(device_type), "MULTIPLIES_16_BITS", False)
+
+
+@made_once(4096)
+def product_loop(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
+    """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
+    rows, inner = first.shape[-2:]
+    batch = out.shape[0] if out.ndim == 3 else 1
+    columns = 1 if second.ndim == 1 else second.shape[-1]
+    call = ProductCall(out.dtype, batch, rows, inner, columns, _layout(first), _layout(second), _layout(out))
+    return compiler_for(out.device.type).product(call)
+
+
+def _layout(form: Geometry) -> MatrixLayout:
+    row, column = form.strides[-2:] if form.ndim > 1 else (*form.strides, 1)
+    return MatrixLayout(form.strides[0] if form.ndim == 3 else 0, row, column)

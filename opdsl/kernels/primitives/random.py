@@ -1,0 +1,196 @@
+"""Random numbers: Philox4x32-10 as scalar functions of a seed and a place, and tensors that are filled with them.
+
+Element ``k`` of a tensor, in row-major order, is made of the block at ``place + k`` of the generator's sequence. So it
+depends neither on threads nor on strides, and every backend that compiles scalar graphs gives the same bits.
+
+Sources: J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011); distributions as in
+ATen/core/TransformationHelper.h.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.errors import UnsupportedDTypeError
+from opdsl.kernels.outputs import check_written
+from opdsl.kernels.primitives.copying import cast, real_and_imaginary
+from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
+from opdsl.runtime.device import meta
+from opdsl.runtime.dtype import DType, bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from opdsl.runtime.generator import Generator, generator_for
+from opdsl.runtime.lowering import deferred
+from opdsl.runtime.storage import bump_version
+from opdsl.runtime.tensor import Tensor
+
+# -------------------------------------------------------------------------------------------------------- the sequence
+
+_MASK = 0xFFFFFFFF
+_ROUNDS = 10
+
+
+def philox(a: Any, b: Any, c: Any, d: Any, k: Any, m: Any) -> Any:
+    """A block of four random words of 32 bits: of the counter (a, b, c, d) and the key (k, m), words of 32 bits."""
+    for _ in range(_ROUNDS):
+        one = a * 0xD2511F53
+        two = c * 0xCD9E8D57
+        a, b, c, d = ((two >> 32) & _MASK) ^ b ^ k, two & _MASK, ((one >> 32) & _MASK) ^ d ^ m, one & _MASK
+        k, m = (k + 0x9E3779B9) & _MASK, (m + 0xBB67AE85) & _MASK
+    return a, b, c, d
+
+
+def block(place: Any, seed: Any) -> Any:
+    """The block at a place of a seed's sequence; both are taken as 64 bits."""
+    return philox(place & _MASK, (place >> 32) & _MASK, 0, 0, seed & _MASK, (seed >> 32) & _MASK)
+
+
+def unit(high: Any, low: Any) -> Any:
+    """A number from [0, 1), a multiple of 2**-53, of two words."""
+    return float((high << 21) ^ (low >> 11)) * 2.0**-53
+
+
+def inner(high: Any, low: Any) -> Any:
+    """A number from (0, 1), an odd multiple of 2**-53, of two words."""
+    return (float((high << 20) ^ (low >> 12)) + 0.5) * 2.0**-52
+
+
+# -------------------------------------------------------------------------------------------------------- distributions
+# Each takes a place in two parts and the seed, then its numbers.
+
+
+def uniform(row: Any, column: Any, seed: Any, low: Any, high: Any, digits: Any) -> Any:
+    """Between ``low`` and ``high``; ``digits``: 2 to the number of binary digits that the result's dtype has."""
+    a, b, _, _ = block(row + column, seed)
+    return low + (high - low) * (math.floor(unit(a, b) * digits) / digits)
+
+
+def normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
+    """G. Box and M. Muller, A note on the generation of random normal deviates (1958)."""
+    a, b, c, d = block(row + column, seed)
+    return mean + std * (math.sqrt(-2.0 * math.log(inner(a, b))) * math.cos(2.0 * math.pi * unit(c, d)))
+
+
+@in_single_precision
+def normal_single(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
+    """``normal`` of float32 and narrower numbers: words of 32 bits, of which as many count as float32 holds."""
+    a, _, c, _ = block(row + column, seed)
+    radius = math.sqrt(-2.0 * math.log((float(a) + 0.5) * 2.0**-32))
+    # The cosine of so many turns: 1 - 2 sin(half of them)**2. Unlike that of any angle it has no rare, slow case.
+    turns = float(c) * 2.0**-32 - 0.5
+    square = turns * turns
+    sine = -0.0070283038552 * square + 0.0820503502015
+    sine = sine * square - 0.599252186532
+    sine = sine * square + 2.55016331794
+    sine = sine * square - 5.16771276459
+    sine = (sine * square + 3.14159265354) * turns
+    return mean + std * (radius * (1.0 - 2.0 * sine * sine))
+
+
+def log_normal(row: Any, column: Any, seed: Any, mean: Any, std: Any) -> Any:
+    """The exponential of normal ones."""
+    return math.exp(normal(row, column, seed, mean, std))
+
+
+def exponential(row: Any, column: Any, seed: Any, rate: Any) -> Any:
+    """By inversion."""
+    a, b, _, _ = block(row + column, seed)
+    return -math.log(inner(a, b)) / rate
+
+
+def cauchy(row: Any, column: Any, seed: Any, median: Any, sigma: Any) -> Any:
+    """By inversion."""
+    a, b, _, _ = block(row + column, seed)
+    return median + sigma * math.tan(math.pi * (inner(a, b) - 0.5))
+
+
+def geometric(row: Any, column: Any, seed: Any, p: Any) -> Any:
+    """By inversion: the number of trials up to the first that succeeds."""
+    a, b, _, _ = block(row + column, seed)
+    return math.ceil(math.log(inner(a, b)) / math.log1p(-p))
+
+
+def bernoulli(row: Any, column: Any, seed: Any, p: Any) -> Any:
+    """Whether a trial succeeds."""
+    a, b, _, _ = block(row + column, seed)
+    return unit(a, b) < p
+
+
+def integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
+    """One of ``count`` integers from ``low`` on; at most 2**63 - 1 of them."""
+    a, b, _, _ = block(row + column, seed)
+    return low + (((a & 0x7FFFFFFF) << 32) ^ b) % count
+
+
+def small_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
+    """One of ``count`` integers from ``low`` on, fewer than 2**31: the upper half of a product, without a division."""
+    a, b, _, _ = block(row + column, seed)
+    return low + ((a * count + ((b * count) >> 32)) >> 32)
+
+
+def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
+    """One of 2**63 to 2**64 integers from ``low`` on; ``count`` as 64 bits, so that 0 stands for 2**64."""
+    a, b, _, _ = block(row + column, seed)
+    m, n = (count >> 32) & _MASK, count & _MASK
+    # The upper half of the product of 128 bits; a remainder would favour the integers that it meets twice.
+    one, two = a * n, b * m
+    carry = (((b * n) >> 32) & _MASK) + (one & _MASK) + (two & _MASK)
+    scaled = a * m + ((one >> 32) & _MASK) + ((two >> 32) & _MASK) + (carry >> 32)
+    return low + (scaled if count != 0 else (a << 32) ^ b)
+
+
+# ------------------------------------------------------------------------------------------------------- filled tensors
+
+DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53, uint8: 8, int8: 7, int16: 15, int32: 31, int64: 63}
+"""How many binary digits a dtype's numbers have beside their sign and exponent."""
+
+
+def fill_random_(
+    target: Tensor,
+    distribution: Callable[..., Any],
+    numbers: Sequence[int | float | Tensor],
+    generator: Generator | None,
+) -> Tensor:
+    """Writes random numbers into all elements of a tensor.
+
+    Args:
+        target: of any shape and strides; of complex ones real and imaginary parts are filled alike.
+        distribution: a scalar function of this module.
+        numbers: what it takes beside place and seed: int for int64, float for float64, or a tensor of the target's
+            shape, each of whose elements is for one of the target's.
+        generator: None for the default one of the target's device.
+
+    Returns:
+        ``target``.
+
+    Raises:
+        DeviceError: the generator is for another device.
+        OverlapError: elements of the target share memory.
+    """
+    source = generator_for(target.device, generator)
+    if target.device is meta:
+        check_written(target, [each for each in numbers if isinstance(each, Tensor)], [])
+        bump_version(target)
+        return target
+    parts = real_and_imaginary(target) if target.dtype.is_complex else target
+    given = [cast(each, float64) if isinstance(each, Tensor) else each for each in numbers]
+    seed, place = source.advance(parts.geometry.numel)
+    fill_by_index(parts, distribution, (_signed(seed), *given), place)
+    return target
+
+
+@deferred
+def _signed(word: int) -> int:
+    """64 bits as an int64."""
+    return (word + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def digits_of(dtype: DType, operator: str) -> int:
+    """How many binary digits the numbers of a real floating-point dtype have.
+
+    Raises:
+        UnsupportedDTypeError: it is none.
+    """
+    if not dtype.is_floating_point:
+        raise UnsupportedDTypeError(f"\"{operator}\" not implemented for '{dtype.scalar_type}'")
+    return DIGITS[dtype]

@@ -1,0 +1,42 @@
+"""Pointwise loops of scalar functions for kernels that are written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+from opdsl.kernels.compiler import Compiled, compiler_for
+from opdsl.kernels.iteration.dtypes import precision_of
+from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.runtime.dtype import DType
+from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.lowering import made_once
+
+
+@made_once(512)
+def scalar_loop(function: Callable[..., Any], inputs: tuple[Geometry | DType, ...], target: Geometry) -> Compiled:
+    """The compiled loop of a scalar function with one result.
+
+    Args:
+        function: takes an element of each input.
+        inputs: arrays, which broadcast to the target, and numbers of a dtype.
+        target: what is written, the last argument of the loop.
+    """
+    scalar = _read(function)
+    dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
+    types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
+    graph = scalar.specialise(types, results=(precision_of(target.dtype).name,))
+    return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))
+
+
+@lru_cache(maxsize=64)
+def _read(function: Callable[..., Any]) -> Any:
+    from opdsl.scalar import read
+
+    assert isinstance(function, FunctionType), "a scalar function is written in Python"
+    return read(function)
+
+
+__all__ = ["scalar_loop"]
