@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from opdsl.runtime import Tensor
+from opdsl.runtime import Tensor, float16
 from opdsl.testing.making import Maker
 from opdsl.testing.sample import Sample
 
@@ -16,8 +16,8 @@ def _complexes(make: Maker) -> Iterator[Sample]:
 
 
 def _complex(tensor: Tensor) -> Tensor:
-    """The elements as complex numbers, with imaginary parts."""
-    if tensor.is_complex() or not tensor.is_floating_point():
+    """The elements as complex numbers, with imaginary parts; as they are where no complex type has their precision."""
+    if tensor.is_complex() or not tensor.is_floating_point() or tensor.dtype is float16:
         return tensor
     return tensor.to(tensor.dtype.to_complex()) * (1 + 0.5j)
 

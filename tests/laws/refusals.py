@@ -32,7 +32,7 @@ def operators() -> list[Operator]:
 def is_refused(operator: Operator, dtype: DType) -> bool:
     """Whether none of an operator's samples of a dtype is taken."""
     try:
-        fitting(samples_of(operator, dtype), Subject(operator, []).function)
+        fitting(samples_of(operator, dtype), Subject(operator, []).function, wanted=1)
     except OptionError:
         return True
     return False

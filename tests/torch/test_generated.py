@@ -105,6 +105,16 @@ def test_calls(name: str) -> None:
     agree(CALLS[name], torch.arange(12.0).view(3, 4).t())
 
 
+def test_an_output_of_what_was_not_asked_for_stays() -> None:
+    x, statistics = opdsl.rand(2, 3, 4), (opdsl.zeros(2, 3, 1), opdsl.ones(2, 3, 1))
+    outs = [opdsl.empty(0), opdsl.full((1,), 7.0), opdsl.empty(0)]
+    given = (x, x, [4], *statistics, opdsl.ones(4), opdsl.ones(4), [True, False, True])
+    expected = opdsl.ops.aten.native_layer_norm_backward(*given)
+    opdsl.ops.aten.native_layer_norm_backward.out(*given, out0=outs[0], out1=outs[1], out2=outs[2])
+    assert expected[1] is None
+    assert [each.tolist() for each in outs] == [expected[0].tolist(), [7.0], expected[2].tolist()]
+
+
 def functionals() -> list[tuple[Any, Any]]:
     """The generated out variants beside what they are variants of.
 

@@ -48,10 +48,10 @@ DTYPES = {
 def quoted(text: str) -> str:
     """A string literal, in double quotes where that needs no escape.
 
-    >>> print(quoted("a b"), quoted('say "a"'))
-    "a b" 'say "a"'
+    >>> print(quoted("a b"), quoted('say "a"'), quoted("\\u202e"))
+    "a b" 'say "a"' "\\u202e"
     """
-    literal = repr(text) if text.isascii() else ascii(text)
+    literal = ascii(text)
     return f'"{literal[1:-1]}"' if literal[0] == "'" and '"' not in literal and "\\'" not in literal else literal
 
 

@@ -222,6 +222,16 @@ OPTIONS = {
 }
 
 
+@pytest.mark.parametrize("returned", ["int", "None", "list[Tensor]", "tuple[Tensor, int]", "Tensor[opdsl.Alias('a')]"])
+def test_an_out_variant_is_derived_for_fresh_tensors_only(lib, returned):
+    def f(x: Tensor[Alias("a")]) -> Tensor: ...
+
+    f.__annotations__["return"] = eval(returned)
+    with pytest.raises(errors.DeclarationError, match="it does not return fresh Tensors only"):
+        lib.op(out=True)(f)
+    assert names() == set()
+
+
 @pytest.mark.parametrize(("options", "reason"), OPTIONS.values(), ids=OPTIONS)
 def test_a_wrong_option_is_refused(lib, options, reason):
     def f(x: Tensor) -> Tensor: ...

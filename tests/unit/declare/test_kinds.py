@@ -67,6 +67,17 @@ def test_help_shows_what_authors_write(library: Library, name: str) -> None:
     assert list(shown.parameters) == list(declared.parameters)[1:]
 
 
+def test_a_further_function_of_a_kind_is_part_of_the_kernels_that_are_there(library: Library) -> None:
+    @library.op(out=True)
+    def f(self: Tensor, mode: str = "a") -> Tensor: ...
+
+    f.pointwise(when={"mode": "a"})(lambda x: x + 1)
+    before = {variant: dict(each.operator.registrations) for variant, each in f.variants.items()}
+    f.pointwise(when={"mode": "b"})(lambda x: x + 2)
+    assert {variant: dict(each.operator.registrations) for variant, each in f.variants.items()} == before
+    assert (f(opdsl.ones(1)).item(), f(opdsl.ones(1), "b").item()) == (2, 3)
+
+
 # ----------------------------------------------------------------------------------------------- nothing by halves
 
 

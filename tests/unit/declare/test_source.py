@@ -144,6 +144,26 @@ def test_schemas_come_back(schema: str, back: Back) -> None:
     assert back(write_module(entries).source) == by_name(entries)
 
 
+def test_a_custom_class_is_written_once(back: Back) -> None:
+    thing = "__torch__.torch.classes.mine.Thing"
+    entries = loads(f"- func: f({thing} one, {thing}? other) -> Tensor\n- func: g({thing}[] many) -> Tensor\n")
+    source = write_module(entries).source
+    assert [source.count(text) for text in (thing, "class ClassMineThing:", "ClassMineThing")] == [1, 1, 4]
+    assert back(source) == by_name(entries)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "together"),
+    [("ScalarType? dtype=None", True), ("ScalarType? dtype=long", False), ("ScalarType? dtype", False)],
+)
+def test_the_four_options_are_written_as_one_where_they_mean_the_same(dtype: str, together: bool, back: Back) -> None:
+    others = "Layout? layout=None, Device? device=None, bool? pin_memory=None"
+    entries = loads(f"- func: f(int n, *, {dtype}, {others}) -> Tensor\n")
+    source = write_module(entries).source
+    assert ("options: TensorOptions" in source) is together
+    assert back(source) == by_name(entries)
+
+
 def test_names_that_look_alike_are_all_there(back: Back) -> None:
     names = ["a.b_c", "a_b.c", "a_b_c", "a", "a.default_", "a_.b", "a._b", "a.1"]
     entries = loads(

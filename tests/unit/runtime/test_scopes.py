@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from types import FrameType
 from typing import Any
 
@@ -43,10 +43,11 @@ GUARDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 
 
 def variables() -> dict[Any, Any]:
-    """Every context variable of ours that has been set, with its value."""
+    """Every context variable of ours that has another value than its default."""
     own = {each: value for each, value in copy_context().items() if each.name.startswith(("opdsl", "_"))}
     own.pop(scopes._prepared, None)
-    return {each: value for each, value in own.items() if value is not None}  # None is the default
+    nothing_set = Context()
+    return {each: value for each, value in own.items() if value is not nothing_set.run(each.get)}
 
 
 class Interrupt:
