@@ -167,7 +167,7 @@ define internal void @set_control(ptr %at) alwaysinline {
 def code() -> engine.Code:
     """The shared code, loaded on the first call."""
     fingerprint = f"shared {sys.abiflags} {object.__basicsize__}"
-    loaded = engine.compile_ir(fingerprint, _text, _SYMBOLS, _addresses(), has_long_loops=False)
+    loaded = engine.compile_ir(fingerprint, _text, _SYMBOLS, imports(), has_long_loops=False)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None, ctypes.c_int64)(loaded.address("pool_set_threads"))(_threads_at_first())
     os.register_at_fork(after_in_child=_after_fork_in_child)
@@ -233,7 +233,8 @@ def _text() -> str:
     return "\n".join(pattern.sub(lambda match: words[match[1]], line.split(";")[0]) for line in lines)
 
 
-def _addresses() -> dict[str, int]:
+@functools.cache
+def imports() -> dict[str, int]:
     """Where the functions of Python and NumPy lie that the code calls by name."""
     addresses = {name: address_of(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
     for name in _PYTHON_EXCEPTIONS:

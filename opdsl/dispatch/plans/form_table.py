@@ -18,6 +18,7 @@ __all__ = ["FormTable"]
 class FormTable:
     """The plans of all forms in which one function is called.
 
+    name: of the function.
     plans: by the state, then by the key of a form.
 
     Args:
@@ -25,10 +26,10 @@ class FormTable:
         owner: keeps this table; packets whose kernels change have it forget its plans.
     """
 
-    __slots__ = ("_known", "_name", "_owner", "plans")
+    __slots__ = ("_known", "_owner", "name", "plans")
 
     def __init__(self, name: str, owner: PlanHolder) -> None:
-        self._name = name
+        self.name = name
         self._owner = owner
         self._known: dict[tuple[State, object], FormPlans] = {}
         self.plans: dict[State, dict[object, Plan]] = {}
@@ -62,7 +63,7 @@ class FormTable:
             plan, made_of = make()
         except Exception as error:  # whatever stands in the way of symbols
             form.reason = f"{type(error).__name__}: {error}"
-            dump(f"no form {self._name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
+            dump(f"no form {self.name}", ".py", lambda: f"# No plan of the form. {form.reason}\n")
             return False
         with registering:
             is_old = generation is not None and generation != self._owner.generation

@@ -35,7 +35,7 @@ from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.tensor import MetaArray
 
-__all__ = ["Given", "given_call", "lower_call", "lower_form", "lower_kernel"]
+__all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel"]
 
 # Makes a call, with the arguments that are given by position and by name.
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -66,7 +66,14 @@ class Given(NamedTuple):
 
 
 def lower_form(
-    name: str, run: Run, plans: FormPlans, parameters: Sequence[str], call: Sequence[Given]
+    name: str,
+    run: Run,
+    plans: FormPlans,
+    parameters: Sequence[str],
+    call: Sequence[Given],
+    *,
+    reader: type[Inputs] | None = None,
+    printer: type[Emitter] = Emitter,
 ) -> tuple[Plan, Dependencies]:
     """The plan of a form, and the packets that it is made of, each with its generation.
 
@@ -76,15 +83,16 @@ def lower_form(
         plans: those of the form that there are.
         parameters: of the plan: those of the call cache's function.
         call: the arguments that are given.
+        reader, printer: how tensors are read and made, where they are another library's; ours by default.
 
     Raises:
         NotLoweredError: the call does what no such plan can do.
     """
     recorder = Lowering({*parameters, "plan_of_call"})
     with Setting(lowering, recorder), _LOWERING:
-        inputs = Inputs(recorder)
+        inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
-        emitter = Emitter(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
+        emitter = printer(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
         body = emitter.body(result)
         checks = [*inputs.checks, *emitter.guards()]
         head = [*inputs.lines, *([f"if {_either(checks)}:", f"    {emitter.leaving}"] if checks else [])]
@@ -330,7 +338,9 @@ class Inputs:
             return known
         text = self.constants.get(id(tensor), text)
         made = Tensor()
-        made.geometry = tensor.geometry if self.recorder.is_exact else self._geometry(tensor, text)
+        form = tensor.geometry
+        is_exact = self.recorder.is_exact
+        made.geometry = form if is_exact else self.symbolic(form, f"{text}.geometry.shape", f"{text}.geometry.strides")
         version = self.recorder.constant(version_of)
         made._writes = self.recorder.size(f"{version}({text})", 0, 0)  # type: ignore[assignment]
         made._base = None
@@ -354,14 +364,19 @@ class Inputs:
         self.seen[id(tensor)] = made
         return made
 
-    def _geometry(self, tensor: Tensor, text: str) -> Any:
-        form = tensor.geometry
+    def symbolic(self, form: Geometry, shape_text: str, strides_text: str) -> Any:
+        """A geometry of the same form whose sizes are symbols.
+
+        Args:
+            form: of the call.
+            shape_text, strides_text: the expressions of its sizes and strides.
+        """
         if form.device is not cpu:
             raise NotLoweredError("a tensor elsewhere than on the CPU")
-        shape = self._read(form.shape, f"{text}.geometry.shape")
+        shape = self._read(form.shape, shape_text)
         order = form.form.order
         if order is None:
-            strides = self._read(form.strides, f"{text}.geometry.strides")
+            strides = self._read(form.strides, strides_text)
         elif order == tuple(range(form.ndim)):
             strides = contiguous_strides(shape)
         else:

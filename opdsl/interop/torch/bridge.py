@@ -10,6 +10,8 @@ import torch
 from torch.autograd import forward_ad
 
 from opdsl.dispatch import Kernel, Operator, current
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import batching, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, untraced
@@ -124,14 +126,20 @@ class Bridge:
         return getattr(kernel, "kind", "")
 
     @cached_property
+    def is_traceable(self) -> bool:
+        """Whether its CPU kernel is a function that is promised to call operators alone."""
+        functions = getattr(self.operator.entry(next(iter(CPU.reachable()))).kernel, "functions", ())
+        return self.kind == "function" and bool(functions) and all(map(is_traceable, functions))
+
+    @cached_property
     def plans(self) -> Plans | None:
         """See ``Plans``, if its kernel may have some."""
-        if self.kind not in COMPILED:
+        if not (self.kind in COMPILED or self.is_traceable):
             return None
         from opdsl.interop.torch.plans import Plans  # with what runs machine code
 
         self._watch()
-        return Plans(self.schema.name.qualified)
+        return Plans(self.schema.name.qualified, self.operator)
 
     def kernel(self) -> Kernel:
         """The CPU kernel that a call runs."""
@@ -149,11 +157,12 @@ class Bridge:
         self._kernel = None
         plans: Plans | None = self.__dict__.get("plans")
         if plans is not None:
-            plans.clear()
+            plans.forget()
 
     def planned(self, function: Callable[..., Any], tests: int) -> Callable[..., Any]:
         """A function that answers calls from plans, and hands the others to one that is given."""
-        return function if self.plans is None else self.plans.function(function, tests)
+        plans = self.plans
+        return function if plans is None or self.kind not in COMPILED else plans.function(function, tests)
 
     @cached_property
     def gradients(self) -> Gradients:
@@ -210,7 +219,12 @@ class Bridge:
         values = self.complete(given, named)
         if named:
             return self.run_beneath(*values)
-        return kernels.run_on_cpu(self.kernel(), values, self.plans, given)
+        result = self.served(values)
+        return kernels.run_on_cpu(self.kernel(), values, self.plans, given) if result is UNSERVED else result
+
+    def served(self, values: Sequence[Any]) -> Any:
+        """What the plan of a form makes of a call; ``UNSERVED`` where none serves it."""
+        return UNSERVED if self.plans is None else self.plans.run(values)
 
     @untraced
     def on_cuda(self, *given: Any, **named: Any) -> Any:
@@ -253,6 +267,10 @@ class Bridge:
     def beneath(self, *given: Any, **named: Any) -> Any:
         """Run it below autograd."""
         values = self.complete(given, named)
+        if not _is_watched():
+            result = self.served(values)
+            if result is not UNSERVED:
+                return result
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
         if self._definition is None and not _is_watched():

@@ -15,7 +15,8 @@
   i64,    ;  6 the same of one made in inference mode
   ptr,    ;  7 tells how many dispatch modes are on
   ptr,    ;  8 Python's 0
-  ptr     ;  9 counts writes of the tensors in a tuple
+  ptr,    ;  9 counts writes of the tensors in a tuple
+  ptr     ; 10 for torch_array: the dtype of NumPy for each of torch, by number, and its size; null for none
 }
 %plan = type {
   ptr,    ;  0 the object that owns the plan
@@ -56,6 +57,8 @@
 %asked = type { ptr, i64, i64, ptr, ptr }    ; handle (null for no tensor), dtype, dimensions, sizes, strides
 
 @PyFloat_Type = external global i8
+@PyArray_Type = external global i8
+@_Py_NoneStruct = external global i8
 
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
@@ -69,6 +72,9 @@ declare i64 @PyTuple_Size(ptr)
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare i8 @default_dtype()
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare i32 @memcmp(ptr, ptr, i64)
 declare i1 @run_frame(ptr, ptr)
 declare i32 @aoti_torch_get_dtype(ptr, ptr)
@@ -669,5 +675,173 @@ slow:
   %function_field = getelementptr %call, ptr %call, i32 0, i32 1
   %function = load ptr, ptr %function_field
   %answer = call ptr @PyObject_Vectorcall(ptr %function, ptr %arguments, i64 %count, ptr %names)
+  ret ptr %answer
+}
+
+; ---------------------------------------------------------------------------------------- what plans of forms read
+
+; Ask an argument for its geometry; false where it is no tensor, or more than memory.
+define internal i1 @ask_argument(ptr %call, ptr %object, ptr %asked) alwaysinline {
+entry:
+  %tensor_field = getelementptr %call, ptr %call, i32 0, i32 3
+  %tensor_type = load ptr, ptr %tensor_field
+  %parameter_field = getelementptr %call, ptr %call, i32 0, i32 4
+  %parameter_type = load ptr, ptr %parameter_field
+  %type_field = getelementptr i8, ptr %object, i64 TYPE_OFFSET
+  %type = load ptr, ptr %type_field
+  %is_plain = icmp eq ptr %type, %tensor_type
+  %is_parameter = icmp eq ptr %type, %parameter_type
+  %is_tensor = or i1 %is_plain, %is_parameter
+  br i1 %is_tensor, label %tensor, label %no
+tensor:
+  %fine = call i1 @ask(ptr %call, ptr %object, ptr %asked)
+  ret i1 %fine
+no:
+  ret i1 false
+}
+
+define internal ptr @none() alwaysinline {
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+}
+
+; The form of a tensor that is contiguous and has two or more of everything, as a number; None for any other.
+define ptr @torch_form(ptr %self, ptr %arguments, i64 %count) {
+entry:
+  %call_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %call = load ptr, ptr %call_field
+  %asked = alloca %asked, align 8
+  %object = load ptr, ptr %arguments
+  %fine = call i1 @ask_argument(ptr %call, ptr %object, ptr %asked)
+  br i1 %fine, label %walk, label %other
+walk:
+  %dtype_slot = getelementptr %asked, ptr %asked, i32 0, i32 1
+  %dtype = load i64, ptr %dtype_slot
+  %dim_slot = getelementptr %asked, ptr %asked, i32 0, i32 2
+  %dim = load i64, ptr %dim_slot
+  %sizes_slot = getelementptr %asked, ptr %asked, i32 0, i32 3
+  %sizes = load ptr, ptr %sizes_slot
+  %strides_slot = getelementptr %asked, ptr %asked, i32 0, i32 4
+  %strides = load ptr, ptr %strides_slot
+  br label %loop
+loop:
+  %i = phi i64 [ %dim, %walk ], [ %i_1, %one ]
+  %step = phi i64 [ 1, %walk ], [ %step_1, %one ]
+  %i_1 = sub i64 %i, 1
+  %more = icmp sgt i64 %i, 0
+  br i1 %more, label %one, label %contiguous
+one:
+  %size_place = getelementptr i64, ptr %sizes, i64 %i_1
+  %size = load i64, ptr %size_place
+  %stride_place = getelementptr i64, ptr %strides, i64 %i_1
+  %stride = load i64, ptr %stride_place
+  %step_1 = mul i64 %step, %size
+  %is_wide = icmp sge i64 %size, 2
+  %is_dense = icmp eq i64 %stride, %step
+  %fits = and i1 %is_wide, %is_dense
+  br i1 %fits, label %loop, label %other
+contiguous:
+  %high = mul i64 %dtype, 1024
+  %code = add i64 %high, %dim
+  %number = call ptr @PyLong_FromLongLong(i64 %code)
+  ret ptr %number
+other:
+  %answer = call ptr @none()
+  ret ptr %answer
+}
+
+; An array over the memory of a tensor; None where it is more than memory, or has none.
+define ptr @torch_array(ptr %self, ptr %arguments, i64 %count) {
+entry:
+  %call_field = getelementptr i8, ptr %self, i64 DATA_OFFSET
+  %call = load ptr, ptr %call_field
+  %asked = alloca %asked, align 8
+  %wanted = alloca %argument, align 8
+  %steps = alloca [64 x i64], align 8
+  %data_slot = alloca ptr, align 8
+  %object = load ptr, ptr %arguments
+  %fine = call i1 @ask_argument(ptr %call, ptr %object, ptr %asked)
+  br i1 %fine, label %look, label %other
+look:
+  %dtype_slot = getelementptr %asked, ptr %asked, i32 0, i32 1
+  %dtype = load i64, ptr %dtype_slot
+  %dim_slot = getelementptr %asked, ptr %asked, i32 0, i32 2
+  %dim = load i64, ptr %dim_slot
+  %known = icmp ult i64 %dtype, DTYPES
+  %few = icmp ule i64 %dim, 64
+  %possible = and i1 %known, %few
+  br i1 %possible, label %find, label %other
+find:
+  %table_field = getelementptr %call, ptr %call, i32 0, i32 10
+  %table = load ptr, ptr %table_field
+  %word = mul i64 %dtype, 2
+  %array_dtype_place = getelementptr i64, ptr %table, i64 %word
+  %array_dtype = load ptr, ptr %array_dtype_place
+  %item_place = getelementptr i64, ptr %array_dtype_place, i64 1
+  %item = load i64, ptr %item_place
+  %unknown = icmp eq ptr %array_dtype, null
+  br i1 %unknown, label %other, label %walk
+walk:
+  %handle = load ptr, ptr %asked
+  %sizes_slot = getelementptr %asked, ptr %asked, i32 0, i32 3
+  %sizes = load ptr, ptr %sizes_slot
+  %strides_slot = getelementptr %asked, ptr %asked, i32 0, i32 4
+  %strides = load ptr, ptr %strides_slot
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %walk ], [ %i_1, %one ]
+  %reach = phi i64 [ 1, %walk ], [ %reach_1, %one ]
+  %i_1 = add i64 %i, 1
+  %more = icmp slt i64 %i, %dim
+  br i1 %more, label %one, label %memory
+one:
+  %size_place = getelementptr i64, ptr %sizes, i64 %i
+  %size = load i64, ptr %size_place
+  %stride_place = getelementptr i64, ptr %strides, i64 %i
+  %stride = load i64, ptr %stride_place
+  %step = mul i64 %stride, %item
+  %step_place = getelementptr i64, ptr %steps, i64 %i
+  store i64 %step, ptr %step_place
+  %last = sub i64 %size, 1
+  %further = mul i64 %last, %stride
+  %reach_1 = add i64 %reach, %further
+  %has_some = icmp sgt i64 %size, 0
+  br i1 %has_some, label %loop, label %other
+memory:
+  %reach_field = getelementptr %argument, ptr %wanted, i32 0, i32 5
+  store i64 %reach, ptr %reach_field
+  %item_field = getelementptr %argument, ptr %wanted, i32 0, i32 6
+  store i64 %item, ptr %item_field
+  %held = call i1 @is_held(ptr %handle, ptr %wanted)
+  br i1 %held, label %address, label %other
+address:
+  %error = call i32 @aoti_torch_get_data_ptr(ptr %handle, ptr %data_slot)
+  %data = load ptr, ptr %data_slot
+  %got = icmp eq i32 %error, 0
+  %present = icmp ne ptr %data, null
+  %both = and i1 %got, %present
+  br i1 %both, label %make, label %other
+make:
+  %dim_32 = trunc i64 %dim to i32
+  call void @Py_IncRef(ptr %object)                 ; NumPy takes both references, also when it fails
+  call void @Py_IncRef(ptr %array_dtype)
+  %made = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %array_dtype, i32 %dim_32, ptr %sizes, ptr %steps,
+                                         ptr %data, i32 ARRAY_WRITEABLE, ptr null)
+  %missing = icmp eq ptr %made, null
+  br i1 %missing, label %drop_tensor, label %hold
+drop_tensor:
+  call void @Py_DecRef(ptr %object)
+  ret ptr null
+hold:
+  %status = call i32 @PyArray_SetBaseObject(ptr %made, ptr %object)
+  %refused = icmp slt i32 %status, 0
+  br i1 %refused, label %drop, label %end
+drop:
+  call void @Py_DecRef(ptr %made)
+  ret ptr null
+end:
+  ret ptr %made
+other:
+  %answer = call ptr @none()
   ret ptr %answer
 }

@@ -79,7 +79,7 @@ def run_on_cpu(kernel: Kernel, values: Sequence[Any], plans: Plans | None = None
     arguments = tuple([to_opdsl(each, shared) for each in values])
     result = _call(kernel, arguments)
     if plans is not None:
-        plans.make(kernel, given, arguments)
+        plans.learn(kernel, given, values, arguments)
     if (
         isinstance(result, Tensor)
         and result._base is None
@@ -106,7 +106,7 @@ def run_writing(operator: Operator, values: Sequence[Any], plans: Plans | None =
             if ours.geometry is not form:
                 source.resize_(ours.shape).as_strided_(ours.shape, ours.stride()).copy_(to_torch(ours))
     if plans is not None:
-        plans.make(kernel, values, given)
+        plans.learn(kernel, values, values, given)
 
 
 def _call(kernel: Kernel, given: tuple[Any, ...]) -> Any:

@@ -15,14 +15,16 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 
 from opdsl.backends.cpu import engine
 from opdsl.backends.cpu import native as shared
-from opdsl.backends.cpu.builtin import function_of, plan_of
-from opdsl.interop.torch.calls import NOTHING, RECORDED
+from opdsl.backends.cpu.builtin import Table, function_of, plan_of
+from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED
+from opdsl.runtime.dtype import ALL_DTYPES
 
-__all__ = ["Places", "code", "entry"]
+__all__ = ["Places", "array_function", "code", "entry", "form_function"]
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef",
@@ -36,7 +38,9 @@ _PYTHON_FUNCTIONS = (
     "PyTuple_SetItem",
     "PyTuple_Size",
     "PyObject_CallFunctionObjArgs",
+    "PyLong_FromLongLong",
 )
+_NUMPY_NAMES = ("PyArray_Type", "PyArray_NewFromDescr", "PyArray_SetBaseObject")
 _TORCH_FUNCTIONS = (
     "aoti_torch_get_dtype",
     "aoti_torch_get_dim",
@@ -68,6 +72,7 @@ class Places(NamedTuple):
 
 
 _WORD = 8
+_MOST_DTYPES = 64
 _IMPLEMENTATION_WORDS = 24  # a c10::TensorImpl has no fewer
 
 
@@ -129,11 +134,15 @@ def code() -> engine.Code | None:
         "THPVariable_Wrap": wrap[_WRAP],
         "default_dtype": default[_DEFAULT_DTYPE],
         "PyFloat_Type": id(float),
+        "_Py_NoneStruct": id(None),
+        **{name: shared.imports()[name] for name in _NUMPY_NAMES},
         "run_frame": shared.code().address("run_frame"),
     }
     text = _text(lying)
     fingerprint = f"torch {hashlib.sha256(text.encode()).hexdigest()}"
-    return engine.compile_ir(fingerprint, lambda: text, ["torch_call"], imports, has_long_loops=False)
+    return engine.compile_ir(
+        fingerprint, lambda: text, ["torch_call", "torch_form", "torch_array"], imports, has_long_loops=False
+    )
 
 
 def _addresses(library: Any, names: Iterable[str]) -> dict[str, int]:
@@ -147,6 +156,8 @@ def _text(lying: Places) -> str:
         "AUTOGRAD_OFFSET": lying.autograd,
         "TYPE_OFFSET": shared.CONSTANTS["TYPE_OFFSET"],
         "DATA_OFFSET": shared.CONSTANTS["DATA_OFFSET"],
+        "ARRAY_WRITEABLE": shared.CONSTANTS["ARRAY_WRITEABLE"],
+        "DTYPES": _MOST_DTYPES,
         "NOTHING": NOTHING,
         "RECORDED": RECORDED,
     }
@@ -169,6 +180,31 @@ def entry(name: str, table: int, slow: Callable[..., Any], tests: int, owned: It
     assert loaded is not None, "the caller has asked"
     plan = plan_of([table, id(slow), tests, *_known()], [slow, *owned])
     return function_of(name, loaded.address("torch_call"), plan, takes_names=True)
+
+
+@functools.cache
+def form_function() -> Callable[[object], int | None]:
+    """A function of an argument: a number that tells its form, where it is a contiguous tensor that is no more than
+    memory, with sizes of two or more; None for anything else.
+    """
+    return _reader("torch_form", [])
+
+
+@functools.cache
+def array_function() -> Callable[[object], numpy.ndarray[Any, Any] | None]:
+    """A function of an argument: an array over its memory; None where it is no tensor, or more than memory."""
+    words = [0] * (2 * _MOST_DTYPES)
+    dtypes = [each.numpy for each in ALL_DTYPES]
+    for each in ALL_DTYPES:
+        words[2 * each.code : 2 * each.code + 2] = id(each.numpy), each.itemsize
+    return _reader("torch_array", [Table(words)], dtypes)
+
+
+def _reader(symbol: str, further: Sequence[Table], owned: Iterable[object] = ()) -> Callable[[object], Any]:
+    loaded = code()
+    assert loaded is not None, "the caller has asked"
+    plan = plan_of([0, 0, MEMORY, *_known(), *further], [loaded, *owned])
+    return function_of(symbol, loaded.address(symbol), plan)
 
 
 @functools.cache

@@ -1,6 +1,7 @@
-"""Plans for calls from torch: for tensors of one geometry, where each operand of a compiled loop comes from.
+"""Plans for calls from torch.
 
-A plan is made after the first call with such arguments and found by the next ones without a frame of Python.
+A call whose sizes come again gets one of its exact geometries: where each operand of a compiled loop comes from. The
+next such calls find it without a frame of Python. All others are served by the plans of their forms.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ import numpy
 import torch
 
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
+from opdsl.dispatch import Operator, State, current
+from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.interop.torch import native
+from opdsl.interop.torch.lowered import Forms
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import Bound, StructuredKernel
 from opdsl.kernels.outputs import array_of
@@ -21,7 +25,7 @@ from opdsl.runtime import Geometry, Tensor
 from opdsl.runtime.views import required_storage
 from opdsl.schema.kinds import COMPILED
 
-__all__ = ["Plans"]
+__all__ = ["UNSERVED", "Plans"]
 
 _MOST_PLANS = 32
 _NEW = -1
@@ -35,11 +39,16 @@ class Plans:
     """The plans of one operator.
 
     Args:
-        name: of the operator.
+        name: of the operator in torch.
+        operator: whose CPU kernel is called.
+
+    generation: how often they were dropped.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, operator: Operator) -> None:
         self.name = name
+        self.generation = 0
+        self._forms = None if native.code() is None or operator.schema.is_mutable else Forms(operator, self)
         self._table = numpy.zeros(1 + _MOST_PLANS, numpy.int64)
         self._kept: list[Plan] = []
         self._next = 0
@@ -56,33 +65,63 @@ class Plans:
             return slow
         return native.entry(self.name, self._table.ctypes.data, slow, tests, [self])
 
-    def clear(self) -> None:
+    def forget(self) -> None:
         """Drop every plan: a kernel has changed."""
         with self._lock:
+            self.generation += 1
+            if self._forms is not None:
+                self._forms.table.clear()
             self._table[0] = 0
             self._kept = []
             self._next = 0
 
-    def make(self, kernel: object, given: Sequence[Any], arguments: Sequence[Any]) -> None:
+    def run(self, values: Sequence[Any]) -> Any:
+        """What the plan of a form makes of a call that no other has served; ``UNSERVED`` where there is none.
+
+        Args:
+            values: of all arguments, as torch has them.
+        """
+        return UNSERVED if self._forms is None else self._forms.run(_state(), values)
+
+    def learn(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.
 
         Args:
             kernel: which the call has run.
             given: what torch handed over: the first arguments.
-            arguments: all of them, as opdsl's.
+            values: all of them.
+            arguments: the same as opdsl's.
         """
+        state = _state()
+        forms = self._forms
+        form = None if forms is None else forms.find(state, values)
+        if forms is None or form is None:
+            self._make(kernel, given, arguments)
+            return
+        if form.is_hot:
+            form.is_hot = False
+        else:
+            form.misses += 1
+            if form.wants_lowering and forms.lower(state, form, values):
+                return
+        if not self._make(kernel, given, arguments) or self._next > _MOST_PLANS:
+            form.keeps_no_others()
+
+    def _make(self, kernel: object, given: Sequence[Any], arguments: Sequence[Any]) -> bool:
+        """Whether there is a plan for the very geometries of a call now."""
         wanted = [_argument(each) for each in given]
         if native.code() is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
-            return
+            return False
         work = _work(kernel, arguments)
         if work is None:
-            return
+            return False
         listed = [Table([word for each in group for word in each or ()]) for group in (wanted, *work[1:])]
         header: list[int | Table] = [0, len(given), listed[0], work.loop.address, len(work.operands), listed[1]]
         header += [len(work.results), listed[2], _default(arguments)]
         plan = plan_of(header, [work.loop, *(each for each in given if not isinstance(each, torch.Tensor))])
         plan[0] = id(plan)
         self._keep(plan)
+        return True
 
     def _keep(self, plan: Plan) -> None:
         """Have calls find a plan; when there are many, it takes the place of the oldest.
@@ -98,6 +137,12 @@ class Plans:
                 self._table[0] = len(self._kept)
             else:
                 self._kept[at] = plan
+
+
+def _state() -> State:
+    """What a call depends on besides its arguments, with torch's default dtype."""
+    state, default = current.get(), DTYPES[torch.get_default_dtype()]
+    return state if state.default_dtype is default else state.change(default_dtype=default)
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:

@@ -1,0 +1,175 @@
+"""Calls from torch, lowered for their forms: how their plans read torch's tensors, and how they make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import torch
+
+from opdsl.dispatch import KeySet, Operator, State
+from opdsl.dispatch.binding.arguments import Kind, kind_of
+from opdsl.dispatch.plans.emission import Emitter
+from opdsl.dispatch.plans.form_table import FormTable
+from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
+from opdsl.dispatch.plans.lowered import Given, Inputs, lower_form
+from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
+from opdsl.interop.torch import native
+from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, shared, to_opdsl
+from opdsl.runtime import DType, Tensor
+from opdsl.runtime.geometry import Geometry, contiguous_strides
+from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, concrete, is_symbol, least
+from opdsl.runtime.plan_call import Plan
+from opdsl.runtime.storage import storage_root
+
+__all__ = ["Forms"]
+
+_CPU = KeySet("CPU")
+_NUMBERS = (bool, int, float, complex)
+# Equal ones of a type are the same.
+_VALUES = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+class Forms:
+    """The plans of an operator's CPU kernel, by the forms of torch's tensors.
+
+    Args:
+        operator: whose kernel it is.
+        owner: keeps these plans, and forgets them when a kernel has changed.
+    """
+
+    def __init__(self, operator: Operator, owner: PlanHolder) -> None:
+        self.operator = operator
+        self.owner = owner
+        self.kinds = tuple(map(kind_of, operator.schema.arguments))
+        self.names = [f"argument{place}" for place in range(len(self.kinds))]
+        self.table = FormTable(f"torch {operator.name}", owner)
+        self.form_of = native.form_function()
+        self.array_of = native.array_function()
+
+    def run(self, state: State, values: Sequence[Any]) -> Any:
+        """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
+
+        Args:
+            state: of the call.
+            values: of all arguments, as torch has them.
+        """
+        plans = self.table.plans.get(state)
+        plan = None if plans is None else plans.get(self.key(values))
+        return UNSERVED if plan is None else plan(*values)
+
+    def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
+        """What is known of the form of a call that no plan has served; None where it can have none."""
+        key = self.key(values)
+        if key is None or not state.plans or state.recording or state.modes:
+            return None
+        return self.table.find(state, key)
+
+    def lower(self, state: State, form: FormPlans, values: Sequence[Any]) -> bool:
+        """Whether there is a plan now that serves calls like this one."""
+        call = [
+            Given(name, None, value, {kind}, False)
+            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
+        ]
+
+        def make() -> tuple[Plan, Dependencies]:
+            return lower_form(self.table.name, self._call, form, self.names, call, reader=_Reader, printer=_Printer)
+
+        return self.table.lower(state, form, make, self.owner.generation)
+
+    def _call(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        return self.operator.find_in(_CPU)(*given)
+
+    def key(self, values: Sequence[Any]) -> object:
+        """What tells the form of a call; None where it has none."""
+        form_of = self.form_of
+        parts: list[object] = []
+        for value, kind in zip(values, self.kinds, strict=True):
+            part = form_of(value) or self._part(value, kind)
+            if part is None:
+                return None
+            parts.append(part)
+        return tuple(parts)
+
+    def _part(self, value: Any, kind: Kind) -> object:
+        """What tells the form of an argument that is no contiguous tensor with sizes of two or more."""
+        if isinstance(value, torch.Tensor):
+            return None if self.array_of(value) is None else geometry_of(value).form
+        if kind is Kind.NUMBER and type(value) in _NUMBERS:
+            return type(value)
+        if isinstance(value, list):
+            parts = [self.form_of(each) or self._part(each, Kind.VALUE) for each in value]
+            return None if None in parts else (list, *parts)
+        return (type(value), value) if isinstance(value, _VALUES) else None
+
+
+class _Reader(Inputs):
+    """The arguments of a call from torch, and the lines that read them."""
+
+    def _taken(self, value: Any, text: str, given: Given) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._memory(value, text)
+        return super()._taken(tuple(value) if isinstance(value, list) else to_opdsl(value, shared), text, given)
+
+    def _memory(self, source: torch.Tensor, text: str) -> Tensor:
+        known = self.seen.get(id(source))
+        if known is not None:
+            self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
+            return known
+        with concrete():
+            form = geometry_of(source)
+        made = self.seen[id(source)] = Tensor()
+        made.geometry = self.symbolic(form, f"{text}.shape", f"{text}.stride()")
+        array = self.recorder.name("memory")
+        self.lines.append(f"{array} = {self.recorder.constant(native.array_function())}({text})")
+        self.checks.append(f"{array} is None")
+        made.array = SymbolicArray(array, form.dtype.numpy)
+        made._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
+        made._base = None
+        self.recorder.arguments[made] = array
+        self.tensors.append((made, text))
+        self.forms.append(made.geometry)
+        return made
+
+
+class _Printer(Emitter):
+    """Prints a record whose tensors are torch's. What a write counts there, its caller counts."""
+
+    def _operand(self, value: Any) -> str:
+        if isinstance(value, Tensor):
+            raise NotLoweredError("a step that takes a tensor of ours")
+        return super()._operand(value)
+
+    def _writes(self) -> list[str]:
+        return []
+
+    def _tensor(self, tensor: Tensor) -> str:
+        known = self.made.get(id(tensor))
+        if known is not None:
+            return known
+        array: Any = getattr(tensor, "array", None)
+        if type(array) is not SymbolicArray or hasattr(tensor, "_memory"):
+            raise NotLoweredError("a tensor that was not made by steps")
+        if storage_root(tensor) in self.recorder.arguments:
+            raise NotLoweredError("a result that shares an argument's memory")
+        name = self.made[id(tensor)] = self.recorder.name("tensor")
+        self._add(f"{name} = {self.recorder.constant(torch.from_numpy)}({array.text}){self._lying(tensor.geometry)}")
+        return name
+
+    def _lying(self, form: Geometry) -> str:
+        """What makes of a tensor that NumPy's array has given the one that is meant."""
+        text = "" if _is_stored_alike(form.dtype) else f".view({self.recorder.constant(TORCH_DTYPES[form.dtype])})"
+        is_wide = all((least(each) or 0) >= 2 for each in form.shape)
+        if is_wide and _texts(form.strides) == _texts(contiguous_strides(form.shape)):
+            return text
+        return f"{text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)})"
+
+
+def _is_stored_alike(dtype: DType) -> bool:
+    """Whether torch takes an array of a dtype for one of the same dtype."""
+    return torch.from_numpy(numpy.empty(1, dtype.numpy)).dtype is TORCH_DTYPES[dtype]
+
+
+def _texts(sizes: Sequence[Any]) -> list[str]:
+    return [each.text if is_symbol(each) else repr(each) for each in sizes]

@@ -1,0 +1,265 @@
+"""Calls from torch whose shapes no call has had before: what the plan of a form answers is what torch computes."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import torch
+
+import opdsl
+from opdsl import Library, Scalar, Tensor
+from opdsl.dispatch.plans.forms import lowered_at_once
+from opdsl.errors import InterchangeError
+from opdsl.interop.torch import native, register
+from opdsl.interop.torch.registration import bridge_of
+
+
+@pytest.fixture(scope="module")
+def lib():
+    with Library("interop_forms") as library:
+        declare(library)
+        register(library)
+        yield library
+
+
+@pytest.fixture
+def ops(lib):
+    with lowered_at_once():
+        yield torch.ops.interop_forms
+
+
+def declare(lib: Library) -> None:
+    @lib.op(inplace=True, out=True)
+    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor: ...
+
+    @scaled.pointwise
+    def scaled_scalar(x, y, by):
+        return x + y * by
+
+    @lib.op
+    def arc(self: Tensor, by: Scalar) -> Tensor: ...
+
+    @arc.pointwise(promote="int_to_float")
+    def arc_scalar(x, by):
+        return math.atan2(by, x)
+
+    @lib.op
+    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @rotated.pointwise
+    def rotated_scalar(x, y):
+        return x - y, x + y
+
+    @lib.op(out=True)
+    def total(self: Tensor, dim: list[int], keepdim: bool = False) -> Tensor: ...
+
+    @total.reduction(init=0)
+    def total_combine(one, other):
+        return one + other
+
+    @lib.op
+    @opdsl.traceable
+    def energy(self: Tensor, other: Tensor) -> Tensor:
+        return (self * other + other).exp().sum(-1)
+
+    @lib.op
+    @opdsl.traceable
+    def mixed(self: list[Tensor], weight: Tensor) -> list[Tensor]:
+        return [(each * weight).t().reshape(-1) for each in self]
+
+    @lib.op
+    @opdsl.traceable
+    def first(self: Tensor, other: Tensor) -> Tensor:
+        return self
+
+
+def forms_of(name: str) -> int:
+    """How many plans of forms an operator has."""
+    bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
+    table = bridge.plans._forms.table
+    return sum(len(each.variants) for each in table._known.values())
+
+
+def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
+    """A tensor of a shape, contiguous or not, perhaps broadcast, perhaps not at the beginning of its storage."""
+    made = torch.randn([each + 1 for each in shape], generator=torch.Generator().manual_seed(source.randrange(999)))
+    made = made.to(dtype)
+    kind = source.randrange(5)
+    if kind == 0:
+        return made[tuple(slice(1, None) for _ in shape)]
+    made = made[tuple(slice(each) for each in shape)].contiguous()
+    if kind == 1:
+        return made.mT.contiguous().mT if len(shape) > 1 else made
+    if kind == 2 and shape:
+        return made[:1].expand(shape)
+    return made
+
+
+DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.complex64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_shapes(ops, seed):
+    source = random.Random(seed)
+    for _ in range(60):
+        shape = [source.choice((0, 1, 2, 3, 5, 8)) for _ in range(source.randrange(4))]
+        dtype = source.choice(DTYPES)
+        x, y = drawn(source, shape, dtype), drawn(source, shape, dtype)
+        found, expected = ops.scaled(x, y, 0.5), x + y * 0.5
+        torch.testing.assert_close(found, expected)
+        assert found.stride() == expected.stride()
+        torch.testing.assert_close(ops.rotated(x, y), (x - y, x + y))
+        if shape:
+            dims = sorted(source.sample(range(len(shape)), source.randrange(1, len(shape) + 1)))
+            expected = x.sum(dims, keepdim=len(shape) == 2)
+            torch.testing.assert_close(ops.total(x, dims, len(shape) == 2), expected, rtol=2e-2, atol=5e-2)
+        if len(shape) == 2 and dtype in (torch.float32, torch.float64) and min(shape):
+            torch.testing.assert_close(ops.energy(x, y), (x * y + y).exp().sum(-1))
+            for one, other in zip(ops.mixed([x, y, x], y), [x, y, x], strict=True):
+                torch.testing.assert_close(one, (other * y).t().reshape(-1))
+
+
+def test_new_sizes_are_served_by_one_plan(ops):
+    for name, call in {
+        "scaled": lambda x: ops.scaled(x, x, 3.0),
+        "energy": lambda x: ops.energy(x, x),
+        "mixed": lambda x: ops.mixed([x, x], x),
+    }.items():
+        call(torch.randn(3, 17))
+        before = forms_of(name)
+        for size in range(18, 40):
+            call(torch.randn(3, size))
+        assert forms_of(name) == before > 0
+
+
+def test_numbers_are_read_anew(ops):
+    for size, by in ((3, 1.0), (4, 0.0), (5, -0.0), (6, 2), (7, -3), (8, True)):
+        x = -torch.ones(size)
+        torch.testing.assert_close(ops.arc(x, by), torch.atan2(torch.full((size,), float(by)), x))
+
+
+def test_the_default_dtype_is_read_anew(ops):
+    found = []
+    for size, dtype in ((3, torch.float32), (4, torch.float64), (5, torch.float32)):
+        torch.set_default_dtype(dtype)
+        try:
+            found.append(ops.arc(torch.arange(size), 1.0).dtype)
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert found == [torch.float32, torch.float64, torch.float32]
+
+
+def test_an_argument_that_is_returned_is_copied(ops):
+    for size in range(2, 8):
+        x = torch.randn(size)
+        found = ops.first(x, x)
+        assert torch.equal(found, x)
+        assert found.data_ptr() != x.data_ptr()
+
+
+def test_tensors_that_are_more_than_memory_are_not_read_as_memory(ops):
+    for size in range(2, 6):
+        x = torch.randn(size, dtype=torch.complex64)
+        torch.testing.assert_close(ops.scaled(x.conj(), x), x.conj() + x)
+        torch.testing.assert_close(ops.scaled(x.conj().imag, x.real), x.real - x.imag)
+        doubled = torch.func.vmap(lambda one: ops.scaled(one, one))(torch.ones(size, 3))
+        assert doubled.tolist() == [[2.0] * 3] * size
+
+
+def test_a_storage_that_shrank_is_refused(ops):
+    for size in (4, 5):
+        ops.scaled(torch.ones(size), torch.ones(size))
+    x = torch.ones(6)
+    x.untyped_storage().resize_(8)
+    with pytest.raises(InterchangeError, match="storage"):
+        ops.scaled(x, torch.ones(6))
+
+
+def test_shapes_that_do_not_fit_are_refused_as_before(ops):
+    for size in (3, 4, 5):
+        ops.scaled(torch.ones(2, size), torch.ones(2, size))
+    with pytest.raises(RuntimeError, match="must match the size"):
+        ops.scaled(torch.ones(2, 6), torch.ones(2, 7))
+
+
+def test_modes_see_calls_of_new_shapes(ops):
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class See(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    ops.scaled(torch.ones(3), torch.ones(3))
+    x = torch.ones(4)
+    with See():
+        ops.scaled(x, x)
+    assert seen == ["interop_forms.scaled.default"]
+
+
+def test_gradients_of_new_shapes(ops):
+    for size in range(2, 9):
+        x, y = (torch.randn(3, size, requires_grad=True) for _ in range(2))
+        expected = torch.autograd.grad((x + y * 0.5).square().sum(), (x, y))
+        found = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_kernel_registered_later_is_called(ops):
+    for size in (3, 4):
+        ops.scaled(torch.ones(size), torch.ones(size))
+    with Library("interop_forms") as other:
+
+        @other.impl("interop_forms::scaled", "CPU")
+        def less(self, other, by):
+            return self - by
+
+        assert ops.scaled(torch.ones(5), torch.ones(5)).tolist() == [0.0] * 5
+    assert ops.scaled(torch.ones(6), torch.ones(6)).tolist() == [2.0] * 6
+
+
+def test_a_kernel_of_what_a_body_calls_is_called(ops):
+    x = torch.ones(2, 3)
+    for size in (3, 4):
+        ops.energy(torch.ones(2, size), torch.ones(2, size))
+    with Library("aten") as other:
+
+        @other.impl("aten::exp", "CPU")
+        def nothing(self):
+            return self.clone()
+
+        assert ops.energy(torch.ones(2, 5), torch.ones(2, 5)).tolist() == [10.0] * 2
+    torch.testing.assert_close(ops.energy(x, x), (2 * x).exp().sum(-1))
+
+
+def test_sizes_that_come_again_get_plans_of_their_own(ops):
+    x = torch.ones(3, 7)
+    for _ in range(60):
+        assert ops.scaled(x, x).tolist() == [[2.0] * 7] * 3
+    bridge = bridge_of(opdsl.ops.interop_forms.scaled.default.operator)
+    assert bridge.plans._kept
+
+
+def test_arrays_over_torch_memory_hold_the_tensor():
+    import weakref
+
+    x = torch.arange(6.0).reshape(2, 3)
+    turned = x.t()
+    array = native.array_function()(turned)
+    held = weakref.ref(turned)
+    assert array.tolist() == turned.tolist()
+    assert array.strides == (4, 12)
+    array[0, 0] = 9
+    assert x[0, 0] == 9
+    for other in (3, None, torch.empty(2, 0), torch.ones(2).to_sparse(), torch.empty(2, device="meta")):
+        assert native.array_function()(other) is None
+        assert native.form_function()(other) is None
+    del x, turned
+    assert held() is not None
+    assert array.sum() == 24
+    del array
+    assert held() is None
