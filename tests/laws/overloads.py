@@ -41,7 +41,8 @@ SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 HUGE = (2**31 - 1, 2**31, 2**33, 2**40, 2**61, 2**62, 2**63 - 1, 2**63, 2**64, 10**30)
 INTEGERS = (-3, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 100)
 FLOATS = (0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 1e-300, 1e38, 1e39, 1e300, -1e300, math.inf, -math.inf, math.nan)
-SECONDS = 60  # of which a kernel that is compiled takes most
+SECONDS = 60  # of the processor, of which a kernel that is compiled takes most; ten times as many of the clock
+LATE = (signal.SIGPROF, signal.SIGALRM)
 MEMORY = 6 << 30
 
 # Polynomials take as many steps as their degree, which may be 2^31, in PyTorch too.
@@ -428,12 +429,15 @@ def _work(first: int, end: int, at: Synchronized[int], found: Any) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.disable()
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for each in LATE:
+        signal.signal(each, signal.SIG_DFL)
     for seed in range(first, end):
         at.value = seed
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.alarm(10 * SECONDS)
         failure = try_seed(seed)
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         if failure is not None:
             found.send((seed, failure))
     at.value = end
@@ -456,7 +460,7 @@ def failures(calls: int, seed: int, share: int = 500) -> Any:
                 break
         process.join()
         if process.exitcode:
-            late = process.exitcode == -signal.SIGALRM
+            late = -process.exitcode in LATE
             call = str(make_call(at.value))
             if not (late and AS_LONG_AS_ASKED.search(call)):
                 yield at.value, Failure(call, "took too long" if late else f"ended the process ({process.exitcode})")

@@ -70,9 +70,8 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
 
-# Operators refuse dtypes; tests/laws/refusals.py writes which, for review. FULL has more dtypes than the file.
+# Operators refuse dtypes: tests/laws/refusals.py writes which, and tests/torch/test_refusals.py reviews it.
 REFUSED = known()
-PINNED = {dtype for _, dtype in REFUSED}
 
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
@@ -88,17 +87,11 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name.removeprefix("aten::"))
 def test_operator_keeps_the_laws(operator: Operator, dtype: Any) -> None:
-    pinned = str(dtype) in PINNED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        if pinned and (operator.name, str(dtype)) in REFUSED:
+        if (operator.name, str(dtype)) in REFUSED:
             with pytest.raises(OptionError, match="no sample that was made fits"):
                 violations_of(operator, dtypes=[dtype], laws=laws_for(operator, dtype))
             return
-        try:
-            found = violations_of(operator, dtypes=[dtype], laws=laws_for(operator, dtype))
-        except OptionError as error:
-            if pinned:
-                raise
-            pytest.skip(str(error))
+        found = violations_of(operator, dtypes=[dtype], laws=laws_for(operator, dtype))
     assert found == []

@@ -1,0 +1,106 @@
+"""The dtypes that operators refuse (``tests/laws/refused.txt``) beside those that PyTorch's ``op_db`` lists."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from typing import Any
+
+import pytest
+import torch
+
+import opdsl
+from opdsl.dispatch import Operator
+from opdsl.runtime import ALL_DTYPES, DType
+from opdsl.testing import Sample
+from opdsl.testing.samples import fitting, samples_of
+from opdsl.testing.subject import Subject
+from tests.laws.refusals import known, operators
+from tests.torch.op_db import common, our_name
+
+# Refused here, listed there: the name, the dtypes and the reason.
+REFUSED = {
+    **dict.fromkeys(
+        ("softmax", "log_softmax"),
+        (
+            {"bool", "uint8", "int8", "int16", "int32", "int64", "complex64", "complex128"},
+            "PyTorch refuses them, too, unless a floating-point dtype= is given, which op_db gives",
+        ),
+    ),
+    "complex": ({"float16"}, "opdsl has no complex32"),
+}
+
+# Taken here, refused by PyTorch.
+TAKEN = {
+    "mvlgamma": ({"bool"}, "a bool is promoted to float32, as it is by lgamma"),
+    **dict.fromkeys(("cdist", "pdist", "linalg_vander"), ({"float16", "bfloat16"}, "computed in float32")),
+    **dict.fromkeys(
+        ("hinge_embedding_loss", "soft_margin_loss"),
+        ({"uint8", "int8", "int16", "int32", "int64"}, "integers are promoted to float32"),
+    ),
+}
+
+
+def departures() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """The dtypes that all overloads of a name refuse and PyTorch lists; those that some take and it does not list."""
+    listed: dict[str, set[str]] = defaultdict(set)
+    for info in common.op_db:
+        listed[our_name(info)] |= {str(each).removeprefix("torch.") for each in info.dtypes}
+    refused, names = known(), defaultdict(list)
+    for each in operators():
+        names[each.schema.name.base].append(each.name)
+    here, there = {}, {}
+    for name in names.keys() & listed.keys():
+        taken = {each.name for each in ALL_DTYPES if not {(full, str(each)) for full in names[name]} <= refused}
+        here[name] = (listed[name] & {each.name for each in ALL_DTYPES}) - taken
+        there[name] = taken - listed[name]
+    return {name: each for name, each in here.items() if each}, {name: each for name, each in there.items() if each}
+
+
+HERE, THERE = departures()
+
+
+def test_what_is_refused_of_what_pytorch_lists_has_a_reason() -> None:
+    assert {name: dtypes for name, (dtypes, _) in REFUSED.items()} == HERE
+
+
+def theirs(value: Any) -> Any:
+    """PyTorch's copy of what a sample hands an operator."""
+    if isinstance(value, opdsl.Tensor):
+        made = torch.empty(value.shape, dtype=getattr(torch, value.dtype.name))
+        return made.copy_(torch.from_dlpack(value.detach())) if value.numel() else made
+    if isinstance(value, DType):
+        return getattr(torch, value.name)
+    return [theirs(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def is_taken(operator: Operator, sample: Sample) -> bool:
+    """Whether PyTorch takes a sample of ours."""
+    packet = getattr(torch.ops.aten, operator.schema.name.base)
+    function = getattr(packet, operator.schema.name.overload or "default")
+    try:
+        function(*map(theirs, sample.given), **{name: theirs(value) for name, value in sample.named.items()})
+    except (RuntimeError, TypeError, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", sorted(THERE))
+def test_what_is_taken_beyond_pytorchs_lists_is_taken_by_pytorch(name: str) -> None:
+    refused, found = known(), set()
+    for dtype in sorted(THERE[name]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            taken = any(
+                is_taken(each, sample)
+                for each in operators()
+                if each.schema.name.base == name and (each.name, f"opdsl.{dtype}") not in refused
+                for sample in fitting(samples_of(each, getattr(opdsl, dtype)), Subject(each, []).function, wanted=2)
+            )
+        if not taken:
+            found.add(dtype)
+    assert found == TAKEN.get(name, (set(), ""))[0]
+
+
+def test_no_departure_is_listed_in_vain() -> None:
+    assert TAKEN.keys() <= THERE.keys()
