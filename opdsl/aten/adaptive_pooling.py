@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from opdsl.aten.average_pooling import divided, divisors, mean_of
+from opdsl.aten.average_pooling import Means, mean_of, share_out
 from opdsl.aten.padding import zero_derivative
 from opdsl.aten.pooling import (
     Shape,
@@ -19,7 +19,7 @@ from opdsl.aten.pooling import (
     strides_like,
     with_one,
 )
-from opdsl.aten.windows import Windows, as_sizes, collect, counts_of, dividing
+from opdsl.aten.windows import Windows, as_sizes, counts_of, dividing
 from opdsl.declare import Out, op
 from opdsl.kernels import check
 from opdsl.runtime import MemoryFormat, Tensor, contiguous_strides, int64
@@ -81,11 +81,9 @@ def check_mean_gradient(operator: str, grad_output: Tensor, self: Tensor, dims: 
     return windows
 
 
-def share_out(grad_output: Tensor, self: Tensor, dims: int, grad_input: Tensor) -> None:
-    """Write the gradient of what was averaged."""
-    windows = tuple(map(dividing, self.shape[-dims:], grad_output.shape[-dims:]))
-    share = divided(grad_output, divisors(windows, (0,) * dims, count_include_pad=False))
-    collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
+def means_into(self: Tensor, output_size: Sequence[int], dims: int) -> Means:
+    """The means of windows that give an output of a size."""
+    return Means(tuple(map(dividing, self.shape[-dims:], output_size)), (0,) * dims)
 
 
 def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., Tensor]:
@@ -112,8 +110,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
 
     @pool.out_kernel("CPU", "CUDA", compiled=False)
     def pool_cpu(self, output_size, out):
-        windows = tuple(map(dividing, self.shape[-dims:], output_size))
-        mean_of(self, windows, divisors(windows, (0,) * dims, count_include_pad=False), out)
+        mean_of(self, means_into(self, output_size, dims), out)
 
     @op(
         f"aten::_{name}_backward", python_module="nn", tags=backward_tags, structured=False, out=Out(python_module=None)
@@ -129,7 +126,7 @@ def declare_mean(dims: int, *, backward_tags: tuple[str, ...]) -> Operator[..., 
 
     @pool_backward.out_kernel("CPU", "CUDA", compiled=False)
     def pool_backward_cpu(grad_output, self, out):
-        share_out(grad_output, self, dims, out)
+        share_out(grad_output, means_into(self, grad_output.shape[-dims:], dims), out)
 
     @pool.derivative("self")
     def pool_derivative(grad, self):

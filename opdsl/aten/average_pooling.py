@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from opdsl.aten.division import div
 from opdsl.aten.padding import zero_derivative
@@ -21,10 +21,10 @@ from opdsl.aten.pooling import (
     with_one,
 )
 from opdsl.aten.reductions import sum_dim
-from opdsl.aten.windows import Windows, collect, counts_of, seen
+from opdsl.aten.windows import Windows, collect, counts_of, seen, specs_of
 from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, fill_, pool_windows
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, from_numpy, int64
 from opdsl.schema.vocabulary import IntList, Ints, Size
@@ -33,15 +33,27 @@ if TYPE_CHECKING:
     from opdsl.declare.operator import Operator
 
 
-def divisors(windows: Windows, padding: Shape, *, count_include_pad: bool) -> int | Tensor:
-    """How many elements the means are of: a number, or one for each window, int64 (counts).
+class Means(NamedTuple):
+    """The means of windows.
 
-    padding: of each dimension; what lies in it counts, if asked for.
+    windows: of the last dimensions.
+    margins: of each dimension, how much of it counts.
+    divisor: of the sums; 0 for how many elements a window has.
     """
+
+    windows: Windows
+    margins: Shape
+    divisor: int = 0
+
+
+def divisors(means: Means) -> int | Tensor:
+    """What sums are divided by: a number, or one for each window, int64 (counts)."""
+    if means.divisor:
+        return means.divisor
     counts = []
-    for each, pad in zip(windows, padding, strict=True):
-        reach = pad if count_include_pad else 0
-        counts.append(((each.places >= -reach) & (each.places < each.size + reach)).sum(1))
+    for each, margin in zip(means.windows, means.margins, strict=True):
+        inside = (each.places >= -margin) & (each.places < each.size + margin)
+        counts.append(inside.sum(1).clip(1))  # the sum of a margin alone is 0, and so is its mean
     if all((each == each[:1]).all() for each in counts):
         return math.prod(int(each[0]) for each in counts if each.size)
     product = counts[0]
@@ -57,11 +69,24 @@ def divided(total: Tensor, divisor: int | Tensor, out: Tensor | None = None) -> 
     return div(total, divisor, rounding_mode=mode, **({} if out is None else {"out": out}))
 
 
-def mean_of(self: Tensor, windows: Windows, divisor: int | Tensor, out: Tensor) -> None:
+def mean_of(self: Tensor, means: Means, out: Tensor) -> None:
     """Write the sum of each window, divided."""
+    windows, margins, divisor = means
+    if pool_windows("mean", self, specs_of(windows, margins), out, divisor=divisor):
+        return
     last = tuple(range(-len(windows), 0))
     total = sum_dim(seen(self, windows), last, dtype=precision_of(self.dtype))
-    divided(total, divisor, out)
+    divided(total, divisors(means), out)
+
+
+def share_out(grad_output: Tensor, means: Means, grad_input: Tensor) -> None:
+    """Write the gradient of what was averaged."""
+    windows, margins, divisor = means
+    fill_(grad_input, 0)
+    if pool_windows("share", grad_input, specs_of(windows, margins), grad_output, divisor=divisor):
+        return
+    share = divided(grad_output, divisors(means))
+    collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
 
 
 def average(
@@ -74,8 +99,8 @@ def average(
     ceil_mode: bool,
     count_include_pad: bool,
     divisor_override: int | None,
-) -> tuple[Parameters, Windows, int | Tensor]:
-    """The parameters of means, the windows, and what their sums are divided by.
+) -> tuple[Parameters, Means]:
+    """The parameters of means, and what they are of.
 
     Raises:
         ShapeError: they do not fit the tensor.
@@ -88,9 +113,8 @@ def average(
         f"{operator}: input image {list(inner)} smaller than kernel size {list(given.kernel_size)}",
     )
     check(divisor_override != 0, "divisor must be not zero")
-    windows = windows_over(self.shape, given)
-    divisor = divisor_override or divisors(windows, given.padding, count_include_pad=count_include_pad)
-    return given, windows, divisor
+    margins = given.padding if count_include_pad else (0,) * dims
+    return given, Means(windows_over(self.shape, given), margins, divisor_override or 0)
 
 
 def declare_avg_pool(
@@ -140,9 +164,9 @@ def declare_avg_pool(
     @pool.meta
     def pool_meta(ctx, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        given, windows, _ = average(name, self, dims, *values)
+        given, means = average(name, self, dims, *values)
         require_taken(name, self)
-        shape = (*self.shape[:-dims], *counts_of(windows))
+        shape = (*self.shape[:-dims], *counts_of(means.windows))
         ctx.set_output(0, shape, strides_of(self, shape), like=self)
         return dict(zip(precomputed, (*given.kernel_size, *given.stride, *given.padding), strict=False))
 
@@ -170,8 +194,8 @@ def declare_avg_pool(
         ctx, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     ):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, windows, _ = average(name, self, dims, *values)
-        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *counts_of(windows)))
+        _, means = average(name, self, dims, *values)
+        check_gradient(f"{name}_backward", grad_output, self, (*self.shape[:-dims], *counts_of(means.windows)))
         require_taken(f"{name}_backward", self)
         ctx.set_output(0, self.shape, strides_of(self, self.shape), like=self)
 
@@ -180,9 +204,7 @@ def declare_avg_pool(
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
     ):
         values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        _, windows, divisor = average(name, self, dims, *values)
-        share = divided(grad_output, divisor)
-        collect(grad_input, share.view((*share.shape, *(1 for _ in windows))), windows)
+        share_out(grad_output, average(name, self, dims, *values)[1], grad_input)
 
     @pool.derivative("self")
     def pool_derivative(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
@@ -209,13 +231,13 @@ avg_pool3d = declare_avg_pool(3, (float32, float64, int64), precomputed=(), back
 @avg_pool2d.out_kernel("CPU", "CUDA", compiled=False)
 def avg_pool2d_cpu(self, kH, kW, dH, dW, padH, padW, ceil_mode, count_include_pad, divisor_override, out):
     values = ((kH, kW), (dH, dW), (padH, padW), ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, *average("avg_pool2d", self, 2, *values)[1:], out)
+    mean_of(self, average("avg_pool2d", self, 2, *values)[1], out)
 
 
 @avg_pool3d.out_kernel("CPU", "CUDA", compiled=False)
 def avg_pool3d_cpu(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out):
     values = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    mean_of(self, *average("avg_pool3d", self, 3, *values)[1:], out)
+    mean_of(self, average("avg_pool3d", self, 3, *values)[1], out)
 
 
 @op("aten::avg_pool1d", tags="core", autogen="avg_pool1d.out")

@@ -18,11 +18,12 @@ from opdsl.aten.windows import (
     counts_of,
     number_at,
     seen,
+    specs_of,
     spread,
 )
 from opdsl.declare import Library, Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError
-from opdsl.kernels import Positions, check, fill_, new_tensor, scatter
+from opdsl.kernels import Positions, check, fill_, new_tensor, pool_windows, scatter
 from opdsl.runtime import (
     Category,
     DType,
@@ -188,6 +189,8 @@ def lowest(dtype: DType) -> float:
 
 def largest_of(self: Tensor, windows: Windows, out: Tensor, indices: Tensor) -> None:
     """Write the largest element of each window, and its number in the dimensions that are slid over."""
+    if pool_windows("largest", self, specs_of(windows), out, indices):
+        return
     shown = seen(self, windows, lowest(self.dtype))
     places = new_tensor(geometry(int64, indices.device, indices.shape, indices.strides))
     last = tuple(range(-len(windows), 0))

@@ -13,6 +13,7 @@ import numpy
 
 from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.kernels import Positions, copy_, fill_, gather, new_tensor, scatter
+from opdsl.kernels.calls import PoolSpec
 from opdsl.runtime import Tensor, contiguous_strides, from_numpy
 from opdsl.runtime.geometry import geometry
 
@@ -47,6 +48,11 @@ class Sliding:
         last = self.first + (self.count - 1) * self.stride + (self.length - 1) * self.dilation
         return (max(-self.first, 0), max(last - self.size + 1, 0)) if self.count else (0, 0)
 
+    def spec(self, margin: int) -> PoolSpec:
+        """The windows, as backends take them; ``margin`` is how much of it counts."""
+        reach = (self.length - 1) * self.dilation + 1
+        return PoolSpec(self.size, self.count, self.first, self.stride, 1, reach, self.dilation, margin)
+
 
 @attrs.frozen
 class Dividing:
@@ -79,6 +85,10 @@ class Dividing:
         """How many elements before and behind the dimension the windows reach."""
         return 1, 0
 
+    def spec(self, margin: int) -> PoolSpec:
+        """The windows, as backends take them; ``margin`` is how much of it counts."""
+        return PoolSpec(self.size, self.count, 0, self.size, self.count, self.size, 1, margin)
+
 
 Windows = tuple[Sliding | Dividing, ...]
 """Of the last dimensions of a tensor, one for each."""
@@ -100,6 +110,14 @@ def counts_of(windows: Windows) -> tuple[int, ...]:
 def lengths_of(windows: Windows) -> tuple[int, ...]:
     """How many elements a window has along each dimension."""
     return tuple(each.length for each in windows)
+
+
+def specs_of(windows: Windows, margins: Sequence[int] = ()) -> tuple[PoolSpec, ...]:
+    """The windows, as backends take them.
+
+    margins: how much of the margin of each dimension counts; none by default.
+    """
+    return tuple(each.spec(margin) for each, margin in zip(windows, margins or (0,) * len(windows), strict=True))
 
 
 def seen(tensor: Tensor, windows: Windows, margin: complex = 0) -> Tensor:

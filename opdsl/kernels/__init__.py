@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives.copying import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.primitives.indexed import fill_by_index
     from opdsl.kernels.primitives.indirect import Positions, gather, range_of, scatter
+    from opdsl.kernels.primitives.pooling import pool_windows
     from opdsl.kernels.primitives.products import multiply
     from opdsl.kernels.primitives.random import fill_random_
 
@@ -54,6 +55,7 @@ __all__ = [
     "gather",
     "multiply",
     "new_tensor",
+    "pool_windows",
     "range_of",
     "resize",
     "resize_output",
@@ -87,6 +89,7 @@ _MODULES = {
     "gather": "primitives.indirect",
     "multiply": "primitives.products",
     "new_tensor": "outputs",
+    "pool_windows": "primitives.pooling",
     "range_of": "primitives.indirect",
     "resize": "outputs",
     "resize_output": "outputs",

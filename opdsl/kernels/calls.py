@@ -237,3 +237,46 @@ class ConvolutionCall(NamedTuple):
     weight: tuple[int, ...]
     results: tuple[int, ...]
     is_biased: bool
+
+
+class PoolSpec(NamedTuple):
+    """Windows along one dimension, which slide over it or divide it.
+
+    Window ``i`` shows every ``dilation``-th element from ``first + i * step // parts`` to before
+    ``first + (i * step + reach) / parts``, rounded up; what lies outside of the dimension is margin.
+
+    size: of the dimension.
+    windows: how many there are.
+    margin: how much of it on both sides counts, where the elements of a window are counted.
+    """
+
+    size: int
+    windows: int
+    first: int
+    step: int
+    parts: int
+    reach: int
+    dilation: int
+    margin: int
+
+
+class PoolingCall(NamedTuple):
+    """What windows over images have in them.
+
+    kind: ``largest`` writes the largest elements and their numbers in the dimensions that are slid over; ``mean`` the
+        sums, divided; ``share``, its transpose, adds the results, divided, to the images.
+    samples, channels: there is a result for each of them and each window.
+    windows: one for each dimension.
+    images, results, places: strides in elements of (batch, channels, ...); the places are those of the numbers.
+    divisor: of the sums; 0 for the number of elements of each window.
+    """
+
+    kind: str
+    dtype: DType
+    samples: int
+    channels: int
+    windows: tuple[PoolSpec, ...]
+    images: tuple[int, ...]
+    results: tuple[int, ...]
+    places: tuple[int, ...]
+    divisor: int

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         IndirectCall,
         Ordering,
         PointwiseCall,
+        PoolingCall,
         ProductCall,
         ReductionCall,
         RowCall,
@@ -66,6 +67,12 @@ class Compiler(Protocol):
 
         Of the images, the weight and the results, in this order, two are read; ``weigh`` reads the results first, and
         so does ``spread``. None where it has none for the dtype. A backend may have none at all.
+        """
+
+    def pooling(self, call: PoolingCall) -> Compiled | None:
+        """What windows have in them: the array that is read, then the outputs -> None.
+
+        None where it has none for the dtype. A backend may have none at all.
         """
 
     def order(self, ordering: Ordering, call: RowCall) -> Compiled:

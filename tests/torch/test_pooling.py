@@ -53,3 +53,63 @@ def test_means(data):
     flags = data.draw(some.booleans()), data.draw(some.booleans()), data.draw(some.sampled_from([None, 3, -2]))
     sizes = [[data.draw(some.integers(low, high))] for low, high in ((1, 3), (1, 3), (0, 1))]
     assert compare(ATEN.avg_pool2d, torch.ops.aten.avg_pool2d, (data.draw(images(2)), *sizes, *flags), {}, 1e-5) == []
+
+
+WIDE = [(size, step, dilation) for size in (2, 3) for step in (1, 2, 3) for dilation in (1, 2)]
+FORMATS = [torch.contiguous_format, torch.channels_last]
+
+
+def wide_images(dtype, memory_format, channels):
+    """Images of more windows in a row, or channels side by side, than registers have lanes, with NaN and ties."""
+    made = torch.randint(-9, 9, (2, channels, 5, 41)).to(dtype)
+    if dtype.is_floating_point:
+        made[:, :, 1::3, ::7] = math.nan
+        made[:, :, :2, 20:] = -math.inf
+    return made.contiguous(memory_format=memory_format)
+
+
+# PyTorch numbers the elements of channels_last images of uint8 in uint8, and so refuses all but the smallest.
+LARGEST = [
+    *((dtype, each) for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.int16) for each in FORMATS),
+    (torch.uint8, torch.contiguous_format),
+]
+
+
+@pytest.mark.parametrize(("dtype", "memory_format"), LARGEST)
+def test_the_largest_elements_of_wide_images(dtype, memory_format):
+    for size, step, dilation in WIDE:
+        given_ = (wide_images(dtype, memory_format, 67), [size], [step], [size // 2], [dilation], True)
+        name = "max_pool2d_with_indices"
+        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 0.0) == []
+
+
+@pytest.mark.parametrize("memory_format", FORMATS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_means_of_wide_images_and_their_gradients(dtype, memory_format):
+    tolerance = 1e-2 if dtype is torch.bfloat16 else 1e-5
+    for (size, step, _), counts_margin, divisor in zip(WIDE, [True, False] * 6, [None, -1, 7] * 4, strict=True):
+        images_ = torch.randint(-9, 9, (2, 67, 5, 41)).to(dtype).contiguous(memory_format=memory_format)
+        rest = ([size], [step], [size // 2], True, counts_margin, divisor)
+        assert compare(ATEN.avg_pool2d, torch.ops.aten.avg_pool2d, (images_, *rest), {}, tolerance) == []
+        grad = torch.ops.aten.avg_pool2d(images_, *rest)
+        name = "avg_pool2d_backward"
+        given_ = (grad, images_, *rest)
+        assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 4 * tolerance) == []
+
+
+def test_the_mean_of_the_smallest_integer_over_minus_one_wraps():
+    smallest = opdsl.full((1, 1, 2, 2), torch.iinfo(torch.int64).min, dtype=opdsl.int64)
+    assert opdsl.nn.avg_pool2d(smallest, 1, divisor_override=-1).tolist() == smallest.tolist()
+
+
+def test_a_window_of_margin_alone_has_the_mean_0():
+    given_ = (torch.ones(1, 1, 5), [2], [3], [1], True, False)
+    assert compare(ATEN.avg_pool1d, torch.ops.aten.avg_pool1d, given_, {}, 0.0) == []
+
+
+def test_pools_of_sizes_that_are_new_take_the_plan_of_their_form():
+    for width in (9, 10, 33, 70, 71):
+        images_ = torch.randn(2, 3, 6, width)
+        for name, rest in (("max_pool2d_with_indices", [3, 2, 1]), ("avg_pool2d", [3, 2, 1]), ("avg_pool2d", [2])):
+            given_ = (images_, *([each] for each in rest))
+            assert compare(getattr(ATEN, name), getattr(torch.ops.aten, name), given_, {}, 1e-5) == []

@@ -11,7 +11,9 @@ from typing import Any
 from opdsl.schema.kinds import COMPILED
 
 # Parts and their modules here, which bear the same name but for one.
-_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "product")} | {"plan": "tensors"}
+_MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "pooling", "product")} | {
+    "plan": "tensors"
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ class Loop:
     results: after the loop, what ``carry`` carried through it.
     """
 
-    def __init__(self, text: Text, name: str, begin: str, end: str, step: int = 1, kind: str = "") -> None:
+    def __init__(self, text: Text, name: str, begin: str, end: str, step: int | str = 1, kind: str = "") -> None:
         self.text, self.name, self.begin, self.end, self.step, self.kind = text, name, begin, end, step, kind
         self.results: list[str] = []
         self._carried: list[tuple[int, str, str]] = []

@@ -197,13 +197,14 @@ class Function(Text):
 
 
 class When:
-    """What stands within happens where a condition holds."""
+    """What stands within happens where a condition holds; ``kind`` follows the branch."""
 
-    def __init__(self, text: Text, name: str, condition: str) -> None:
-        self.text, self.name, self.condition = text, name, condition
+    def __init__(self, text: Function, name: str, condition: str, kind: str = "") -> None:
+        self.text, self.name, self.condition, self.kind = text, name, condition, kind
 
     def __enter__(self) -> None:
-        self.text.line(f"  br i1 {self.condition}, label %{self.name}_then, label %{self.name}_end\n{self.name}_then:")
+        ends = f"label %{self.name}_then, label %{self.name}_end"
+        self.text.line(f"  br i1 {self.condition}, {ends}{self.kind}\n{self.name}_then:")
 
     def __exit__(self, *_: object) -> None:
         self.text.line(f"  br label %{self.name}_end\n{self.name}_end:")
