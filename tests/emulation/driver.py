@@ -12,7 +12,7 @@ import ctypes
 import gc
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -46,6 +46,14 @@ class Function(NamedTuple):
 
     source: Source
     entry: str
+
+
+def outcome_of(run: Callable[[], T]) -> T | Exception:
+    """What a function returns, or the error that it raises."""
+    try:
+        return run()
+    except Exception as error:
+        return error
 
 
 class EmulatedDriver:
@@ -113,26 +121,27 @@ class EmulatedDriver:
         """Bytes of device memory that have been allocated, and not freed."""
         return sum(size for _, size, _ in self._blocks.values())
 
-    def complete(self, run: Callable[[], T]) -> T:
-        """What a function returns when all kernels that it starts have been compiled.
+    def complete(self, runs: Sequence[Callable[[], T]]) -> list[T | Exception]:
+        """What functions return or raise when all kernels that they start have been compiled.
 
-        Where one has not been, nothing runs any more, so that they are compiled together, and the function is called
-        again.
+        Where one has not been, nothing runs any more, so that those of all functions are compiled together, and the
+        functions are called again.
         """
-        while True:
+        found: dict[int, T | Exception] = {}
+        while len(found) < len(runs):
             self._left_out = missing = dict[str, Source]()
-            self._skipped = 0
             try:
-                result = run()
-            except Exception:
-                if not missing:
-                    raise
-                # else it got what nothing has computed
+                for place, run in enumerate(runs):
+                    if place in found:
+                        continue
+                    self._skipped = 0
+                    outcome = outcome_of(run)
+                    if not missing:  # else it got what nothing has computed
+                        found[place] = outcome
             finally:
                 self._left_out = None
-            if not missing:
-                return result
             libraries.build(missing.values())
+        return [found[place] for place in range(len(runs))]
 
     # ------------------------------------------------------------------------------------------------------- devices
 

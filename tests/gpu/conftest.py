@@ -7,14 +7,14 @@ why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import pytest
 
 import opdsl
 from opdsl.backends.cuda import cublas
-from tests.emulation.driver import EmulatedDriver
+from tests.emulation.driver import EmulatedDriver, outcome_of
 
 T = TypeVar("T")
 
@@ -43,6 +43,6 @@ def large(emulated: EmulatedDriver | None) -> int:
 
 
 @pytest.fixture
-def complete(emulated: EmulatedDriver | None) -> Callable[[Callable[[], Any]], Any]:
-    """Calls a function, with all its kernels compiled together where that is what takes time."""
-    return emulated.complete if emulated is not None else lambda run: run()
+def complete(emulated: EmulatedDriver | None) -> Callable[[Sequence[Callable[[], T]]], list[T | Exception]]:
+    """Calls functions, with all their kernels compiled together where that takes time: what they return or raise."""
+    return emulated.complete if emulated is not None else lambda runs: list(map(outcome_of, runs))
