@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from tests.emulation.driver import EmulatedDriver
 
 
+def pytest_collection() -> None:
+    """Tests and what they are made of are no garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What there is by now stays until the end: looking through all of it again and again took a tenth of the time."""
+    gc.enable()
     gc.freeze()
     gc.set_threshold(700, 10, 50)
 
