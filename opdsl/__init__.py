@@ -66,10 +66,20 @@ if TYPE_CHECKING:
     from opdsl import native as native
     from opdsl import nn as nn
     from opdsl import testing as testing
+    from opdsl.aten.by_hand import atleast_1d as atleast_1d
+    from opdsl.aten.by_hand import atleast_2d as atleast_2d
+    from opdsl.aten.by_hand import atleast_3d as atleast_3d
     from opdsl.aten.by_hand import broadcast_shapes as broadcast_shapes
+    from opdsl.aten.by_hand import cartesian_prod as cartesian_prod
+    from opdsl.aten.by_hand import einsum as einsum
+    from opdsl.aten.by_hand import frombuffer as frombuffer
+    from opdsl.aten.by_hand import is_complex as is_complex
+    from opdsl.aten.by_hand import is_floating_point as is_floating_point
     from opdsl.aten.by_hand import is_tensor as is_tensor
     from opdsl.aten.by_hand import numel as numel
+    from opdsl.aten.by_hand import tensordot as tensordot
     from opdsl.aten.by_hand import unique as unique
+    from opdsl.aten.by_hand import unique_consecutive as unique_consecutive
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import asarray as asarray
     from opdsl.aten.construction import tensor as tensor
@@ -119,6 +129,10 @@ if TYPE_CHECKING:
     )
     from opdsl.dispatch.overrides.safe_kernel import get_kernel as get_kernel
     from opdsl.kernels import check as check
+    from opdsl.runtime import Device as device
+    from opdsl.runtime import DType as dtype
+    from opdsl.runtime import Layout as layout
+    from opdsl.runtime import MemoryFormat as memory_format
     from opdsl.runtime import cdouble as cdouble
     from opdsl.runtime import cfloat as cfloat
     from opdsl.runtime import double as double
@@ -127,6 +141,9 @@ if TYPE_CHECKING:
     from opdsl.runtime import short as short
     from opdsl.runtime.limits import finfo as finfo
     from opdsl.runtime.limits import iinfo as iinfo
+    from opdsl.runtime.representation import set_printoptions as set_printoptions
+    from opdsl.runtime.saving import load as load
+    from opdsl.runtime.saving import save as save
     from opdsl.schema import Alias as Alias
     from opdsl.schema import parse_schema as parse_schema
     from opdsl.schema.vocabulary import Bools as Bools
@@ -146,6 +163,8 @@ if TYPE_CHECKING:
     from opdsl.schema.vocabulary import SymInts as SymInts
     from opdsl.schema.vocabulary import TensorOptions as TensorOptions
 
+    float: DType
+    int: DType
     ops: Operators
     fft: PythonModule
     linalg: PythonModule
@@ -223,6 +242,8 @@ __all__ = [
     "complex128",
     "contiguous_format",
     "default_generator",
+    "device",
+    "dtype",
     "dynamic_size",
     "enable_grad",
     "exclude_keys",
@@ -243,7 +264,9 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "layout",
     "manual_seed",
+    "memory_format",
     "no_grad",
     "op",
     "ops",

@@ -29,6 +29,8 @@ _LANGUAGE = {
     "opdsl.kernels": "check",
     "opdsl.runtime": "cdouble cfloat double half long short",
     "opdsl.runtime.limits": "finfo iinfo",
+    "opdsl.runtime.representation": "set_printoptions",
+    "opdsl.runtime.saving": "load save",
     "math": "e inf nan pi",
     "opdsl.schema": "Alias parse_schema",
     "opdsl.schema.vocabulary": (
@@ -39,7 +41,10 @@ _LANGUAGE = {
 
 # Functions that take what no schema says, as PyTorch's do, or that are no operators, by module.
 _BY_HAND = {
-    "opdsl.aten.by_hand": "broadcast_shapes is_tensor numel unique",
+    "opdsl.aten.by_hand": (
+        "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer is_complex "
+        "is_floating_point is_tensor numel tensordot unique unique_consecutive"
+    ),
     "opdsl.aten.construction": "as_tensor asarray tensor",
     "opdsl.aten.masking": "nonzero",
     "opdsl.aten.stacking": "block_diag",
@@ -59,7 +64,16 @@ _OF_OPERATORS = {
     "opdsl.dispatch.overrides.safe_kernel": "get_kernel",
 }
 
-_RENAMED = {"DispatchKeySet": ("opdsl.dispatch", "KeySet"), "fallthrough_kernel": ("opdsl.dispatch", "FALLTHROUGH")}
+_RENAMED = {
+    "DispatchKeySet": ("opdsl.dispatch", "KeySet"),
+    "device": ("opdsl.runtime", "Device"),
+    "dtype": ("opdsl.runtime", "DType"),
+    "fallthrough_kernel": ("opdsl.dispatch", "FALLTHROUGH"),
+    "float": ("opdsl.runtime", "float32"),
+    "int": ("opdsl.runtime", "int32"),
+    "layout": ("opdsl.runtime", "Layout"),
+    "memory_format": ("opdsl.runtime", "MemoryFormat"),
+}
 
 
 def _homes(table: dict[str, str]) -> dict[str, tuple[str, str]]:

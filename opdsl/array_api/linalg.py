@@ -66,8 +66,7 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Seq
         axes: how many, the last of ``x1`` and the first of ``x2``; or which ones of each.
     """
     left, right = promoted(x1, x2)
-    pair = (range(left.ndim - axes, left.ndim), range(axes)) if isinstance(axes, int) else axes
-    return aten.tensordot(left, right, *map(list, pair))
+    return aten.tensordot(left, right, axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:

@@ -70,7 +70,7 @@ def asarray(
     dtype: DType | None = None,
     device: Device | str | None = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """A tensor of the data, without a copy where that can be and ``copy`` does not ask for one.
 
@@ -79,7 +79,7 @@ def asarray(
         dtype: of the result; that of the data by default.
         device: of the result; that of the data by default.
         copy: True always copies, False never does, None only where it must.
-        requires_grad: whether autograd follows the result.
+        requires_grad: whether autograd follows the result; None where it follows the tensor that is given.
 
     Raises:
         InterchangeError: ``copy=False``, and the data cannot be shared; it is a ValueError.
@@ -104,7 +104,9 @@ def asarray(
                 "copy only (got copy=False)"
             )
         made = shared.to(device=place, dtype=dtype or shared.dtype, copy=bool(copy))
-    return made.detach().requires_grad_() if requires_grad else made
+    if requires_grad is None or requires_grad == made.requires_grad:
+        return made
+    return made.detach().requires_grad_(requires_grad)
 
 
 def shared_memory(data: object) -> Tensor | None:

@@ -180,7 +180,7 @@ def unique_consecutive(
     """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
 
     >>> import opdsl
-    >>> opdsl.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
+    >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
     (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
     """
     ...

@@ -8,6 +8,7 @@ import click
 
 from opdsl.cli.benching import bench
 from opdsl.cli.checking import check
+from opdsl.cli.compatibility import compat
 from opdsl.cli.compiling import compile_kernels
 from opdsl.cli.differences import diff
 from opdsl.cli.doctor import doctor
@@ -47,5 +48,5 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, stubs, doctor):
+for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, stubs, compat, doctor):
     main.add_command(command)

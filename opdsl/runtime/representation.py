@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy
 
+from opdsl.errors import OptionError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
@@ -15,11 +16,66 @@ from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
 
-_PRECISION = 4
-_LINE_WIDTH = 80
-_EDGE_ITEMS = 3
-_THRESHOLD = 1000
 _PREFIX = "tensor("
+
+
+class PrintOptions(NamedTuple):
+    """How tensors are printed; see ``set_printoptions``."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
+_options = PrintOptions()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: Literal["default", "short", "full"] | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed from now on, in this process.
+
+    Args:
+        precision: how many digits stand behind the point.
+        threshold: of a tensor with more elements only the ends of long dimensions are shown.
+        edgeitems: how many positions these ends have.
+        linewidth: how long a line may be.
+        profile: ``"default"``, ``"short"`` or ``"full"``, which begin anew; other arguments change them.
+        sci_mode: whether numbers are written with exponents; None, which every call without it sets, leaves that to
+            their sizes.
+
+    Raises:
+        OptionError: there is no such profile, or a number is negative; it is a ValueError. Nothing is changed then.
+
+    >>> import opdsl
+    >>> opdsl.set_printoptions(precision=2)
+    >>> opdsl.tensor([1.12345])
+    tensor([1.12])
+    >>> opdsl.set_printoptions(profile="default")
+    """
+    global _options
+    if profile is not None and profile not in _PROFILES:
+        raise OptionError(f"set_printoptions: no profile {profile!r}. Use one of: {', '.join(_PROFILES)}.")
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name, value in changed.items():
+        if not (isinstance(value, (int, float)) and value >= 0):
+            raise OptionError(f"set_printoptions: {name} is a number that is not negative (got {value!r})")
+    _options = (_options if profile is None else _PROFILES[profile])._replace(**changed, sci_mode=sci_mode)
+
 
 _Values = numpy.ndarray[Any, Any]
 
@@ -44,6 +100,8 @@ def representation(tensor: Tensor, default_dtype: DType = float32, suffixes: Seq
             ends.append(f"size={form.shape}")
     else:
         array = tensor.array if device.type == "cpu" else backends.memory(device).to_host(tensor.array)
+        if not _options.edgeitems:
+            ends.append(f"size={form.shape}")
         text = format_values(bfloat16_values.widen(array) if form.dtype is bfloat16 else array)
     empty = device.type == "meta" or form.numel == 0
     if form.dtype is not default_dtype and (empty or not _needs_no_mention(form.dtype, default_dtype)):
@@ -64,7 +122,7 @@ def _join_suffixes(text: str, suffixes: Sequence[str]) -> str:
     parts = [text]
     last_line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if last_line + len(suffix) + 2 > _LINE_WIDTH:
+        if last_line + len(suffix) + 2 > _options.linewidth:
             parts.append(",\n" + " " * len(_PREFIX) + suffix)
             last_line = len(_PREFIX) + len(suffix)
         else:
@@ -92,14 +150,15 @@ class _Number:
         magnitudes = numpy.abs(values)
         least, most = float(magnitudes.min()), float(magnitudes.max())
         self.whole = bool((values == numpy.ceil(values)).all())
-        self.scientific = most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4
+        asked = _options.sci_mode
+        self.scientific = most / least > 1000.0 or most > 1.0e8 or least < 1.0e-4 if asked is None else asked
         dot = 1 if self.whole and not self.scientific else 0
         self.width = max(self.width, dot + max(len(self._digits(value)) for value in values.tolist()))
 
     def _digits(self, value: float) -> str:
         if self.scientific:
-            return f"{value:.{_PRECISION}e}"
-        return f"{value:.0f}" if self.whole else f"{value:.{_PRECISION}f}"
+            return f"{value:.{_options.precision}e}"
+        return f"{value:.0f}" if self.whole else f"{value:.{_options.precision}f}"
 
     def format(self, value: bool | int | float) -> str:
         """The number, filled with blanks on the left."""
@@ -137,7 +196,7 @@ def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
     [[ 1.0000,  2.5000],
      [ 3.0000, -4.0000]]
     """
-    summarize = array.size > _THRESHOLD
+    summarize = array.size > _options.threshold
     shown = _edges(array) if summarize else array
     number = _Complex(shown) if array.dtype.kind == "c" else _Number(shown)
     if array.ndim == 0:
@@ -148,26 +207,28 @@ def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
 def _edges(array: _Values) -> _Values:
     """What stays of an array when only the ends of long dimensions are shown."""
     for dim, size in enumerate(array.shape):
-        if size > 2 * _EDGE_ITEMS:
-            array = numpy.take(array, [*range(_EDGE_ITEMS), *range(-_EDGE_ITEMS, 0)], axis=dim)
+        if size > 2 * _options.edgeitems:
+            array = numpy.take(array, [*range(_options.edgeitems), *range(-_options.edgeitems, 0)], axis=dim)
     return array
 
 
 def _format_rows(array: _Values, indent: int, summarize: bool, number: _Number | _Complex) -> str:
     if array.ndim == 1:
         return _format_row(array, indent, summarize, number)
-    cut = summarize and array.shape[0] > 2 * _EDGE_ITEMS
-    rows = (*array[:_EDGE_ITEMS], *array[-_EDGE_ITEMS:]) if cut else tuple(array)
+    cut = summarize and array.shape[0] > 2 * _options.edgeitems
+    rows = (*array[: _options.edgeitems], *array[array.shape[0] - _options.edgeitems :]) if cut else tuple(array)
     texts = [_format_rows(row, indent + 1, summarize, number) for row in rows]
     if cut:
-        texts.insert(_EDGE_ITEMS, "...")
+        texts.insert(_options.edgeitems, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
 
 
 def _format_row(array: _Values, indent: int, summarize: bool, number: _Number | _Complex) -> str:
-    per_line = max(1, (_LINE_WIDTH - indent) // (number.width + 2))
-    if summarize and array.shape[0] > 2 * _EDGE_ITEMS:
-        first, last = array[:_EDGE_ITEMS].tolist(), array[-_EDGE_ITEMS:].tolist()
+    per_line = max(1, (_options.linewidth - indent) // (number.width + 2))
+    if summarize and not _options.edgeitems:
+        texts = ["..."]
+    elif summarize and array.shape[0] > 2 * _options.edgeitems:
+        first, last = array[: _options.edgeitems].tolist(), array[array.shape[0] - _options.edgeitems :].tolist()
         texts = [*map(number.format, first), " ...", *map(number.format, last)]
     else:
         texts = list(map(number.format, array.tolist()))

@@ -114,9 +114,6 @@ from opdsl._operators import (
     atan_ as atan_,
     atanh as atanh,
     atanh_ as atanh_,
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
     avg_pool1d as avg_pool1d,
     baddbmm as baddbmm,
     bartlett_window as bartlett_window,
@@ -137,7 +134,6 @@ from opdsl._operators import (
     broadcast_to as broadcast_to,
     bucketize as bucketize,
     can_cast as can_cast,
-    cartesian_prod as cartesian_prod,
     cat as cat,
     cdist as cdist,
     ceil as ceil,
@@ -212,7 +208,6 @@ from opdsl._operators import (
     dropout_ as dropout_,
     dsplit as dsplit,
     dstack as dstack,
-    einsum as einsum,
     embedding as embedding,
     empty as empty,
     empty_like as empty_like,
@@ -503,7 +498,6 @@ from opdsl._operators import (
     tanh as tanh,
     tanh_ as tanh_,
     tensor_split as tensor_split,
-    tensordot as tensordot,
     threshold as threshold,
     threshold_ as threshold_,
     tile as tile,
@@ -526,7 +520,6 @@ from opdsl._operators import (
     unbind_copy as unbind_copy,
     unflatten as unflatten,
     unfold_copy as unfold_copy,
-    unique_consecutive as unique_consecutive,
     unsafe_chunk as unsafe_chunk,
     unsafe_split as unsafe_split,
     unsafe_split_with_sizes as unsafe_split_with_sizes,
@@ -551,10 +544,20 @@ from opdsl._operators import (
     zeros_like as zeros_like,
 )
 from opdsl.aten.by_hand import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
     broadcast_shapes as broadcast_shapes,
+    cartesian_prod as cartesian_prod,
+    einsum as einsum,
+    frombuffer as frombuffer,
+    is_complex as is_complex,
+    is_floating_point as is_floating_point,
     is_tensor as is_tensor,
     numel as numel,
+    tensordot as tensordot,
     unique as unique,
+    unique_consecutive as unique_consecutive,
 )
 from opdsl.aten.construction import as_tensor as as_tensor, asarray as asarray, tensor as tensor
 from opdsl.aten.masking import nonzero as nonzero
@@ -605,10 +608,14 @@ from opdsl.runtime import (
     CPUTensor,
     CUDATensor,
     DType,
+    DType as dtype,
     Device,
+    Device as device,
     Generator,
     Layout,
+    Layout as layout,
     MemoryFormat,
+    MemoryFormat as memory_format,
     Tensor,
     bfloat16,
     bool_ as bool,
@@ -644,6 +651,8 @@ from opdsl.runtime import (
     uint8,
 )
 from opdsl.runtime.limits import finfo as finfo, iinfo as iinfo
+from opdsl.runtime.representation import set_printoptions as set_printoptions
+from opdsl.runtime.saving import load as load, save as save
 from opdsl.schema import Alias as Alias, parse_schema as parse_schema
 from opdsl.schema.vocabulary import (
     Bools as Bools,
@@ -671,6 +680,8 @@ errors = _errors
 native = _native
 nn = _nn
 testing = _testing
+float: DType
+int: DType
 __version__: str
 
 def __dir__() -> list[str]: ...
@@ -720,6 +731,8 @@ __all__ = [
     "complex128",
     "contiguous_format",
     "default_generator",
+    "device",
+    "dtype",
     "dynamic_size",
     "enable_grad",
     "exclude_keys",
@@ -740,7 +753,9 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "layout",
     "manual_seed",
+    "memory_format",
     "no_grad",
     "op",
     "ops",

@@ -16581,7 +16581,7 @@ class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], P
         """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
 
         >>> import opdsl
-        >>> opdsl.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
+        >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
         (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
         """
     @_operator
@@ -16592,7 +16592,7 @@ class _packet_unique_consecutive(Operator[..., tuple[Tensor, Tensor, Tensor]], P
         """The first of each run of equal elements, or of slices along a dimension; the run of each, and the lengths.
 
         >>> import opdsl
-        >>> opdsl.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
+        >>> opdsl.ops.aten.unique_consecutive(opdsl.tensor([2, 2, 1, 2]), return_counts=True)
         (tensor([2, 1, 2]), tensor([], dtype=opdsl.int64), tensor([2, 1, 1]))
         """
     @_operator

@@ -79,12 +79,6 @@ def _max_pool2d_backward(
     )
 
 
-def _tensordot(self: Any, other: Any, dims: Any = 2, out: Any = None) -> Any:
-    if isinstance(dims, int):
-        dims = list(range(self.ndim - dims, self.ndim)), list(range(dims))
-    return opdsl.tensordot(self, other, *dims, **({} if out is None else {"out": out}))
-
-
 COMPUTE_MODES = "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"
 
 
@@ -98,13 +92,6 @@ def _unique(
 ) -> Any:
     operator, *at = ("_unique2",) if dim is None else ("unique_dim", dim)
     found = getattr(opdsl.ops.aten, operator)(self, *at, sorted, return_inverse, return_counts)
-    return _asked_for(found, return_inverse, return_counts)
-
-
-def _unique_consecutive(
-    self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
-    found = opdsl.unique_consecutive(self, return_inverse, return_counts, dim)
     return _asked_for(found, return_inverse, return_counts)
 
 
@@ -226,15 +213,13 @@ ADAPTED |= {
     )(self, target, log_input, full, eps, reduction=reduction),
     "nll_loss": _of_loss("nll_loss_nd"),
     "cross_entropy": _of_loss("cross_entropy_loss"),
-    "unique_consecutive": _unique_consecutive,
     "unique": _unique,
-    "tensordot": _tensordot,
+    **{name: getattr(opdsl, name) for name in ("cartesian_prod", "tensordot", "unique_consecutive")},
     "meshgrid": _meshgrid,
     "cdist": lambda x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary": opdsl.cdist(
         x1, x2, p, COMPUTE_MODES.index(compute_mode)
     ),
-    "einsum": lambda tensors, equation: opdsl.einsum(equation, tensors),
-    "cartesian_prod": lambda *tensors: opdsl.cartesian_prod(list(tensors)),
+    "einsum": lambda tensors, equation: opdsl.einsum(equation, *tensors),
     "sum_to_size": lambda self, *size: self.sum_to_size(*size),
     "batch_norm": _batch_norm,
     "group_norm": _group_norm,

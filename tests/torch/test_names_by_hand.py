@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -82,3 +84,131 @@ def test_asarray() -> None:
             opdsl.asarray(given, dtype=dtype, copy=False)
     of_bytes = torch.asarray(bytearray(b"ab"), dtype=torch.uint8)
     assert opdsl.asarray(bytearray(b"ab"), dtype=opdsl.uint8).tolist() == of_bytes.tolist()
+
+
+def test_asarray_follows_gradients_as_it_is_told() -> None:
+    followed = opdsl.ones(2, requires_grad=True) + 2
+    assert opdsl.asarray(followed) is followed and opdsl.asarray(followed, requires_grad=True) is followed
+    assert not opdsl.asarray(followed, requires_grad=False).requires_grad
+
+
+# ------------------------------------------------------------------------------------------------------ several tensors
+
+MATRIX, OTHER = numpy.arange(6.0).reshape(2, 3), numpy.arange(12.0).reshape(3, 4)
+CUBE = numpy.arange(24.0).reshape(2, 3, 4)
+
+
+def in_both(call: Callable[[Any, Any], Any], *arrays: numpy.ndarray) -> tuple[Any, Any]:
+    """What a call gives with our tensors and with PyTorch's, as lists."""
+
+    def listed(value: Any) -> Any:
+        return [listed(each) for each in value] if isinstance(value, (tuple, list)) else value.tolist()
+
+    return tuple(listed(call(lib, *map(lib.asarray, arrays))) for lib in (opdsl, torch))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib, x, y: lib.einsum("ij,jk->ik", x, y),
+        lambda lib, x, y: lib.einsum("ij,jk", [x, y]),
+        lambda lib, x, y: lib.einsum("...i->...", x),
+        lambda lib, x, y: lib.einsum(x, [0, 1], y, [1, 30], [30, 0]),
+        lambda lib, x, y: lib.einsum(x, [..., 1], y, [1, 2]),
+        lambda lib, x, y: lib.tensordot(x, y, dims=1),
+        lambda lib, x, y: lib.tensordot(x, y, dims=0),
+        lambda lib, x, y: lib.tensordot(x, y, ([1], [0])),
+        lambda lib, x, y: lib.tensordot(x, y, dims=([-1], [0])),
+        lambda lib, x, y: lib.tensordot(x, x, lib.asarray([[0, 1], [0, 1]])),
+        lambda lib, x, y: lib.atleast_1d(x[0, 0]),
+        lambda lib, x, y: lib.atleast_2d(x[0], y),
+        lambda lib, x, y: lib.atleast_3d([x, y]),
+        lambda lib, x, y: lib.cartesian_prod(x[0], y[0], x[1]),
+        lambda lib, x, y: lib.unique_consecutive(lib.asarray([1, 1, 2, 1]), return_counts=True),
+        lambda lib, x, y: lib.unique_consecutive(lib.asarray([1, 1, 2, 1])),
+    ],
+)
+def test_tensors_one_by_one(call: Callable[[Any, Any, Any], Any]) -> None:
+    ours, theirs = in_both(call, MATRIX, OTHER)
+    assert ours == theirs
+
+
+def test_tensordot_writes_where_it_is_asked_to() -> None:
+    out = opdsl.empty(2, 4, dtype=opdsl.float64)
+    assert opdsl.tensordot(opdsl.asarray(MATRIX), opdsl.asarray(OTHER), 1, out) is out
+    assert out.tolist() == (MATRIX @ OTHER).tolist()
+
+
+@pytest.mark.parametrize("dims", [-1, 3])
+def test_tensordot_of_dimensions_that_are_not_there(dims: int) -> None:
+    with pytest.raises(opdsl.errors.OptionError, match="dims >= 0 and at most 2"):
+        opdsl.tensordot(opdsl.asarray(MATRIX), opdsl.asarray(CUBE), dims)
+
+
+def test_labels_of_einsum_are_numbers_below_52() -> None:
+    with pytest.raises(opdsl.errors.OptionError, match="from 0 to 51"):
+        opdsl.einsum(opdsl.asarray(MATRIX), [0, 52])
+
+
+def test_names_of_classes_and_dtypes() -> None:
+    assert (opdsl.float, opdsl.int) == (opdsl.float32, opdsl.int32)
+    assert isinstance(opdsl.ones(1).device, opdsl.device) and isinstance(opdsl.float32, opdsl.dtype)
+    assert isinstance(opdsl.strided, opdsl.layout) and isinstance(opdsl.channels_last, opdsl.memory_format)
+    assert opdsl.is_floating_point(opdsl.ones(1)) and opdsl.is_complex(opdsl.tensor(1j))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "bfloat16", "complex64", "bool", "uint8"])
+@pytest.mark.parametrize("where", [{}, {"count": 2}, {"offset": 8}, {"count": 1, "offset": 8}])
+def test_frombuffer(dtype: str, where: dict[str, int]) -> None:
+    memory = bytearray(b"\0\1" * 12)
+    ours = opdsl.frombuffer(memory, dtype=getattr(opdsl, dtype), **where)
+    theirs = torch.frombuffer(memory, dtype=getattr(torch, dtype), **where)
+    assert ours.tolist() == theirs.tolist() and ours.dtype.name == dtype
+    ours.zero_()
+    assert theirs.tolist() == [0] * theirs.numel()
+
+
+def test_frombuffer_refuses_what_is_no_buffer_or_too_short() -> None:
+    for buffer, count in (([1], -1), (b"\0" * 3, -1), (b"\0" * 4, 2)):
+        with pytest.raises(opdsl.errors.InterchangeError):
+            opdsl.frombuffer(buffer, dtype=opdsl.int32, count=count)
+
+
+# ------------------------------------------------------------------------------------------------------------- printing
+
+NUMBERS = numpy.array([[1.5, -1234.56789, 0.0], [numpy.nan, 1e-3, numpy.inf]])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"precision": 2},
+        {"precision": 7, "linewidth": 30},
+        {"sci_mode": True},
+        {"sci_mode": False},
+        {"profile": "short"},
+        {"profile": "full"},
+        {"threshold": 5, "edgeitems": 1},
+        {"threshold": 5, "edgeitems": 0},
+        {"profile": "full", "threshold": 4, "edgeitems": 1, "precision": 1},
+    ],
+)
+@pytest.mark.parametrize(
+    "array", [NUMBERS, numpy.arange(2000.0), numpy.arange(40).reshape(5, 8), NUMBERS[0] * 1j, NUMBERS[:, :0]]
+)
+def test_printing_follows_the_options(array: numpy.ndarray, options: dict[str, Any]) -> None:
+    try:
+        opdsl.set_printoptions(**options)
+        torch.set_printoptions(**options)
+        assert repr(opdsl.asarray(array)) == repr(torch.asarray(array)).replace("torch.", "opdsl.")
+    finally:
+        opdsl.set_printoptions(profile="default")
+        torch.set_printoptions(profile="default")
+
+
+@pytest.mark.parametrize("options", [{"profile": "long"}, {"precision": -1}, {"threshold": "many"}])
+def test_options_of_printing_that_are_none(options: dict[str, Any]) -> None:
+    before = repr(opdsl.asarray(NUMBERS))
+    with pytest.raises(opdsl.errors.OptionError):
+        opdsl.set_printoptions(linewidth=3, **options)
+    assert repr(opdsl.asarray(NUMBERS)) == before

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -395,6 +396,7 @@ MISTAKES = {
         lambda: opdsl.from_numpy(numpy.zeros(3)[::-1]),
         lambda: torch.from_numpy(numpy.zeros(3)[::-1]),
     ),
+    "no file of tensors": Mistake(errors.FileFormatError, lambda: opdsl.load(io.BytesIO(b"text")), ValueError),
     "gradient of a matrix": Mistake(
         errors.GradientError,
         lambda: opdsl.ones(2, requires_grad=True).backward(),

@@ -57,6 +57,7 @@ from opdsl.runtime.generator import (
     set_rng_state,
 )
 from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry_of, strides_for, wrap_dimension
+from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
 from opdsl.runtime.overlap import (
@@ -67,7 +68,6 @@ from opdsl.runtime.overlap import (
     require_writable,
     share_storage,
 )
-from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
 from opdsl.runtime.storage import bump_version, storage_root, version_of
 from opdsl.runtime.symbols import dynamic_size, making_sizes

@@ -1,0 +1,244 @@
+"""The examples in PyTorch's own documentation, and how one is run by both libraries."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import itertools
+import math
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy
+import torch
+import torch.nn.functional
+
+import opdsl
+import opdsl.nn.functional
+
+SPACES = {
+    "torch": torch,
+    "torch.nn.functional": torch.nn.functional,
+    "torch.linalg": torch.linalg,
+    "torch.fft": torch.fft,
+    "torch.special": torch.special,
+    "torch.Tensor": torch.Tensor,
+}
+
+# What changes the process, and not only what is printed.
+LEFT_OUT = {
+    "torch.set_default_device",
+    "torch.set_default_dtype",
+    "torch.set_default_tensor_type",
+    "torch.set_flush_denormal",
+    "torch.use_deterministic_algorithms",
+}
+
+
+class Documented(NamedTuple):
+    """The examples of one function: statements that are run one after another."""
+
+    name: str
+    sources: tuple[str, ...]
+
+
+def documented() -> Iterator[Documented]:
+    """The functions whose documentation has examples, without those whose examples are those of another."""
+    parser, seen = doctest.DocTestParser(), set()
+    for space, module in SPACES.items():
+        for short in sorted(dir(module)):
+            function, name = getattr(module, short), f"{space}.{short}"
+            if short.startswith("_") or isinstance(function, type) or not callable(function) or name in LEFT_OUT:
+                continue
+            with contextlib.suppress(ValueError):  # some are no examples to Python's own parser
+                examples = parser.get_examples(function.__doc__ or "")
+                sources = tuple(each.source for each in examples if not each.exc_msg and "cuda" not in each.source)
+                if sources and sources not in seen:
+                    seen.add(sources)
+                    yield Documented(name, tuple(map(without_torch, sources)))
+
+
+def without_torch(source: str) -> str:
+    """A statement in which ``torch`` is what it is given, and not imported: ``from torch import linalg as LA``."""
+    if re.fullmatch(r"import torch\s*", source):
+        return "pass"
+    return re.sub(r"^from (torch[.\w]*) import (\w+)(?: as (\w+))?", _assigned, source)
+
+
+def _assigned(found: re.Match[str]) -> str:
+    return f"{found[3] or found[2]} = {found[1]}.{found[2]}"
+
+
+class Run(NamedTuple):
+    """What came of examples: the values of expressions, those of variables, and what was printed."""
+
+    shown: list[object]
+    named: dict[str, object]
+    printed: str
+
+
+def run(sources: Sequence[str], library: Any, functional: ModuleType) -> Run:
+    """Run examples with ``torch`` and ``F`` meaning a library's; raises what they raise."""
+    given = {
+        "torch": library,
+        "F": functional,
+        "nn": SimpleNamespace(functional=functional),
+        "numpy": numpy,
+        "np": numpy,
+        "math": math,
+        "itertools": itertools,
+        "io": io,
+    }
+    names, shown = dict(given), list[object]()
+    hook, sys.displayhook = sys.displayhook, lambda value: None if value is None else shown.append(value)
+    printed = io.StringIO()
+    try:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+            Path("storage.pt").write_bytes(bytes(64))
+            for source in sources:
+                exec(compile(source, "<documentation>", "single"), names)
+    finally:
+        sys.displayhook = hook
+    named = {name: value for name, value in names.items() if name not in given and name != "__builtins__"}
+    return Run(shown, named, printed.getvalue())
+
+
+# What draws random numbers, or does not say what elements are.
+DRAWN = (
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "empty", "empty_like",
+    "empty_strided", "empty_permuted",
+)  # fmt: skip
+
+
+class WithDrawnNumbers:
+    """A library whose random numbers are those of a NumPy generator, the same for each library.
+
+    It is asked for everything else.
+    """
+
+    def __init__(self, library: ModuleType) -> None:
+        self._library = library
+        self._generator = numpy.random.default_rng(0)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._library, name)
+        return self._drawing(found, name) if name in DRAWN else found
+
+    def _drawing(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def drawn(*given: Any, **named: Any) -> Any:
+            named.pop("generator", None)
+            made = function(*given, **named)
+            shape = tuple(made.shape)
+            if name == "randperm":
+                numbers = self._generator.permutation(made.numel())
+            elif name.startswith("randint"):
+                bounds = given[:2] if len(given) > 2 else (0, given[0])
+                numbers = self._generator.integers(*bounds, shape)
+            elif name.startswith("rand") and not name.startswith("randn"):
+                numbers = self._generator.random(shape)
+            else:
+                numbers = self._generator.standard_normal(shape)
+            if made.dtype.is_complex:
+                numbers = numbers + 1j * self._generator.standard_normal(shape)
+            with self._library.no_grad():
+                made.copy_(self._library.asarray(numpy.asarray(numbers)))
+            return made
+
+        return drawn
+
+
+def both(sources: Sequence[str]) -> tuple[Run, Run]:
+    """The same examples, run by opdsl and by PyTorch.
+
+    Raises:
+        Undocumented: PyTorch itself cannot run them.
+    """
+    torch.manual_seed(0)
+    kept = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    options = vars(torch._tensor_str.PRINT_OPTS).copy()
+    try:
+        theirs = run(sources, WithDrawnNumbers(torch), torch.nn.functional)
+    except BaseException as error:
+        raise Undocumented(repr(error)) from error
+    finally:
+        torch.set_default_dtype(kept)
+        vars(torch._tensor_str.PRINT_OPTS).update(options)
+    kept_of_ours = opdsl.get_default_dtype()
+    try:
+        return run(sources, WithDrawnNumbers(opdsl), opdsl.nn.functional), theirs
+    finally:
+        opdsl.set_default_dtype(kept_of_ours)
+        opdsl.set_printoptions(profile="default")
+
+
+class Undocumented(Exception):
+    """PyTorch does not do what its documentation says: there is no CUDA here, or names are missing in it."""
+
+
+# ----------------------------------------------------------------------------------------------------------- comparing
+
+
+def differences(ours: Run, theirs: Run, forms_only: bool) -> list[str]:
+    """Where two runs differ.
+
+    forms_only: whether elements say nothing, since they are drawn or one of several right answers.
+    """
+    found: list[str] = []
+    if len(ours.shown) != len(theirs.shown):
+        found.append(f"{len(ours.shown)} values for {len(theirs.shown)}")
+    for at, (one, other) in enumerate(zip(ours.shown, theirs.shown, strict=False)):
+        _compare(one, other, f"value {at}", forms_only, found)
+    for name in sorted(theirs.named):
+        _compare(ours.named.get(name), theirs.named[name], name, forms_only, found)
+    printed = (
+        theirs.printed.replace("torch.Size([", "(").replace("])", ")") if "Size" in theirs.printed else theirs.printed
+    )
+    if ours.printed.replace("opdsl.", "torch.") != printed and not forms_only:
+        found.append(f"printed {ours.printed!r} for {theirs.printed!r}")
+    return found
+
+
+def _compare(ours: Any, theirs: Any, where: str, forms_only: bool, found: list[str]) -> None:
+    if isinstance(theirs, torch.Tensor):
+        found += [f"{where}: {each}" for each in _of_tensors(ours, theirs, forms_only)]
+    elif isinstance(theirs, (torch.dtype, torch.device, torch.layout)):
+        if str(ours).removeprefix("opdsl.") != str(theirs).removeprefix("torch."):
+            found.append(f"{where}: {ours} for {theirs}")
+    elif isinstance(theirs, (tuple, list)):
+        if not isinstance(ours, (tuple, list)) or len(ours) != len(theirs):
+            found.append(f"{where}: {ours!r} for {theirs!r}")
+        else:
+            for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                _compare(one, other, f"{where}[{at}]", forms_only, found)
+    elif isinstance(theirs, (bool, str, int, float, complex)):
+        same = ours == theirs if isinstance(theirs, (bool, str, int)) else numpy.isclose(ours, theirs, 1e-5, 1e-6)
+        if type(ours) is not type(theirs) or not (same or forms_only):
+            found.append(f"{where}: {ours!r} for {theirs!r}")
+    elif isinstance(theirs, numpy.ndarray) and not numpy.allclose(ours, theirs, equal_nan=True):
+        found.append(f"{where}: {ours} for {theirs}")
+
+
+def _of_tensors(ours: Any, theirs: torch.Tensor, forms_only: bool) -> Iterator[str]:
+    if not isinstance(ours, opdsl.Tensor):
+        yield f"{ours!r} for a tensor"
+        return
+    if str(theirs.dtype).removeprefix("torch.") != ours.dtype.name or tuple(theirs.shape) != ours.shape:
+        yield f"{ours.dtype} of {ours.shape} for {theirs.dtype} of {tuple(theirs.shape)}"
+    elif ours.requires_grad != theirs.requires_grad:
+        yield f"requires_grad is {ours.requires_grad}"
+    elif not forms_only and ours.device.type == "cpu" and theirs.numel():
+        one, other = ours.detach(), theirs.detach().resolve_conj().resolve_neg()
+        if theirs.dtype in (torch.bfloat16, torch.float16):
+            one, other = one.double(), other.double()
+        digits = 2e-3 if theirs.dtype in (torch.bfloat16, torch.float16) else 1e-5
+        finite = other[other.isfinite()].to(torch.complex128).abs()
+        most = float(finite.max()) if finite.numel() else 0.0
+        if not numpy.allclose(one.numpy(), other.numpy(), 10 * digits, digits * max(1.0, most), equal_nan=True):
+            yield f"{one} for {other}"
