@@ -257,15 +257,25 @@ def reached_in_torch(calls: list[Form]) -> list[str | None]:
     return [None if found.get(number) == "aten::item" else found.get(number) for number in range(len(calls))]
 
 
+# Operators by which arguments are read: numbers from tensors, lists from tensors.
+BEFORE = ("aten::item", "aten::unbind.int")
+
+
+class ReachedError(Exception):
+    """Ends a call that has reached its operator: what comes of it does not count, and computing it would take long."""
+
+
 class First(opdsl.DispatchMode):
-    """Notes the last operator that the program calls itself."""
+    """Notes the last operator that the program calls itself, before which arguments may be read from tensors."""
 
     before_decomposition = True
     reached: str | None = None
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.reached = operator.schema.name.qualified
-        return operator(*args, **kwargs)
+        if self.reached in BEFORE:
+            return operator(*args, **kwargs)
+        raise ReachedError
 
 
 def reached_in_ours(form: Form) -> str | None:

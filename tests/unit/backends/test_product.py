@@ -12,7 +12,8 @@ from threadpoolctl import ThreadpoolController
 
 import opdsl
 from opdsl.backends.cpu import blas, product
-from opdsl.kernels import multiply, products
+from opdsl.kernels import multiply
+from opdsl.kernels.primitives import products
 
 SIZES = ((2, 3, 4), (5, 1, 7), (200, 70, 33), (33, 70, 300), (1, 8, 9), (9, 8, 1), (3, 0, 4), (0, 3, 4))
 DTYPES = ("float32", "float64", "complex64", "complex128", "int32")
