@@ -12,7 +12,7 @@ import opdsl
 from opdsl import Library, Scalar, Tensor
 from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.errors import InterchangeError
-from opdsl.interop.torch import native, register
+from opdsl.interop.torch import deregister, native, register
 from opdsl.interop.torch.registration import bridge_of
 
 
@@ -74,12 +74,50 @@ def declare(lib: Library) -> None:
     def first(self: Tensor, other: Tensor) -> Tensor:
         return self
 
+    @lib.op
+    @opdsl.traceable
+    def normalised(self: Tensor, scale: float, dim: int = -1) -> tuple[Tensor, Tensor]:
+        centred = self - self.mean(dim, keepdim=True)
+        spread = opdsl.add(centred.square().mean(dim, keepdim=True), 1.0, alpha=0.5).sqrt()
+        joined = opdsl.cat([centred / spread, self.narrow(0, 0, self.shape[0] - 1)], 0)
+        return scaled(joined, joined, scale), spread.reshape(-1)
+
+    @lib.op
+    @opdsl.traceable
+    def widest(self: Tensor) -> Tensor:
+        return self * 2 if self.shape[0] > self.shape[1] else self.t() - self.shape[0]
+
+    @lib.op
+    @opdsl.traceable
+    def counted(self: Tensor) -> Tensor:
+        made = self * 1
+        made.add_(1)
+        return made
+
+    @lib.op
+    @opdsl.traceable
+    def turned(self: Tensor) -> Tensor:
+        return self.t()
+
+
+def normalised_by_torch(x: torch.Tensor, scale: float, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    centred = x - x.mean(dim, keepdim=True)
+    spread = torch.add(centred.square().mean(dim, keepdim=True), 1.0, alpha=0.5).sqrt()
+    joined = torch.cat([centred / spread, x.narrow(0, 0, x.shape[0] - 1)], 0)
+    return joined + joined * scale, spread.reshape(-1)
+
 
 def forms_of(name: str) -> int:
     """How many plans of forms an operator has."""
     bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
     table = bridge.plans._forms.table
     return sum(len(each.variants) for each in table._known.values())
+
+
+def graphs_of(name: str) -> int:
+    """How many plans of torch's operators a composite has."""
+    bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
+    return sum(len(each.variants) for each in bridge.graphs.table._known.values())
 
 
 def drawn(source: random.Random, shape: list[int], dtype: torch.dtype) -> torch.Tensor:
@@ -207,6 +245,63 @@ def test_gradients_of_new_shapes(ops):
         expected = torch.autograd.grad((x + y * 0.5).square().sum(), (x, y))
         found = torch.autograd.grad(ops.scaled(x, y, 0.5).square().sum(), (x, y))
         torch.testing.assert_close(found, expected)
+
+
+def test_gradients_of_composites_at_new_shapes(ops):
+    for rows, columns, scale, dim in (
+        (2, 3, 0.5, 1),
+        (4, 5, 2.0, 1),
+        (5, 5, -1.0, 0),
+        (3, 7, 0.25, -1),
+        (1, 4, 1.0, 1),
+    ):
+        x = torch.randn(rows, columns, dtype=torch.float64, requires_grad=True)
+        found, expected = ops.normalised(x, scale, dim), normalised_by_torch(x, scale, dim)
+        torch.testing.assert_close(found, expected)
+        weights = [torch.randn_like(each) for each in expected]
+        pairs = [torch.autograd.grad(each, x, weights, create_graph=True) for each in (found, expected)]
+        torch.testing.assert_close(*pairs)
+        torch.testing.assert_close(*[torch.autograd.grad(each[0].square().sum(), x) for each in pairs])
+    assert graphs_of("normalised") > 0
+
+
+def test_composites_are_called_with_tangents_and_in_batches(ops):
+    for columns in (3, 4, 5):
+        x, tangent = torch.randn(2, columns), torch.randn(2, columns)
+        found = torch.func.jvp(lambda y: ops.normalised(y, 0.5)[0], (x,), (tangent,))
+        expected = torch.func.jvp(lambda y: normalised_by_torch(y, 0.5, -1)[0], (x,), (tangent,))
+        torch.testing.assert_close(found, expected)
+        found = torch.func.vmap(lambda y: ops.normalised(y, 0.5)[0])(torch.stack([x, tangent]))
+        torch.testing.assert_close(found[1], normalised_by_torch(tangent, 0.5, -1)[0])
+
+
+def test_bodies_that_look_at_sizes(ops):
+    for shape in ((2, 3), (3, 2), (4, 5), (5, 4), (3, 3), (1, 2), (2, 1)):
+        x = torch.randn(shape, requires_grad=True)
+        expected = x * 2 if shape[0] > shape[1] else x.t() - shape[0]
+        found = ops.widest(x)
+        torch.testing.assert_close(found, expected)
+        torch.testing.assert_close(torch.autograd.grad(found.sum(), x), torch.autograd.grad(expected.sum(), x))
+
+
+def test_bodies_that_write_and_views_of_arguments(ops):
+    for size in (2, 3, 4):
+        x = torch.randn(size, 3, requires_grad=True)
+        torch.testing.assert_close(ops.counted(x), x + 1)
+        found = ops.turned(x)
+        assert torch.equal(found, x.t())
+        assert found.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+        torch.testing.assert_close(torch.autograd.grad(found.square().sum(), x)[0], 2 * x.detach())
+
+
+def test_an_operator_that_a_composite_calls_is_registered_again(ops, lib):
+    x = torch.randn(3, 6, requires_grad=True)
+    expected = normalised_by_torch(x, 0.5, -1)
+    for _ in range(2):
+        torch.testing.assert_close(ops.normalised(x, 0.5), expected)
+        deregister(opdsl.ops.interop_forms.scaled)
+        register(opdsl.ops.interop_forms.scaled)
+    torch.testing.assert_close(ops.normalised(x, 0.5), expected)
 
 
 def test_a_kernel_registered_later_is_called(ops):

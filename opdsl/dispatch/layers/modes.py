@@ -29,6 +29,7 @@ class DispatchMode(Scope):
         and it sees the operators that the program calls, but not what their bodies call. Modes before decomposition
         come before those after it.
     keeps_plans: whether callers keep what ``plan`` gives.
+    is_lowered: whether it may answer calls that are lowered, on tensors that stand for those of all such calls.
 
     A mode is a context manager, and a decorator of functions.
 
@@ -46,6 +47,7 @@ class DispatchMode(Scope):
 
     before_decomposition: bool = False
     keeps_plans: bool = False
+    is_lowered: bool = False
 
     def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """What a call is answered with; override it.
@@ -159,6 +161,12 @@ class ModeKernel(PerCallKernel):
         if mode is None or (self.key is PYTHON and operator.is_composite(below)):
             return operator.find_in(below)
         return _ModeCall(mode, operator, self._outside)
+
+    @property
+    def sees_calls(self) -> bool:
+        """Whether no plan may be made of what it does: unless the mode says otherwise."""
+        mode = _innermost(current.get(), self.key)
+        return mode is not None and not mode.is_lowered
 
     def __str__(self) -> str:
         return "modes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +13,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, kernels
+from opdsl.interop.torch import batching, kernels, native
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -25,6 +25,7 @@ from opdsl.schema.kinds import COMPILED
 
 if TYPE_CHECKING:
     from opdsl.interop.torch.gradients import Gradients
+    from opdsl.interop.torch.graphs import Graphs
     from opdsl.interop.torch.plans import Plans
 
 __all__ = ["Bridge", "is_plain", "resolved"]
@@ -165,6 +166,15 @@ class Bridge:
         return function if plans is None or self.kind not in COMPILED else plans.function(function, tests)
 
     @cached_property
+    def graphs(self) -> Graphs | None:
+        """The plans of its body on torch's tensors, if it may have some."""
+        if not (self.is_composite and self.is_traceable) or native.code() is None:
+            return None
+        from opdsl.interop.torch.graphs import Graphs
+
+        return Graphs(self.operator, self.define)
+
+    @cached_property
     def gradients(self) -> Gradients:
         """Its derivative."""
         from opdsl.interop.torch.gradients import Gradients  # with all of autograd
@@ -258,7 +268,11 @@ class Bridge:
 
     def decomposed(self, values: Sequence[Any]) -> Any:
         """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
-        results = decompose(self.operator, values, self.define)
+        graphs = None if _is_watched() else self.graphs
+        if graphs is None:
+            results = decompose(self.operator, values, self.define)
+        else:
+            results = graphs.answer(values, partial(decompose, self.operator, values, self.define))
         if isinstance(results, torch.Tensor):
             return own(results, values)
         return type(results)(own(each, values) for each in results) if isinstance(results, list | tuple) else results

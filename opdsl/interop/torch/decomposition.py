@@ -22,7 +22,7 @@ from opdsl.kernels.definitions.view_kernel import ViewKernel
 from opdsl.runtime import Tensor, View
 from opdsl.runtime.scopes import Setting
 
-__all__ = ["OnTorch", "decompose", "on_torch"]
+__all__ = ["Define", "OnTorch", "completion_of", "decompose", "on_torch"]
 
 
 class Define(Protocol):
@@ -51,7 +51,7 @@ class OnTorch(DispatchMode):
         if find(called.schema) is None and called.is_composite(_CPU):
             with _WITHIN:
                 return called.find_in(_CPU)(*arguments)
-        given, named = _completion(called).split([to_torch(each) for each in arguments])
+        given, named = completion_of(called).split([to_torch(each) for each in arguments])
         return _proxies(called, arguments, _target(called)(*given, **named))
 
     def plan(self, operator: Any, arguments: tuple[Any, ...]) -> Callable[..., object] | None:
@@ -59,7 +59,7 @@ class OnTorch(DispatchMode):
         called: Operator = operator.operator
         if called.schema.is_mutable or (find(called.schema) is None and called.is_composite(_CPU)):
             return None
-        completion, constants = _completion(called), tuple(to_torch(each) for each in arguments)
+        completion, constants = completion_of(called), tuple(to_torch(each) for each in arguments)
         names = [each.python_name for each in called.schema.arguments]
         places = [names.index(each) for each in called.dynamic_names]
         # Operators of torch stay; what is registered may be taken back and registered again.
@@ -86,7 +86,8 @@ _define: ContextVar[Define | None] = ContextVar("opdsl_define", default=None)
 _completions: WeakKeyDictionary[Operator, Completion] = WeakKeyDictionary()
 
 
-def _completion(operator: Operator) -> Completion:
+def completion_of(operator: Operator) -> Completion:
+    """Completes and splits the arguments of calls of an operator."""
     found = _completions.get(operator)
     if found is None:
         found = _completions[operator] = Completion(operator)
@@ -107,7 +108,7 @@ def _proxies(operator: Operator, arguments: tuple[Any, ...], results: Any) -> An
         if argument.alias is not None and argument.alias.write and isinstance(value, Tensor):
             known[id(value.array)] = value
             value.geometry = geometry_of(value.array)
-    return _converted(results, lambda value: known.get(id(value)) or proxy(value))
+    return _converted(results, lambda value: known[id(value)] if id(value) in known else proxy(value))
 
 
 def _converted(value: Any, tensor: Callable[[torch.Tensor], Tensor]) -> Any:

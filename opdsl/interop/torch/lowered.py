@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import torch
 
-from opdsl.dispatch import KeySet, Operator, State
+from opdsl.dispatch import KeySet, Operator, State, current
 from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.form_table import FormTable
@@ -16,14 +16,14 @@ from opdsl.dispatch.plans.forms import UNSERVED, FormPlans
 from opdsl.dispatch.plans.lowered import Given, Inputs, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
 from opdsl.interop.torch import native
-from opdsl.interop.torch.tensors import TORCH_DTYPES, geometry_of, shared, to_opdsl
+from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.geometry import Geometry, contiguous_strides
 from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, concrete, is_symbol, least
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
 
-__all__ = ["Forms"]
+__all__ = ["Forms", "Reader", "state_of_call"]
 
 _CPU = KeySet("CPU")
 _NUMBERS = (bool, int, float, complex)
@@ -31,88 +31,15 @@ _NUMBERS = (bool, int, float, complex)
 _VALUES = (bool, int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
-class Forms:
-    """The plans of an operator's CPU kernel, by the forms of torch's tensors.
-
-    Args:
-        operator: whose kernel it is.
-        owner: keeps these plans, and forgets them when a kernel has changed.
-    """
-
-    def __init__(self, operator: Operator, owner: PlanHolder) -> None:
-        self.operator = operator
-        self.owner = owner
-        self.kinds = tuple(map(kind_of, operator.schema.arguments))
-        self.names = [f"argument{place}" for place in range(len(self.kinds))]
-        self.table = FormTable(f"torch {operator.name}", owner)
-        self.form_of = native.form_function()
-        self.array_of = native.array_function()
-
-    def run(self, state: State, values: Sequence[Any]) -> Any:
-        """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
-
-        Args:
-            state: of the call.
-            values: of all arguments, as torch has them.
-        """
-        plans = self.table.plans.get(state)
-        plan = None if plans is None else plans.get(self.key(values))
-        return UNSERVED if plan is None else plan(*values)
-
-    def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
-        """What is known of the form of a call that no plan has served; None where it can have none."""
-        key = self.key(values)
-        if key is None or not state.plans or state.recording or state.modes:
-            return None
-        return self.table.find(state, key)
-
-    def lower(self, state: State, form: FormPlans, values: Sequence[Any]) -> bool:
-        """Whether there is a plan now that serves calls like this one."""
-        call = [
-            Given(name, None, value, {kind}, False)
-            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
-        ]
-
-        def make() -> tuple[Plan, Dependencies]:
-            return lower_form(self.table.name, self._call, form, self.names, call, reader=_Reader, printer=_Printer)
-
-        return self.table.lower(state, form, make, self.owner.generation)
-
-    def _call(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        return self.operator.find_in(_CPU)(*given)
-
-    def key(self, values: Sequence[Any]) -> object:
-        """What tells the form of a call; None where it has none."""
-        form_of = self.form_of
-        parts: list[object] = []
-        for value, kind in zip(values, self.kinds, strict=True):
-            part = form_of(value) or self._part(value, kind)
-            if part is None:
-                return None
-            parts.append(part)
-        return tuple(parts)
-
-    def _part(self, value: Any, kind: Kind) -> object:
-        """What tells the form of an argument that is no contiguous tensor with sizes of two or more."""
-        if isinstance(value, torch.Tensor):
-            return None if self.array_of(value) is None else geometry_of(value).form
-        if kind is Kind.NUMBER and type(value) in _NUMBERS:
-            return type(value)
-        if isinstance(value, list):
-            parts = [self.form_of(each) or self._part(each, Kind.VALUE) for each in value]
-            return None if None in parts else (list, *parts)
-        return (type(value), value) if isinstance(value, _VALUES) else None
-
-
-class _Reader(Inputs):
-    """The arguments of a call from torch, and the lines that read them."""
+class Reader(Inputs):
+    """The arguments of a call from torch, which a plan hands on as they are."""
 
     def _taken(self, value: Any, text: str, given: Given) -> Any:
         if isinstance(value, torch.Tensor):
-            return self._memory(value, text)
+            return self._stand_in(value, text)
         return super()._taken(tuple(value) if isinstance(value, list) else to_opdsl(value, shared), text, given)
 
-    def _memory(self, source: torch.Tensor, text: str) -> Tensor:
+    def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
         known = self.seen.get(id(source))
         if known is not None:
             self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
@@ -121,9 +48,7 @@ class _Reader(Inputs):
             form = geometry_of(source)
         made = self.seen[id(source)] = Tensor()
         made.geometry = self.symbolic(form, f"{text}.shape", f"{text}.stride()")
-        array = self.recorder.name("memory")
-        self.lines.append(f"{array} = {self.recorder.constant(native.array_function())}({text})")
-        self.checks.append(f"{array} is None")
+        array = self._array(text)
         made.array = SymbolicArray(array, form.dtype.numpy)
         made._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
         made._base = None
@@ -132,8 +57,22 @@ class _Reader(Inputs):
         self.forms.append(made.geometry)
         return made
 
+    def _array(self, text: str) -> str:
+        """The expression of what holds the elements of an argument."""
+        return text
 
-class _Printer(Emitter):
+
+class MemoryReader(Reader):
+    """The arguments of a call from torch, and the lines that make arrays over their memory."""
+
+    def _array(self, text: str) -> str:
+        array = self.recorder.name("memory")
+        self.lines.append(f"{array} = {self.recorder.constant(native.array_function())}({text})")
+        self.checks.append(f"{array} is None")
+        return array
+
+
+class MemoryPrinter(Emitter):
     """Prints a record whose tensors are torch's. What a write counts there, its caller counts."""
 
     def _operand(self, value: Any) -> str:
@@ -164,6 +103,92 @@ class _Printer(Emitter):
         if is_wide and _texts(form.strides) == _texts(contiguous_strides(form.shape)):
             return text
         return f"{text}.as_strided({self._sizes(form.shape)}, {self._sizes(form.strides)})"
+
+
+class Forms:
+    """The plans of an operator's CPU kernel, by the forms of torch's tensors.
+
+    Args:
+        operator: whose kernel it is.
+        owner: keeps these plans, and forgets them when a kernel has changed.
+    """
+
+    reader: type[Reader] = MemoryReader
+    printer: type[Emitter] = MemoryPrinter
+
+    def __init__(self, operator: Operator, owner: PlanHolder) -> None:
+        self.operator = operator
+        self.owner = owner
+        self.kinds = tuple(map(kind_of, operator.schema.arguments))
+        self.names = [f"argument{place}" for place in range(len(self.kinds))]
+        self.table = FormTable(f"torch {operator.name}", owner)
+        self.form_of = native.form_function()
+        self.array_of = native.array_function()
+
+    def call(self, *arguments: Any) -> Any:
+        """What is lowered."""
+        return self.operator.find_in(_CPU)(*arguments)
+
+    def run(self, state: State, values: Sequence[Any]) -> Any:
+        """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
+
+        Args:
+            state: of the call.
+            values: of all arguments, as torch has them.
+        """
+        plans = self.table.plans.get(state)
+        plan = None if plans is None else plans.get(self.key(values))
+        return UNSERVED if plan is None else plan(*values)
+
+    def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
+        """What is known of the form of a call that no plan has served; None where it can have none."""
+        key = self.key(values)
+        if key is None or not state.plans or state.recording or state.modes:
+            return None
+        return self.table.find(state, key)
+
+    def lower(self, state: State, form: FormPlans, values: Sequence[Any]) -> bool:
+        """Whether there is a plan now that serves calls like this one."""
+        call = [
+            Given(name, None, value, {kind}, False)
+            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
+        ]
+
+        def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            return self.call(*given)
+
+        def make() -> tuple[Plan, Dependencies]:
+            return lower_form(self.table.name, run, form, self.names, call, reader=self.reader, printer=self.printer)
+
+        return self.table.lower(state, form, make, self.owner.generation)
+
+    def key(self, values: Sequence[Any]) -> object:
+        """What tells the form of a call; None where it has none."""
+        form_of = self.form_of
+        parts: list[object] = []
+        for value, kind in zip(values, self.kinds, strict=True):
+            part = form_of(value) or self._part(value, kind)
+            if part is None:
+                return None
+            parts.append(part)
+        return tuple(parts)
+
+    def _part(self, value: Any, kind: Kind) -> object:
+        """What tells the form of an argument that is no contiguous tensor with sizes of two or more."""
+        if isinstance(value, torch.Tensor):
+            return None if self.array_of(value) is None else geometry_of(value).form
+        if kind is Kind.NUMBER and type(value) in _NUMBERS:
+            return type(value)
+        if isinstance(value, list):
+            parts = [self.form_of(each) or self._part(each, Kind.VALUE) for each in value]
+            return None if None in parts else (list, *parts)
+        return (type(value), value) if isinstance(value, _VALUES) else None
+
+
+def state_of_call() -> State:
+    """What a call depends on besides its arguments, with torch's default dtype."""
+    state, default = current.get(), DTYPES[torch.get_default_dtype()]
+    return state if state.default_dtype is default else state.change(default_dtype=default)
 
 
 def _is_stored_alike(dtype: DType) -> bool:

@@ -14,10 +14,10 @@ import numpy
 import torch
 
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
-from opdsl.dispatch import Operator, State, current
+from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.interop.torch import native
-from opdsl.interop.torch.lowered import Forms
+from opdsl.interop.torch.lowered import Forms, state_of_call
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import Bound, StructuredKernel
 from opdsl.kernels.outputs import array_of
@@ -81,7 +81,7 @@ class Plans:
         Args:
             values: of all arguments, as torch has them.
         """
-        return UNSERVED if self._forms is None else self._forms.run(_state(), values)
+        return UNSERVED if self._forms is None else self._forms.run(state_of_call(), values)
 
     def learn(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> None:
         """Make a plan for calls like one that was made, if that is possible.
@@ -92,7 +92,7 @@ class Plans:
             values: all of them.
             arguments: the same as opdsl's.
         """
-        state = _state()
+        state = state_of_call()
         forms = self._forms
         form = None if forms is None else forms.find(state, values)
         if forms is None or form is None:
@@ -137,12 +137,6 @@ class Plans:
                 self._table[0] = len(self._kept)
             else:
                 self._kept[at] = plan
-
-
-def _state() -> State:
-    """What a call depends on besides its arguments, with torch's default dtype."""
-    state, default = current.get(), DTYPES[torch.get_default_dtype()]
-    return state if state.default_dtype is default else state.change(default_dtype=default)
 
 
 def _argument(value: Any) -> tuple[int | Table, ...] | None:

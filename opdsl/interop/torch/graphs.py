@@ -1,0 +1,173 @@
+"""Composites on torch's tensors, lowered for their forms: a plan of torch's operators, one after the other.
+
+What the results of an operator are its own kernel tells, run on what records; what is done is a call of the torch
+operator, which autograd follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
+from opdsl.dispatch.plans.emission import Emitter
+from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.state import Guard
+from opdsl.interop.torch.decomposition import Define, completion_of
+from opdsl.interop.torch.definition import find
+from opdsl.interop.torch.lowered import Forms, Reader, state_of_call
+from opdsl.interop.torch.tensors import to_torch
+from opdsl.runtime import Tensor
+from opdsl.runtime.lowering import Check, Lowering, NotLoweredError, SymbolicArray, is_lowered, is_symbol, lowering
+
+__all__ = ["Graphs"]
+
+_CPU = KeySet("CPU")
+
+
+class _Noting(DispatchMode):
+    """Notes a call of the torch operator for every operator that is called."""
+
+    before_decomposition = True
+    is_lowered = True
+
+    def __init__(self, define: Define) -> None:
+        self.define = define
+        self.within = Guard(self.state_within, keep=True)
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        arguments = unbox(called, args, kwargs)
+        if called.schema.is_mutable:
+            raise NotLoweredError("an argument is written")
+        if find(called.schema) is None and called.is_composite(_CPU):
+            with self.within:
+                return called.find_in(_CPU)(*arguments)
+        recorder = lowering.get()
+        assert recorder is not None, "this is a run of a lowering"
+        results = _results(recorder, called, arguments)
+        made = [each for each in results if isinstance(each, Tensor)]
+        if len(made) != len(results) or type(results) is not tuple:
+            raise NotLoweredError("a result that is no tensor")
+        given = arguments if kwargs else args
+        function = self._target(called, with_all=bool(kwargs))
+        (name,) = recorder.run(function, [_given(each) for each in given], ["result"])
+        is_alone = len(called.schema.returns) == 1 and not called.returns_list
+        known = {id(each) for each in arguments if isinstance(each, Tensor)}
+        for place, each in enumerate(made):
+            if id(each) not in known:
+                _holds(each, name if is_alone else f"{name}[{place}]")
+        return made[0] if is_alone else list(made) if called.returns_list else tuple(made)
+
+    def _target(self, called: Operator, *, with_all: bool) -> Callable[..., Any]:
+        """A function that calls the torch operator: of all arguments, or of the first ones."""
+        completion, define = completion_of(called), self.define
+        # Operators of torch stay; what is registered may be taken back and registered again.
+        fixed = find(called.schema) if called.schema.name.namespace is None else None
+        if fixed is not None and not with_all:
+            return fixed
+
+        def call(*values: Any) -> Any:
+            given, named = completion.split(values) if with_all else (values, {})
+            return (fixed or find(called.schema) or define(called))(*given, **named)
+
+        return call
+
+
+def _results(recorder: Lowering, called: Operator, arguments: Sequence[Any]) -> Any:
+    """What the results of an operator are, as a tuple: its kernel is run, and what it notes is left out."""
+    before = len(recorder.steps)
+    results = called.find_in(_CPU)(*arguments)
+    noted = recorder.steps[before:]
+    del recorder.steps[before:]
+    results = (results,) if isinstance(results, Tensor) else results
+    if any(isinstance(each, Check) for each in noted) or not isinstance(results, tuple | list):
+        raise NotLoweredError("elements decide what is done")
+    for each in results:
+        if isinstance(each, Tensor):
+            sizes: tuple[Any, ...] = (*each.geometry.shape, *each.geometry.strides)
+            texts = [size.text for size in sizes if is_symbol(size)]
+            if any(map(recorder.is_late, texts)):
+                raise NotLoweredError("elements decide sizes")
+    return tuple(results)
+
+
+def _holds(tensor: Tensor, text: str) -> None:
+    """Have a stand-in hold what an expression is; where it begins in its storage stays known."""
+    array: Any = tensor.array
+    tensor.array = SymbolicArray(text, array.dtype, array.offset)
+
+
+def _given(value: Any) -> Any:
+    """An argument as torch takes it; tensors and numbers of the plan as they are."""
+    if isinstance(value, Tensor) or is_lowered(value):
+        return value
+    if type(value) is tuple and any(isinstance(each, Tensor) for each in value):
+        return value
+    return to_torch(value)
+
+
+class _Printer(Emitter):
+    """Prints a record whose tensors are torch's."""
+
+    def _writes(self) -> list[str]:
+        return []
+
+    def _tensor(self, tensor: Tensor) -> str:
+        known = self.texts.get(id(tensor))
+        if known is not None:
+            return known
+        array: Any = getattr(tensor, "array", None)
+        if type(array) is not SymbolicArray:
+            raise NotLoweredError("a tensor that was not made by torch")
+        text: str = array.text
+        return text
+
+
+class Graphs(Forms):
+    """The plans of a composite on torch's tensors.
+
+    Args:
+        operator: the composite.
+        define: see ``Define``.
+
+    generation: how often they were dropped.
+    """
+
+    reader = Reader
+    printer = _Printer
+
+    def __init__(self, operator: Operator, define: Define) -> None:
+        super().__init__(operator, self)
+        self.generation = 0
+        self.mode = _Noting(define)
+
+    def call(self, *arguments: Any) -> Any:
+        """See ``Forms``."""
+        with self.mode.within:
+            return super().call(*arguments)
+
+    def forget(self) -> None:
+        """Drop every plan: a kernel has changed."""
+        self.generation += 1
+        self.table.clear()
+
+    def answer(self, values: Sequence[Any], decompose: Callable[[], Any]) -> Any:
+        """What a call gives.
+
+        Args:
+            values: of all arguments, as torch has them; nobody watches what is called on them.
+            decompose: runs the body itself.
+        """
+        state = state_of_call()
+        result = self.run(state, values)
+        if result is not UNSERVED:
+            return result
+        result = decompose()
+        form = self.find(state, values)
+        if form is not None:
+            form.misses += 1
+            if form.wants_lowering and self.lower(state, form, values):
+                form.keeps_no_others()
+        return result
