@@ -146,6 +146,7 @@ class Lowering:
     packets: of every operator that was called, with its generation.
     arguments: the expression of the storage of each argument, by the tensor that stands for it.
     may_hand_numbers: whether compiled kernels may convert numbers.
+    shared: how a plan asks whether two of these are the same memory, of which each has its own.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
 
     Args:
@@ -163,6 +164,7 @@ class Lowering:
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
+        self.shared = "{} is {}"
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._checked: set[str] = set()

@@ -103,7 +103,7 @@ def _ask_whether_apart(recorder: Lowering, first: Tensor, second: Tensor) -> Non
     """Have a plan test that two of its arguments share no memory: tensors that are no views own theirs."""
     roots = [recorder.arguments.get(storage_root(each)) for each in (first, second)]
     if None not in roots:
-        recorder.ask(f"{roots[0]} is {roots[1]}", False)
+        recorder.ask(recorder.shared.format(*roots), False)
 
 
 def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:

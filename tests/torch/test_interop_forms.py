@@ -107,9 +107,9 @@ def normalised_by_torch(x: torch.Tensor, scale: float, dim: int) -> tuple[torch.
     return joined + joined * scale, spread.reshape(-1)
 
 
-def forms_of(name: str) -> int:
+def forms_of(name: str, overload: str = "default") -> int:
     """How many plans of forms an operator has."""
-    bridge = bridge_of(getattr(opdsl.ops.interop_forms, name).default.operator)
+    bridge = bridge_of(getattr(getattr(opdsl.ops.interop_forms, name), overload).operator)
     table = bridge.plans._forms.table
     return sum(len(each.variants) for each in table._known.values())
 
@@ -237,6 +237,56 @@ def test_modes_see_calls_of_new_shapes(ops):
     with See():
         ops.scaled(x, x)
     assert seen == ["interop_forms.scaled.default"]
+
+
+def test_writing_at_new_shapes(ops):
+    source = random.Random(7)
+    for _ in range(60):
+        shape = [source.choice((1, 2, 3, 5, 8)) for _ in range(source.randrange(1, 4))]
+        x, y = drawn(source, shape, torch.float32), drawn(source, shape, torch.float32)
+        x, out = x.clone() if 0 in x.stride() else x, torch.empty(shape)
+        expected, versions = x + y * 0.5, [each._version for each in (x, out)]
+        assert ops.scaled(x, y, 0.5, out=out) is out
+        assert ops.scaled_(x, y, 0.5) is x
+        torch.testing.assert_close((x, out), (expected, expected))
+        assert [each._version for each in (x, out)] == [each + 1 for each in versions]
+        summed = torch.empty(x.sum(0).shape)
+        assert ops.total(x, [0], out=summed) is summed
+        torch.testing.assert_close(summed, x.sum(0))
+    assert forms_of("scaled_") > 0
+    assert forms_of("scaled", "out") > 0
+
+
+def test_written_memory_that_is_read_is_seen_at_new_shapes(ops):
+    for size in (4, 5, 6):
+        ops.scaled_(torch.ones(size), torch.ones(size))
+        ops.scaled(torch.ones(size), torch.ones(size), out=torch.empty(size))
+    memory = torch.arange(8.0)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        ops.scaled_(memory[:7], memory[1:])
+    other = torch.from_numpy(memory.numpy())
+    with pytest.raises(RuntimeError, match="single memory location"):
+        ops.scaled(memory[:7], memory[:7], out=other[1:])
+    assert memory.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert ops.scaled_(memory, memory).tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
+    ops.scaled_(other, memory)
+    assert memory.tolist() == [0, 4, 8, 12, 16, 20, 24, 28]
+
+
+def test_outputs_are_resized_at_new_shapes(ops):
+    for size in (3, 4, 5, 6):
+        x, out = torch.ones(size), torch.empty(size)
+        assert ops.scaled(x, x, out=out).tolist() == [2.0] * size
+        out = torch.empty(0)
+        assert ops.scaled(x, x, out=out).tolist() == [2.0] * size
+        assert out.shape == (size,)
+
+
+def test_versions_are_not_counted_in_inference_mode(ops):
+    with torch.inference_mode():
+        for size in (3, 4, 5):
+            x = torch.ones(size)
+            assert ops.scaled_(x, x).tolist() == [2.0] * size
 
 
 def test_gradients_of_new_shapes(ops):

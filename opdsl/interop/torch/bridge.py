@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opdsl.interop.torch.graphs import Graphs
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["Bridge", "is_plain", "resolved"]
+__all__ = ["Bridge", "is_plain", "is_watched", "resolved"]
 
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
@@ -268,7 +268,7 @@ class Bridge:
 
     def decomposed(self, values: Sequence[Any]) -> Any:
         """What a composite's body makes of torch tensors; results that are arguments are copied, as by its kernel."""
-        graphs = None if _is_watched() else self.graphs
+        graphs = None if is_watched() else self.graphs
         if graphs is None:
             results = decompose(self.operator, values, self.define)
         else:
@@ -281,13 +281,13 @@ class Bridge:
     def beneath(self, *given: Any, **named: Any) -> Any:
         """Run it below autograd."""
         values = self.complete(given, named)
-        if not _is_watched():
+        if not is_watched():
             result = self.served(values)
             if result is not UNSERVED:
                 return result
         if is_plain(values):
             return kernels.run_on_cpu(self.kernel(), values, self.plans, values if named else given)
-        if self._definition is None and not _is_watched():
+        if self._definition is None and not is_watched():
             return kernels.run(self.operator, [resolved(each) for each in values])
         with torch._C._AutoDispatchBelowAutograd():
             return self.call(*values)
@@ -339,10 +339,10 @@ def _storage(tensor: torch.Tensor) -> int | None:
 
 def is_plain(values: Sequence[Any]) -> bool:
     """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
-    return not _is_watched() and all(_is_plain(each) for each in values)
+    return not is_watched() and all(_is_plain(each) for each in values)
 
 
-def _is_watched() -> bool:
+def is_watched() -> bool:
     """Whether modes or transforms want to see what is called."""
     return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
 

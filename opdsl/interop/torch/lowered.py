@@ -67,6 +67,7 @@ class MemoryReader(Reader):
 
     def _array(self, text: str) -> str:
         array = self.recorder.name("memory")
+        self.recorder.shared = f"{self.recorder.constant(numpy.may_share_memory)}({{}}, {{}})"
         self.lines.append(f"{array} = {self.recorder.constant(native.array_function())}({text})")
         self.checks.append(f"{array} is None")
         return array
@@ -126,8 +127,16 @@ class Forms:
         self.array_of = native.array_function()
 
     def call(self, *arguments: Any) -> Any:
-        """What is lowered."""
-        return self.operator.find_in(_CPU)(*arguments)
+        """What is lowered.
+
+        Raises:
+            NotLoweredError: it changes the shape of an argument.
+        """
+        given = [(each, each.geometry) for each in arguments if isinstance(each, Tensor)]
+        result = self.operator.find_in(_CPU)(*arguments)
+        if any(each.geometry is not form for each, form in given):
+            raise NotLoweredError("an argument that gets another shape")
+        return None if self.operator.schema.is_mutable else result
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
         """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
@@ -138,7 +147,10 @@ class Forms:
         """
         plans = self.table.plans.get(state)
         plan = None if plans is None else plans.get(self.key(values))
-        return UNSERVED if plan is None else plan(*values)
+        try:
+            return UNSERVED if plan is None else plan(*values)
+        except OverflowError:  # sizes or numbers that do not fit; what is wrong with them the kernel itself says
+            return UNSERVED
 
     def find(self, state: State, values: Sequence[Any]) -> FormPlans | None:
         """What is known of the form of a call that no plan has served; None where it can have none."""

@@ -48,7 +48,7 @@ class Plans:
     def __init__(self, name: str, operator: Operator) -> None:
         self.name = name
         self.generation = 0
-        self._forms = None if native.code() is None or operator.schema.is_mutable else Forms(operator, self)
+        self._forms = None if native.code() is None else Forms(operator, self)
         self._table = numpy.zeros(1 + _MOST_PLANS, numpy.int64)
         self._kept: list[Plan] = []
         self._next = 0

@@ -15,9 +15,10 @@ import attrs
 import torch
 
 from opdsl.dispatch import Operator
+from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
-from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
+from opdsl.interop.torch.bridge import Bridge, is_plain, is_watched, resolved
 from opdsl.interop.torch.calls import RECORDED, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.schema import FunctionSchema, SchemaKind
@@ -147,7 +148,9 @@ class WritingBridge(Bridge):
                 f"{self.schema.name.base}(): functions with out=... arguments don't support automatic differentiation, "
                 "but one of the arguments requires grad."
             )
-        if not records and is_plain(values):
+        if not (records or is_watched()) and self.served(values) is not UNSERVED:
+            count_writes(written)
+        elif not records and is_plain(values):
             kernels.run_writing(self.operator, values, self.plans)
             count_writes(written)
         elif records or torch._C._are_functorch_transforms_active():
