@@ -36,7 +36,6 @@ from opdsl.runtime import (
     float16,
     float32,
     float64,
-    from_dlpack,
     from_numpy,
     get_rng_state,
     initial_seed,
@@ -82,6 +81,7 @@ if TYPE_CHECKING:
     from opdsl.aten.by_hand import unique_consecutive as unique_consecutive
     from opdsl.aten.construction import as_tensor as as_tensor
     from opdsl.aten.construction import asarray as asarray
+    from opdsl.aten.construction import from_dlpack as from_dlpack
     from opdsl.aten.construction import tensor as tensor
     from opdsl.aten.masking import nonzero as nonzero
     from opdsl.aten.stacking import block_diag as block_diag

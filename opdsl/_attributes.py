@@ -45,7 +45,7 @@ _BY_HAND = {
         "atleast_1d atleast_2d atleast_3d broadcast_shapes cartesian_prod einsum frombuffer is_complex "
         "is_floating_point is_tensor numel tensordot unique unique_consecutive"
     ),
-    "opdsl.aten.construction": "as_tensor asarray tensor",
+    "opdsl.aten.construction": "as_tensor asarray from_dlpack tensor",
     "opdsl.aten.masking": "nonzero",
     "opdsl.aten.stacking": "block_diag",
     "opdsl.aten.views": "broadcast_tensors",

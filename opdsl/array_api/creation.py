@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from opdsl._attributes import aten
 from opdsl.aten import construction
-from opdsl.errors import InterchangeError
-from opdsl.runtime import Device, DType, Tensor, backends, interchange
+from opdsl.runtime import Device, DType, Tensor
 
 Place = Device | str | None
 Shape = int | Sequence[int]
@@ -36,7 +35,7 @@ def asarray(obj: Any, /, *, dtype: DType | None = None, device: Place = None, co
 
 
 def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an object with ``__dlpack__``, or a copy of it.
+    """A tensor over the memory of an object with ``__dlpack__``, or a copy of it: ``opdsl.from_dlpack``.
 
     Args:
         x: such an object.
@@ -45,19 +44,8 @@ def from_dlpack(x: object, /, *, device: Place = None, copy: bool | None = None)
 
     Raises:
         InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
-
-    >>> import numpy
-    >>> from opdsl import array_api as xp
-    >>> xp.from_dlpack(numpy.arange(3.0), copy=True)
-    tensor([0., 1., 2.], dtype=opdsl.float64)
     """
-    shared = interchange.from_dlpack(x)
-    place = shared.device if device is None else backends.concrete(Device(device))
-    if shared.device is place:
-        return shared.clone() if copy else shared
-    if copy is False:
-        raise InterchangeError(f"memory on {shared.device} reaches {place} by a copy only (got copy=False)")
-    return shared.to(place)
+    return construction.from_dlpack(x, device=device, copy=copy)
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Place = None) -> Tensor:

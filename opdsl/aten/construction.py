@@ -6,7 +6,7 @@ import numpy
 
 from opdsl.dispatch import get_default_dtype, is_inference_mode_enabled
 from opdsl.errors import InterchangeError
-from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_dlpack, from_numpy, interchange
+from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_numpy, interchange
 
 
 def tensor(
@@ -107,6 +107,31 @@ def asarray(
     if requires_grad is None or requires_grad == made.requires_grad:
         return made
     return made.detach().requires_grad_(requires_grad)
+
+
+def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of an object with ``__dlpack__``, a PyTorch tensor for example, or a copy of it.
+
+    Args:
+        ext_tensor: such an object, or a DLPack capsule.
+        device: of the result; that of the object by default.
+        copy: True always copies, False never does, None only where it must.
+
+    Raises:
+        InterchangeError: the memory cannot be shared and ``copy`` is False, or it is of no dtype of ours.
+
+    >>> import numpy, opdsl
+    >>> array = numpy.arange(3.0)
+    >>> opdsl.from_dlpack(array).add_(1), opdsl.from_dlpack(array, copy=True).zero_(), array.tolist()
+    (tensor([1., 2., 3.], dtype=opdsl.float64), tensor([0., 0., 0.], dtype=opdsl.float64), [1.0, 2.0, 3.0])
+    """
+    shared = interchange.from_dlpack(ext_tensor)
+    place = shared.device if device is None else backends.concrete(Device(device))
+    if shared.device is place:
+        return shared.clone() if copy else shared
+    if copy is False:
+        raise InterchangeError(f"memory on {shared.device} reaches {place} by a copy only (got copy=False)")
+    return shared.to(place)
 
 
 def shared_memory(data: object) -> Tensor | None:

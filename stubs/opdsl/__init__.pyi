@@ -559,7 +559,12 @@ from opdsl.aten.by_hand import (
     unique as unique,
     unique_consecutive as unique_consecutive,
 )
-from opdsl.aten.construction import as_tensor as as_tensor, asarray as asarray, tensor as tensor
+from opdsl.aten.construction import (
+    as_tensor as as_tensor,
+    asarray as asarray,
+    from_dlpack as from_dlpack,
+    tensor as tensor,
+)
 from opdsl.aten.masking import nonzero as nonzero
 from opdsl.aten.stacking import block_diag as block_diag
 from opdsl.aten.views import broadcast_tensors as broadcast_tensors
@@ -632,7 +637,6 @@ from opdsl.runtime import (
     float16,
     float32,
     float64,
-    from_dlpack,
     from_numpy,
     get_rng_state,
     half as half,

@@ -250,6 +250,7 @@ def test_every_name_of_the_package_is_in_its_stub() -> None:
     tree = ast.parse((STUBS / "__init__.pyi").read_text(encoding="utf-8"))
     known = {each.asname for node in tree.body if isinstance(node, ast.ImportFrom) for each in node.names}
     known |= {ast.unparse(each.targets[0]) for each in tree.body if isinstance(each, ast.Assign)}
+    known |= {ast.unparse(each.target) for each in tree.body if isinstance(each, ast.AnnAssign)}
     assert names() - known == set()
 
 

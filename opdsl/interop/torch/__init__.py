@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opdsl.declare.library import Library
     from opdsl.declare.operator import Operator
 
-__all__ = ["deregister", "register", "wrap"]
+__all__ = ["deregister", "register", "register_collate", "wrap"]
 
 
 def register(what: Library | Any) -> tuple[str, ...]:
@@ -102,6 +102,29 @@ def wrap(target: Any) -> Operator[..., Any]:
     from opdsl.interop.torch import wrapping
 
     return wrapping.wrap(target)
+
+
+def register_collate() -> None:
+    """Let ``torch.utils.data.DataLoader`` make batches of data sets of our tensors: those of a batch are stacked.
+
+    Raises:
+        MissingDependencyError: torch is not installed, or too old.
+
+    >>> import opdsl
+    >>> from torch.utils.data import DataLoader
+    >>> register_collate()
+    >>> data = [(opdsl.tensor([1.0]), 2), (opdsl.tensor([3.0]), 4)]
+    >>> next(iter(DataLoader(data, batch_size=2)))
+    [tensor([[1.],
+            [3.]]), tensor([2, 4])]
+    """
+    _require_torch()
+    from torch.utils.data._utils.collate import default_collate_fn_map
+
+    from opdsl._attributes import aten
+    from opdsl.runtime import Tensor
+
+    default_collate_fn_map[Tensor] = lambda batch, **_: aten.stack(batch)
 
 
 def _registration() -> Any:

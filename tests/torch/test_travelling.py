@@ -1,0 +1,67 @@
+"""Tensors on their way: through pickle, PyTorch's data loaders and their processes, and DLPack."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+import opdsl
+from opdsl.errors import InterchangeError
+from opdsl.interop.torch import register_collate
+
+
+def test_pickled_views_keep_sharing_with_each_other() -> None:
+    base = opdsl.arange(6.0).reshape(2, 3)
+    whole, row, column = pickle.loads(pickle.dumps([base, base[1], base[:, 0]]))
+    whole[1, 0] = 10
+    assert row.tolist() == [10, 4, 5] and column.tolist() == [0, 10]
+    first, second = pickle.loads(pickle.dumps((base[0], base[:, 0])))
+    first[0] = 7
+    assert second.tolist() == [7, 3]
+
+
+class Numbered(Dataset):  # type: ignore[type-arg]
+    def __len__(self) -> int:
+        return 5
+
+    def __getitem__(self, at: int) -> dict[str, object]:
+        return {"x": opdsl.full((2,), float(at)), "nested": [opdsl.tensor(at), at]}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_data_loaders_stack_our_tensors(workers: int) -> None:
+    register_collate()
+    batches = list(DataLoader(Numbered(), batch_size=2, num_workers=workers))
+    assert [each["x"].tolist() for each in batches] == [[[0, 0], [1, 1]], [[2, 2], [3, 3]], [[4, 4]]]
+    assert [each["nested"][0].tolist() for each in batches] == [[0, 1], [2, 3], [4]]
+    assert all(isinstance(each["x"], opdsl.Tensor) for each in batches)
+
+
+def test_torchs_own_tensors_are_collated_as_before() -> None:
+    register_collate()
+    assert torch.equal(default_collate([torch.ones(2), torch.zeros(2)]), torch.tensor([[1.0, 1.0], [0.0, 0.0]]))
+
+
+def test_from_dlpack_copies_where_it_is_asked_to() -> None:
+    theirs = torch.ones(3)
+    shared, copied = opdsl.from_dlpack(theirs, copy=False), opdsl.from_dlpack(theirs, copy=True)
+    theirs.zero_()
+    assert shared.tolist() == [0, 0, 0] and copied.tolist() == [1, 1, 1]
+    assert opdsl.from_dlpack(theirs, device="cpu").data_ptr() == theirs.data_ptr()
+    assert opdsl.from_dlpack(theirs, device="meta").shape == (3,)
+    with pytest.raises(InterchangeError, match="by a copy only"):
+        opdsl.from_dlpack(theirs, device="meta", copy=False)
+
+
+def test_dlpack_of_ours_with_a_device_and_a_copy() -> None:
+    mine = opdsl.ones(3)
+    shared = torch.from_dlpack(mine, device="cpu", copy=False)
+    copied = numpy.from_dlpack(mine, device="cpu", copy=True)
+    mine.zero_()
+    assert shared.tolist() == [0, 0, 0] and copied.tolist() == [1, 1, 1]
+    with pytest.raises(InterchangeError, match="dl_device"):
+        mine.__dlpack__(dl_device=(2, 0))
