@@ -207,7 +207,7 @@ def to(self: Tensor, *given: Any, **named: Any) -> Tensor:
 def cpu(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
     """The tensor in the memory of the CPU; itself if it is there."""
     if memory_format is MemoryFormat.preserve_format:
-        return otherwise(self, device="cpu")
+        return self if self.geometry.device.type == "cpu" else otherwise(self, device="cpu")
     return otherwise(self, device="cpu", memory_format=memory_format)
 
 

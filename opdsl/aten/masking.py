@@ -7,7 +7,7 @@ from typing import Literal, overload
 from opdsl.aten.comparison import where
 from opdsl.aten.factories import full, zeros
 from opdsl.aten.gathering import require_apart
-from opdsl.aten.positions import nonzero_columns
+from opdsl.aten.positions import nonzero_columns, nonzero_rows
 from opdsl.aten.splitting import unbind
 from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.declare import op, traceable
@@ -41,15 +41,13 @@ def nonzero_tensor(self: Tensor) -> Tensor:
 
 @nonzero_tensor.kernel("CPU", "CUDA")
 def nonzero_kernel(self):
+    if self.device is cpu and self.ndim:
+        return nonzero_rows(self)
     columns = nonzero_columns(self)
     count = columns[0].numel() if columns else int(bool(self.item()))
-    # The places of one dimension lie next to each other, as PyTorch's kernel writes them.
     made = new_tensor(geometry(int64, self.device, (count, self.ndim), (1, count)))
     for dim, column in enumerate(columns):
-        if self.device is cpu:
-            made.array[:, dim] = column.array
-        else:
-            copy_elements(made.select(1, dim), column)
+        copy_elements(made.select(1, dim), column)
     return made
 
 

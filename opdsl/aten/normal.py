@@ -8,10 +8,9 @@ from opdsl.aten.comparison import ge
 from opdsl.aten.factories import empty, give_size
 from opdsl.aten.filling import zero_derivative
 from opdsl.aten.likes import empty_like
-from opdsl.aten.reductions import sum_all
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check, copy_, resize_output
+from opdsl.kernels import check, copy_, holds, resize_output
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.runtime import Generator, Tensor
 from opdsl.schema import Alias
@@ -28,7 +27,7 @@ def check_deviations(std: Tensor) -> None:
 
 
 def all_hold(mask: Tensor) -> bool:
-    return mask.device.type == "meta" or sum_all(mask).item() == mask.numel()
+    return mask.device.type == "meta" or holds(mask.all())
 
 
 @op("aten::normal.Tensor_float", **NORMAL)

@@ -9,10 +9,11 @@ import numpy
 
 from opdsl.errors import PositionError
 from opdsl.kernels import Positions, cast, range_of
-from opdsl.kernels.outputs import tensor_over
-from opdsl.runtime import Tensor, bool_, contiguous_strides, cpu, int32, int64, wrap
+from opdsl.kernels.outputs import in_this_mode, tensor_over
+from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
-from opdsl.runtime.lowering import SymbolicArray, lowering
+from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
+from opdsl.runtime.values import readable
 
 BOTH = (int64, int32)
 LONG = (int64,)
@@ -123,24 +124,51 @@ class Writing(NamedTuple):
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:
     """Where the elements of a tensor are not zero: for each dimension its positions, int64, in row-major order."""
-    mask = tensor if tensor.dtype is bool_ else tensor != 0
     recorder = lowering.get()
+    if recorder is None and tensor.device is cpu:
+        return [wrap(column, int64) for column in _columns_where(readable(tensor, "nonzero"))]
+    mask = tensor if tensor.dtype is bool_ else tensor != 0
     if recorder is not None and mask.ndim:
         (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
-        # About as many as may be expected: what is asked of their number should be answered as in most calls.
-        example = max(int(str(mask.numel())) // 2, 2)
-        (name,) = recorder.run(len, (SymbolicArray(f"{columns}[0]", int64.numpy),), ["count"])
-        count: Any = recorder.size(name, example, 0)
+        count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
         form = geometry(int64, cpu, (count,), (1,))
         arrays = [SymbolicArray(f"{columns}[{dim}]", int64.numpy) for dim in range(mask.ndim)]
         return [tensor_over(each, form) for each in arrays]
-    if mask.device is not cpu:
-        return _columns(_places_on_device(mask), mask.shape)
-    return [wrap(column, int64) for column in _columns_where(mask.array)]
+    return _columns(_places_on_device(mask), mask.shape)
+
+
+def nonzero_rows(tensor: Tensor) -> Tensor:
+    """The same for a tensor of the CPU that has dimensions, in one tensor: a row for each element.
+
+    The positions of one dimension lie next to each other, as PyTorch's kernel writes them.
+    """
+    recorder = lowering.get()
+    if recorder is None:
+        rows = _rows_where(readable(tensor, "nonzero"))
+        count: Any = len(rows)
+    else:
+        mask = tensor if tensor.dtype is not bfloat16 else tensor != 0
+        (name,) = recorder.run(_rows_where, (mask.array,), ["rows"])
+        rows = SymbolicArray(name, int64.numpy)
+        count = _count_of(recorder, rows, tensor)
+    return tensor_over(rows, in_this_mode(geometry(int64, cpu, (count, tensor.ndim), (1, count))))
+
+
+def _rows_where(array: Any) -> Any:
+    columns = _columns_where(array)
+    together = columns[0] if len(columns) == 1 else numpy.concatenate(columns)
+    return together.reshape((len(columns), len(columns[0]))).T
+
+
+def _count_of(recorder: Lowering, found: SymbolicArray, among: Tensor) -> Any:
+    """How many there are, which a plan finds out."""
+    (name,) = recorder.run(len, (found,), ["count"])
+    # About as many as may be expected: what is asked of their number should be answered as in most calls.
+    return recorder.size(name, max(int(str(among.numel())) // 2, 2), 0)
 
 
 def _columns_where(mask: Any) -> list[Any]:
-    """The positions where an array of bools holds: an array for each dimension."""
+    """The positions where elements of an array are not zero: an array for each dimension."""
     if not mask.flags.c_contiguous:
         return [numpy.ascontiguousarray(column) for column in numpy.nonzero(mask)]
     return _columns(numpy.flatnonzero(mask), mask.shape)

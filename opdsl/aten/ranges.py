@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
@@ -28,6 +29,7 @@ from opdsl.runtime import (
     float64,
     int64,
 )
+from opdsl.runtime.lowering import deferred
 from opdsl.scalar.intrinsics import fma
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Scalar, TensorOptions
@@ -233,12 +235,18 @@ def space(out: Tensor, start: Tensor | complex, end: Tensor | complex, steps: in
         begin, finish = float(begin), float(finish)
     step = (finish - begin) / max(steps - 1, 1)
     if out.dtype is float32 and base is None:
-        step = scalar_tensor(step, dtype=float32).item()
+        step = _in_float32(step)
     if base is None:
         complete = linspace_complex if out.dtype.is_complex else linspace_element
         return fill_by_index(out, complete, (begin, finish, step, steps))
     kind = complex if out.dtype.is_complex else float
     return fill_by_index(out, logspace_element, (kind(begin), kind(finish), kind(step), steps, kind(base)))
+
+
+@deferred
+def _in_float32(number: float) -> float:
+    """A number as float32 holds it."""
+    return ctypes.c_float(number).value
 
 
 def _halves_of_line(start: float, end: float, steps: int, dtype: DType, device: Device) -> Tensor:

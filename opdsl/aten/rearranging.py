@@ -135,7 +135,7 @@ def rot90_kernel(self, k, dims):
         return self.clone(memory_format=MemoryFormat.contiguous_format)
     if turns == 2:
         return self.flip((first, second))
-    return self.flip((second,) if turns == 1 else (first,)).transpose_(first, second)
+    return self.flip((second,) if turns == 1 else (first,)).transpose(first, second)
 
 
 @rot90.derivative("self")

@@ -11,7 +11,7 @@ from opdsl.aten.losses import reduced, share
 from opdsl.declare import Out, op
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import NumberError, UnsupportedDTypeError
-from opdsl.kernels import MetaContext, copy_
+from opdsl.kernels import MetaContext, copy_, holds
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Tensor, result_type
 from opdsl.schema.vocabulary import Reduction
@@ -128,7 +128,7 @@ def binary_cross_entropy_meta(ctx, self, target, weight, reduction):
 
 @binary_cross_entropy.out_kernel("CPU", "CUDA", compiled=False)
 def binary_cross_entropy_cpu(self, target, weight, reduction, out):
-    if self.numel() and not (self >= 0).logical_and(self <= 1).all().item():
+    if self.numel() and not holds((self >= 0).logical_and(self <= 1).all()):
         raise NumberError("all elements of input should be between 0 and 1")
     of_one, of_zero = ((-self).log1p().clamp_min(_LEAST_LOGARITHM), self.log().clamp_min(_LEAST_LOGARITHM))
     loss = (target - 1) * of_one - target * of_zero

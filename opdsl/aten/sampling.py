@@ -10,7 +10,7 @@ from opdsl.aten.searching import places_above
 from opdsl.aten.sorting import first_places_along
 from opdsl.declare import op
 from opdsl.errors import DTypeError
-from opdsl.kernels import check
+from opdsl.kernels import check, holds
 from opdsl.runtime import Generator, Tensor, float64, int64
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
@@ -59,10 +59,10 @@ def multinomial_out_kernel(self, num_samples, replacement, generator, out):
         return out
     weights = self.to(float64).reshape((-1, self.shape[-1]))
     check(
-        bool((weights >= 0).logical_and(weights < math.inf).all().item()),
+        holds((weights >= 0).logical_and(weights < math.inf).all()),
         "probability tensor contains either `inf`, `nan` or element < 0",
     )
-    check(bool((weights.sum([1]) > 0).all().item()), "invalid multinomial distribution (sum of probabilities <= 0)")
+    check(holds((weights.sum([1]) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
     drawn = _with_replacement if replacement else _without
     return out.copy_(drawn(weights, num_samples, generator).reshape(out.shape))
 

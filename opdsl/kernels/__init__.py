@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opdsl.kernels.checks import check
+    from opdsl.kernels.checks import check, holds
     from opdsl.kernels.definitions.author import StructuredDefinition
     from opdsl.kernels.definitions.iterator_context import TensorIteratorBase
     from opdsl.kernels.definitions.meta import MetaContext
@@ -53,6 +53,7 @@ __all__ = [
     "fill_by_index",
     "fill_random_",
     "gather",
+    "holds",
     "multiply",
     "new_tensor",
     "pool_windows",
@@ -87,6 +88,7 @@ _MODULES = {
     "fill_by_index": "primitives.indexed",
     "fill_random_": "primitives.random",
     "gather": "primitives.indirect",
+    "holds": "checks",
     "multiply": "primitives.products",
     "new_tensor": "outputs",
     "pool_windows": "primitives.pooling",

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from opdsl.errors import ShapeError
+from opdsl.runtime import values
+from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.symbols import expected
+
+if TYPE_CHECKING:
+    from opdsl.runtime.tensor import Tensor
 
 
 def check(condition: object, message: str, **facts: object) -> None:
@@ -24,3 +31,16 @@ def check(condition: object, message: str, **facts: object) -> None:
     if not expected(condition, message):
         listed = ", ".join(f"{name}={value!r}" for name, value in facts.items())
         raise ShapeError(f"{message} ({listed})" if listed else message)
+
+
+def holds(truth: Tensor) -> bool:
+    """Whether the one element of a tensor is true. A plan takes it to be, looks, and leaves other calls to the kernel.
+
+    What follows where it does not hold should be an error, or rare.
+    """
+    array: Any = values.readable(truth, "item")
+    recorder = lowering.get()
+    if recorder is None or type(array) is not SymbolicArray:
+        return bool(array.item())
+    (name,) = recorder.run(bool, (array,), ["truth"])
+    return recorder.ask(name, True)

@@ -72,12 +72,16 @@ def new_tensor(form: Geometry, *, pinned: bool = False) -> Tensor:
     Raises:
         DeviceError: pinned memory is asked for where there is no CUDA device, or of another device than the CPU.
     """
-    inference = current.get().inference_mode
-    if form.is_inference is not inference:
-        form = form.replace(is_inference=inference)
+    form = in_this_mode(form)
     if pinned:
         return tensor_over(_pinned_array(form), form)
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
+
+
+def in_this_mode(form: Geometry) -> Geometry:
+    """The geometry of what is new here: under inference mode it is one of inference tensors."""
+    inference = current.get().inference_mode
+    return form if form.is_inference is inference else form.replace(is_inference=inference)
 
 
 def _pinned_array(form: Geometry) -> Any:

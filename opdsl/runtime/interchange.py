@@ -139,6 +139,8 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
         return _copied_array(host_array(data), data.geometry.dtype, dtype)
     if isinstance(data, numpy.ndarray):
         return _copied_array(*stored(_native(data)), dtype)
+    if type(data) is list or type(data) is tuple:
+        return _copied_sequence(data, dtype, default_dtype)
     number = _number_dtype(data, default_dtype)
     if number is not None:
         target = dtype or number
@@ -153,9 +155,18 @@ def _copied(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_A
         return _copied_array(*stored(_native(numpy.asarray(data))), dtype)
     if not _is_sequence(data):
         raise ConversionError(f"Could not infer dtype of {type(data).__name__}: a tensor is made of numbers")
+    return _copied_sequence(data, dtype, default_dtype)
+
+
+def _copied_sequence(data: object, dtype: DType | None, default_dtype: DType) -> tuple[_Array, DType]:
+    """``_copied`` of nested sequences."""
     shape: list[int] = []
     numbers: list[Any] = []
     _collect(data, 0, shape, numbers)
+    kinds = set(map(type, numbers))
+    if len(kinds) == 1 and kinds <= _PYTHON_NUMBERS:
+        target = dtype or number_dtype(numbers[0], default_dtype) or default_dtype
+        return array_of_numbers(numbers, tuple(shape), target), target
     target = dtype or _dtype_of_numbers(numbers, default_dtype)
     values = [number.value if isinstance(number, _Element) else number for number in numbers]
     return array_of_numbers(values, tuple(shape), target), target

@@ -168,6 +168,7 @@ class Lowering:
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._checked: set[str] = set()
+        self._noted: dict[tuple[Any, ...], str] = {}
         self._names = 0
         self._asked = 0
 
@@ -232,6 +233,13 @@ class Lowering:
         self._late.update(names)
         self.steps.append(Step(function, tuple(operands), names))
         return names
+
+    def once(self, function: Callable[..., Any], operands: Sequence[Any], result: str) -> str:
+        """``run``, for one result, of a function that depends on its operands alone: it is noted once."""
+        key = (function, tuple(map(self.source, operands)))
+        if key not in self._noted:
+            (self._noted[key],) = self.run(function, operands, [result])
+        return self._noted[key]
 
     def source(self, value: Any) -> str:
         """The expression of a value in the plan."""
@@ -340,8 +348,7 @@ def deferred(function: Callable[P, R]) -> Callable[P, R]:
         run = cast("Callable[..., Any]", function)
         example = run(symbol.example, *args[1:])
         # A step, which runs whether or not its result is used: it may raise.
-        (name,) = owner.run(function, args, ["number"])
-        made: Any = owner.number(name, example)
+        made: Any = owner.number(owner.once(function, args, "number"), example)
         return cast("R", made)
 
     return within
@@ -529,8 +536,11 @@ class Symbol:
 
         if self.terms is not None:
             return self
-        function = getattr(math, name)
-        return self._opaque(f"{self.owner.constant(function)}({self.text})", function(self.example))
+        function, owner = getattr(math, name), self.owner
+        # What steps have given is rounded by one, so that no expression is computed again wherever it is used.
+        is_late = owner.is_late(self.text)
+        text = owner.once(function, (self,), name) if is_late else f"{owner.constant(function)}({self.text})"
+        return self._opaque(text, function(self.example))
 
     # ------------------------------------------------------------------------------------------------ comparisons
 

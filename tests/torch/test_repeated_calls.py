@@ -280,3 +280,43 @@ def test_names_that_are_given_twice_or_not_known(call: Callable[[Any, Any], Any]
     for lib, value in ((torch, x), (opdsl, of(x))):
         with pytest.raises(TypeError):
             call(lib, value)
+
+
+CHECKED = {
+    "bernoulli": (lambda x: opdsl.bernoulli(x), [0.5, 1.5]),
+    "multinomial": (lambda x: opdsl.multinomial(x, 1), [0.5, -1.0]),
+    "multinomial of nothing": (lambda x: opdsl.multinomial(x, 1), [0.0, 0.0]),
+    "normal": (lambda x: opdsl.normal(0.0, x), [0.5, -1.0]),
+    "binary_cross_entropy": (lambda x: opdsl.nn.binary_cross_entropy(x, x), [0.5, 1.5]),
+}
+
+
+@pytest.mark.parametrize("name", list(CHECKED))
+def test_elements_that_a_kernel_refuses_after_ones_that_it_took(name: str) -> None:
+    call, wrong = CHECKED[name]
+    for values in ([0.5, 1.0], wrong, [0.5, 1.0], [0.25, 1.0], wrong, [0.5, 1.0]) * 2:
+        given_ = opdsl.tensor(values)
+        if values is wrong:
+            assert_fails(lambda: call(given_), RuntimeError("they are refused"))  # noqa: B023
+        else:
+            assert call(given_).isfinite().all()
+
+
+def test_as_many_nonzero_elements_as_there_are() -> None:
+    for values in ([0.0, 2.0, -0.0], [0.0, 0.0, 0.0], [1.0, numpy.nan, 3.0], [0.0, 1.0, 0.0]):
+        for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+            for shape in ((3,), (3, 1), (1, 3, 1)):
+                given_ = torch.tensor(values).nan_to_num(4).to(dtype).reshape(shape)
+                for _ in range(3):
+                    assert_agree(opdsl.nonzero(of(given_)), torch.nonzero(given_))
+
+
+def test_lines_of_other_numbers() -> None:
+    for start, end, steps in ((0, 1, 5), (0.1, 0.7, 7), (3, -3, 5), (1e-3, 1e30, 4), (0.0, 1.0, 1), (2.5, 2.5, 3)):
+        for dtype in (torch.float32, torch.float64):
+            for _ in range(3):
+                found = opdsl.linspace(start, end, steps, dtype=of(dtype))
+                assert_agree(found, torch.linspace(start, end, steps, dtype=dtype))
+    for start, end, step in ((0.0, 1.0, 0.25), (0.5, 3.0, 0.7), (1.0, 0.0, -0.3), (0.0, 10.0, 3.3)):
+        for _ in range(3):
+            assert_agree(opdsl.arange(start, end, step), torch.arange(start, end, step))

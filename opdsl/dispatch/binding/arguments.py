@@ -314,6 +314,8 @@ def value_key(value: object) -> object:
     (False, False, True)
     """
     kind = type(value)
+    if kind in _PLAIN:
+        return (value, kind)
     if kind is tuple or kind is list:
         each_of = cast("list[object]", value)
         types = tuple(map(type, each_of))

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.errors import DivisionError
+from opdsl.kernels.checks import holds
 from opdsl.kernels.definitions.reduction import ReductionDefinition
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema, parse_schema
@@ -32,7 +33,7 @@ def holds_zero(divisor: Tensor | complex) -> bool:
         return divisor == 0
     found = _all_nonzero()(divisor)
     assert isinstance(found, Tensor), "the reduction has one result"
-    return not found.item()
+    return not holds(found)
 
 
 class _AllNonzero(NamedTuple):
