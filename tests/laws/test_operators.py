@@ -16,6 +16,7 @@ from opdsl.testing import violations_of
 from opdsl.testing.laws import LAWS
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
+from tests.laws.differences import WITHOUT_DIFFERENCES
 from tests.laws.refusals import known, operators
 
 OPERATORS = operators()
@@ -35,44 +36,6 @@ OF_FORMS = 11
 
 # Lowering an operator and all that it calls takes long: every fourth is held against the law of forms, and all in full.
 LOWERED = frozenset(each.name for each in OPERATORS[:: 1 if FULL else 4])
-
-# Operators whose gradients are not held against finite differences, with the reason.
-WITHOUT_DIFFERENCES = {
-    "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
-    **dict.fromkeys(
-        ("aten::rrelu_with_noise", "aten::rrelu_with_noise_", "aten::rrelu_with_noise_functional"),
-        "the slopes are drawn, and written into what differences would count as an input",
-    ),
-    "aten::log_sigmoid_backward": "counts its argument buffer as a function of its input, as PyTorch does",
-    "aten::native_batch_norm_backward": "the same of save_mean and save_invstd (see tests/unit/test_gradcheck.py)",
-    **dict.fromkeys(
-        (
-            "aten::cdist",
-            "aten::_cdist_forward",
-            "aten::pdist",
-            "aten::_pdist_forward",
-            "aten::multi_margin_loss",
-            "aten::multilabel_margin_loss",
-            "aten::multilabel_margin_loss_forward",
-        ),
-        "has no second gradients, as in PyTorch; first ones are held against those (tests/torch)",
-    ),
-}
-
-WITHOUT_DIFFERENCES |= dict.fromkeys(
-    (
-        *("aten::linalg_cholesky_ex", "aten::linalg_cholesky", "aten::cholesky"),
-        *("aten::cholesky_inverse", "aten::cholesky_solve"),
-        *("aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"),
-    ),
-    "reads one triangle, and PyTorch's gradient is that of the whole matrix (see tests/torch/test_op_db_gradients.py)",
-)
-
-WITHOUT_DIFFERENCES |= dict.fromkeys(
-    ("aten::linalg_svd", "aten::_linalg_svd"),
-    "vectors beyond the singular values have no gradients, phases of complex ones are free "
-    "(see tests/torch/test_spectral_factors.py)",
-)
 
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
