@@ -1,4 +1,4 @@
-"""Which operators' gradients finite differences do not hold: first and second ones of the others are, real and complex."""
+"""Operators whose gradients finite differences do not hold; of the others they hold first and second ones."""
 
 from __future__ import annotations
 

@@ -35,14 +35,14 @@ NORMALISING = {"native_layer_norm", "nn.functional.layer_norm"}
 # Dtypes that we do not have.
 UNKNOWN = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 
-# The dtypes that the variants of an operator are tried with; its function is with all but what IN_TURN leaves out.
+# The dtypes that the variants of an operator are tried with; its function is with all but what turns leave out.
 VARIED = {torch.bool, torch.int64, torch.bfloat16, torch.float32, torch.complex64}
 
-# Signed integers narrower than int64 are one scalar graph, printed for another width: each operator is tried with one.
-IN_TURN = (torch.int8, torch.int16, torch.int32)
-
-# Methods hand their arguments to what the function calls, whatever the dtype: each is tried with float32 and one other.
-OF_METHODS = (torch.bool, torch.int64, torch.bfloat16, torch.complex64)
+# Of each group an operator is tried with one dtype, the next operator with the next one. Narrow signed integers are one
+# scalar graph at three widths; 16-bit floats are computed in float32, and differ in how they are read and written.
+OF_FUNCTIONS = ((torch.int8, torch.int16, torch.int32), (torch.float16, torch.bfloat16))
+# Methods hand their arguments to what the function calls, whatever the dtype; they are tried with float32, too.
+OF_METHODS = ((torch.bool, torch.int64, torch.bfloat16, torch.complex64),)
 
 # Dtypes that ours refuses: PyTorch rounds weights to 16 bits there.
 REFUSED = {
@@ -79,17 +79,19 @@ def name_of(info: Any) -> str:
     return ".".join(filter(None, (info.name, info.variant_test_name)))
 
 
-def cases(wanted: Callable[[Any], object] | None = None, turns: tuple[torch.dtype, ...] = IN_TURN) -> Iterator[Any]:
+def cases(
+    wanted: Callable[[Any], object] | None = None, turns: tuple[tuple[torch.dtype, ...], ...] = ()
+) -> Iterator[Any]:
     """All operators and dtypes; with a condition, those of the operators that meet it, and fewer dtypes.
 
-    turns: dtypes of which each operator takes one, the next one along the list.
+    turns: groups of dtypes, of each of which an operator takes one.
     """
     for place, info in enumerate(operators()):
         if wanted is not None and not wanted(info):
             continue
         dtypes = info.dtypes - UNKNOWN
-        if not FULL:
-            possible = [each for each in turns if each in dtypes]
+        for group in () if FULL else turns:
+            possible = [each for each in group if each in dtypes]
             dtypes -= {each for each in possible if each is not possible[place % len(possible)]}
         for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
             if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED:

@@ -15,7 +15,18 @@ from opdsl.aten.index import METHODS
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.runtime import has_internal_overlap
 from tests.torch.adapters import DROPPING
-from tests.torch.op_db import FULL, OF_METHODS, REFUSED, cases, function_of, name_of, operators, our_name, samples
+from tests.torch.op_db import (
+    FULL,
+    OF_FUNCTIONS,
+    OF_METHODS,
+    REFUSED,
+    cases,
+    function_of,
+    name_of,
+    operators,
+    our_name,
+    samples,
+)
 from tests.torch.tolerances import tolerance_of
 from tests.torch.twins import Twins, compare, outcome
 
@@ -35,7 +46,7 @@ def _is_method(info: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize(("info", "dtype"), list(cases()))
+@pytest.mark.parametrize(("info", "dtype"), list(cases(turns=OF_FUNCTIONS)))
 def test_function(info: Any, dtype: torch.dtype) -> None:
     ours = function_of(info)
     assert ours is not None
