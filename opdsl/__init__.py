@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from opdsl.aten.construction import asarray as asarray
     from opdsl.aten.construction import from_dlpack as from_dlpack
     from opdsl.aten.construction import tensor as tensor
+    from opdsl.aten.mapping import vmap as vmap
     from opdsl.aten.masking import nonzero as nonzero
     from opdsl.aten.stacking import block_diag as block_diag
     from opdsl.aten.views import broadcast_tensors as broadcast_tensors

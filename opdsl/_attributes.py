@@ -46,6 +46,7 @@ _BY_HAND = {
         "is_floating_point is_tensor numel tensordot unique unique_consecutive"
     ),
     "opdsl.aten.construction": "as_tensor asarray from_dlpack tensor",
+    "opdsl.aten.mapping": "vmap",
     "opdsl.aten.masking": "nonzero",
     "opdsl.aten.stacking": "block_diag",
     "opdsl.aten.views": "broadcast_tensors",
