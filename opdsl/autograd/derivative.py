@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from opdsl.dispatch.layers.checked import require_annotated
+from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import GradientError, KernelSignatureError
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import (
@@ -36,6 +37,7 @@ class Formula(NamedTuple):
     reads: the arguments and results that it needs.
     forms: those of which it reads no elements.
     takes_all: whether it takes the gradients of all results, and not of the first alone.
+    is_traceable: whether it only calls operators, as ``traceable`` has it.
     direct: for generated code, where there is such: a function of the first result's gradient and some arguments, by
         place; these arguments; and those of ``names`` that it returns gradients for, the others' being that gradient.
     """
@@ -46,6 +48,7 @@ class Formula(NamedTuple):
     forms: frozenset[str]
     takes_all: bool
     direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
+    is_traceable: bool = False
 
 
 class Derivative(Protocol):
@@ -110,7 +113,8 @@ class DeclaredDerivative:
         if found is None:
             reads = tuple(each for each in parameters if each not in _GIVEN)
             run = _runner(function, names, parameters, f"{self.name}: the derivative {function.__name__}")
-            found = Formula(names, run, reads, form_only(function), declared.takes_all)
+            forms, promised = form_only(function), is_traceable(function)
+            found = Formula(names, run, reads, forms, declared.takes_all, is_traceable=promised)
             self._formulas[function] = found
         return found
 

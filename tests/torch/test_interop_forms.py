@@ -99,6 +99,24 @@ def declare(lib: Library) -> None:
     def turned(self: Tensor) -> Tensor:
         return self.t()
 
+    @lib.op
+    def gated(self: Tensor, gate: Tensor, by: float = 2.0) -> tuple[Tensor, Tensor]: ...
+
+    @gated.kernel("CPU", "Meta")
+    @opdsl.traceable
+    def gated_kernel(self, gate, by):
+        return self * gate * by, gate.exp()
+
+    @gated.derivative("self", "gate")
+    @opdsl.traceable
+    def gated_derivative(grads, self, gate, by, result1, output_mask):
+        first, second = grads
+        first = self.new_zeros(self.shape) if first is None else first
+        for_gate = first * self * by
+        if second is not None:
+            for_gate = for_gate + second * result1
+        return (first * gate * by if output_mask[0] else None), (for_gate if output_mask[1] else None)
+
 
 def normalised_by_torch(x: torch.Tensor, scale: float, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
     centred = x - x.mean(dim, keepdim=True)
@@ -313,6 +331,24 @@ def test_gradients_of_composites_at_new_shapes(ops):
         torch.testing.assert_close(*pairs)
         torch.testing.assert_close(*[torch.autograd.grad(each[0].square().sum(), x) for each in pairs])
     assert graphs_of("normalised") > 0
+
+
+@pytest.mark.parametrize("wanted", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("results", [(0,), (1,), (0, 1)])
+def test_declared_derivatives_at_new_shapes(ops, wanted, results):
+    for columns, by in ((2, 2.0), (3, 0.5), (4, -1.0), (1, 3.0)):
+        values = [torch.randn(3, columns, dtype=torch.float64, requires_grad=place in wanted) for place in (0, 1)]
+        expected = values[0] * values[1] * by, values[1].exp()
+        found = ops.gated(*values, by)
+        torch.testing.assert_close(found, expected)
+        inputs = [values[place] for place in wanted]
+        for _ in range(2):
+            totals = [sum(each[place].square().sum() for place in results) for each in (found, expected)]
+            if not totals[1].requires_grad:
+                break
+            pairs = [torch.autograd.grad(total, inputs, create_graph=True, materialize_grads=True) for total in totals]
+            torch.testing.assert_close(*pairs)
+            found, expected = ([each[0], each[-1]] for each in pairs)
 
 
 def test_composites_are_called_with_tangents_and_in_batches(ops):

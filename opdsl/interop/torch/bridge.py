@@ -14,7 +14,7 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
 from opdsl.interop.torch import batching, kernels, native
-from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, untraced
+from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
 from opdsl.interop.torch.fakes import fake
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opdsl.interop.torch.graphs import Graphs
     from opdsl.interop.torch.plans import Plans
 
-__all__ = ["Bridge", "is_plain", "is_watched", "resolved"]
+__all__ = ["Bridge", "is_plain", "resolved"]
 
 # The tag of operators whose results' shapes depend on elements.
 _DYNAMIC = "dynamic_output_shape"
@@ -171,8 +171,9 @@ class Bridge:
         if not (self.is_composite and self.is_traceable) or native.code() is None:
             return None
         from opdsl.interop.torch.graphs import Graphs
+        from opdsl.interop.torch.lowered import kernel_of
 
-        return Graphs(self.operator, self.define)
+        return Graphs(*kernel_of(self.operator), self.define)
 
     @cached_property
     def gradients(self) -> Gradients:
@@ -340,11 +341,6 @@ def _storage(tensor: torch.Tensor) -> int | None:
 def is_plain(values: Sequence[Any]) -> bool:
     """Whether tensors are nothing but memory on the CPU, and nobody wants to see what is called on them."""
     return not is_watched() and all(_is_plain(each) for each in values)
-
-
-def is_watched() -> bool:
-    """Whether modes or transforms want to see what is called."""
-    return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
 
 
 def resolved(value: Any) -> Any:

@@ -12,7 +12,7 @@ from opdsl.dispatch.binding.arguments import MISSING
 from opdsl.dispatch.binding.signature import own_signature
 from opdsl.interop.torch.tensors import to_torch
 
-__all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion", "untraced"]
+__all__ = ["MEMORY", "NOTHING", "RECORDED", "Completion", "is_watched", "untraced"]
 
 NOTHING, MEMORY, RECORDED = range(3)
 """What a planned call tests: nothing; that tensors are no more than memory; and that autograd does not follow them."""
@@ -28,6 +28,11 @@ def untraced(function: F) -> F:
     """A function that torch calls as a kernel: torch.compile shall compile neither it nor what it calls."""
     _dynamo.set_code_exec_strategy(function.__code__, _SKIP)
     return function
+
+
+def is_watched() -> bool:
+    """Whether modes or transforms want to see what is called."""
+    return bool(torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active())
 
 
 class Completion:

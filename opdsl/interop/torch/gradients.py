@@ -7,7 +7,8 @@ Those that were declared run on torch tensors (``decomposition``). So gradients 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
@@ -17,10 +18,16 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.kernel import derivative_of
 from opdsl.autograd.pointwise import PointwiseDerivative
 from opdsl.dispatch import Operator
+from opdsl.dispatch.binding.arguments import Kind, kind_of
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
+from opdsl.interop.torch import native
+from opdsl.interop.torch.calls import is_watched
 from opdsl.interop.torch.decomposition import Define, on_torch
 from opdsl.schema import ListType
 from opdsl.schema.implementation import differentiable_names, is_differentiable, result_names
+
+if TYPE_CHECKING:
+    from opdsl.interop.torch.graphs import Graphs
 
 __all__ = ["Gradients"]
 
@@ -84,6 +91,7 @@ class Gradients:
         self.define = define
         schema = operator.schema
         self.names = tuple(each.python_name for each in schema.arguments)
+        self.kinds = tuple(map(kind_of, schema.arguments))
         self.plain = [at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"]
         self.optional = [
             at for at, each in enumerate(schema.arguments) if str(each.type) in ("Tensor?", "Scalar", "Scalar?")
@@ -205,15 +213,26 @@ class Gradients:
         return run
 
     def _run_python(self, formula: Formula) -> Any:
+        has_plans = formula.is_traceable and native.code() is not None
+        # By the number of gradients and those that are asked for.
+        kept: dict[tuple[int, tuple[bool, ...]], Graphs] = {}
+
+        def plans(count: int, asked: tuple[bool, ...]) -> Graphs:
+            from opdsl.interop.torch.graphs import Graphs
+
+            known = dict(zip(self.names, self.kinds, strict=True))
+            kinds = [Kind.TENSOR] * count + [known.get(name, Kind.VALUE) for name in formula.reads]
+            name = f"derivative of {self.operator.name}"
+            return kept.setdefault((count, asked), Graphs(name, _computing(formula, count, asked), kinds, self.define))
+
         def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
             count = len(gradients)
-
-            def compute(*given: Any) -> Any:
-                named = dict(zip(formula.reads, given[count:], strict=True))
-                return tuple(formula.run(tuple(given[:count]), named, asked))
-
-            found = on_torch(compute, [*gradients, *[values[name] for name in formula.reads]], self.define)
-            return tuple(found)
+            given = [*gradients, *[values[name] for name in formula.reads]]
+            decompose = partial(on_torch, _computing(formula, count, asked), given, self.define)
+            if not has_plans or is_watched():
+                return tuple(decompose())
+            graphs = kept.get((count, asked)) or plans(count, asked)
+            return tuple(graphs.answer(given, decompose))
 
         return run
 
@@ -270,6 +289,16 @@ class Gradients:
     def _pointwise_tangent(self, name: str, values: Mapping[str, Any], tangent: Any) -> Any:
         recipe = self.recipe(tuple(each == name for each in self.names), False)
         return self.backward(recipe, (tangent,), values)[name]
+
+
+def _computing(formula: Formula, count: int, asked: tuple[bool, ...]) -> Callable[..., Any]:
+    """A formula as a function of the gradients of the results, which are so many, and of what it reads."""
+
+    def compute(*given: Any) -> Any:
+        named = dict(zip(formula.reads, given[count:], strict=True))
+        return tuple(formula.run(tuple(given[:count]), named, asked))
+
+    return compute
 
 
 def _any(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Composites on torch's tensors, lowered for their forms: a plan of torch's operators, one after the other.
+"""Composites and derivatives on torch's tensors, lowered for their forms: plans of torch's operators.
 
 What the results of an operator are its own kernel tells, run on what records; what is done is a call of the torch
 operator, which autograd follows.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from opdsl.dispatch import DispatchMode, KeySet, Operator, unbox
+from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.emission import Emitter
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.state import Guard
@@ -19,6 +20,7 @@ from opdsl.interop.torch.lowered import Forms, Reader, state_of_call
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.runtime import Tensor
 from opdsl.runtime.lowering import Check, Lowering, NotLoweredError, SymbolicArray, is_lowered, is_symbol, lowering
+from opdsl.runtime.plan_call import Plan
 
 __all__ = ["Graphs"]
 
@@ -126,10 +128,10 @@ class _Printer(Emitter):
 
 
 class Graphs(Forms):
-    """The plans of a composite on torch's tensors.
+    """The plans of a function that calls operators, on torch's tensors.
 
     Args:
-        operator: the composite.
+        name, function, kinds: see ``Forms``.
         define: see ``Define``.
 
     generation: how often they were dropped.
@@ -138,8 +140,8 @@ class Graphs(Forms):
     reader = Reader
     printer = _Printer
 
-    def __init__(self, operator: Operator, define: Define) -> None:
-        super().__init__(operator, self)
+    def __init__(self, name: str, function: Plan, kinds: Sequence[Kind], define: Define) -> None:
+        super().__init__(name, function, kinds, self)
         self.generation = 0
         self.mode = _Noting(define)
 
@@ -158,7 +160,7 @@ class Graphs(Forms):
 
         Args:
             values: of all arguments, as torch has them; nobody watches what is called on them.
-            decompose: runs the body itself.
+            decompose: runs the function itself.
         """
         state = state_of_call()
         result = self.run(state, values)

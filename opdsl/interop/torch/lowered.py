@@ -23,7 +23,7 @@ from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, concrete, is_
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
 
-__all__ = ["Forms", "Reader", "state_of_call"]
+__all__ = ["Forms", "Reader", "kernel_of", "state_of_call"]
 
 _CPU = KeySet("CPU")
 _NUMBERS = (bool, int, float, complex)
@@ -107,22 +107,24 @@ class MemoryPrinter(Emitter):
 
 
 class Forms:
-    """The plans of an operator's CPU kernel, by the forms of torch's tensors.
+    """The plans of a function of opdsl's values, by the forms of torch's.
 
     Args:
-        operator: whose kernel it is.
+        name: of the function.
+        function: what is lowered.
+        kinds: of its arguments.
         owner: keeps these plans, and forgets them when a kernel has changed.
     """
 
     reader: type[Reader] = MemoryReader
     printer: type[Emitter] = MemoryPrinter
 
-    def __init__(self, operator: Operator, owner: PlanHolder) -> None:
-        self.operator = operator
+    def __init__(self, name: str, function: Plan, kinds: Sequence[Kind], owner: PlanHolder) -> None:
+        self.function = function
         self.owner = owner
-        self.kinds = tuple(map(kind_of, operator.schema.arguments))
-        self.names = [f"argument{place}" for place in range(len(self.kinds))]
-        self.table = FormTable(f"torch {operator.name}", owner)
+        self.kinds = kinds
+        self.names = [f"argument{place}" for place in range(len(kinds))]
+        self.table = FormTable(f"torch {name}", owner)
         self.form_of = native.form_function()
         self.array_of = native.array_function()
 
@@ -133,10 +135,10 @@ class Forms:
             NotLoweredError: it changes the shape of an argument.
         """
         given = [(each, each.geometry) for each in arguments if isinstance(each, Tensor)]
-        result = self.operator.find_in(_CPU)(*arguments)
+        result = self.function(*arguments)
         if any(each.geometry is not form for each, form in given):
             raise NotLoweredError("an argument that gets another shape")
-        return None if self.operator.schema.is_mutable else result
+        return result
 
     def run(self, state: State, values: Sequence[Any]) -> Any:
         """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
@@ -195,6 +197,16 @@ class Forms:
             parts = [self.form_of(each) or self._part(each, Kind.VALUE) for each in value]
             return None if None in parts else (list, *parts)
         return (type(value), value) if isinstance(value, _VALUES) else None
+
+
+def kernel_of(operator: Operator) -> tuple[str, Plan, list[Kind]]:
+    """The CPU kernel of an operator, as ``Forms`` take it; one that writes arguments returns nothing there."""
+
+    def run(*arguments: Any) -> Any:
+        result = operator.find_in(_CPU)(*arguments)
+        return None if operator.schema.is_mutable else result
+
+    return operator.name, run, [kind_of(each) for each in operator.schema.arguments]
 
 
 def state_of_call() -> State:

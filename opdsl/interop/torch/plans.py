@@ -17,7 +17,7 @@ from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.interop.torch import native
-from opdsl.interop.torch.lowered import Forms, state_of_call
+from opdsl.interop.torch.lowered import Forms, kernel_of, state_of_call
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import Bound, StructuredKernel
 from opdsl.kernels.outputs import array_of
@@ -48,7 +48,7 @@ class Plans:
     def __init__(self, name: str, operator: Operator) -> None:
         self.name = name
         self.generation = 0
-        self._forms = None if native.code() is None else Forms(operator, self)
+        self._forms = None if native.code() is None else Forms(*kernel_of(operator), self)
         self._table = numpy.zeros(1 + _MOST_PLANS, numpy.int64)
         self._kept: list[Plan] = []
         self._next = 0

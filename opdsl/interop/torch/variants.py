@@ -18,8 +18,8 @@ from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.errors import DTypeError, MissingDerivativeError, RequiresGradError
 from opdsl.interop.torch import kernels
-from opdsl.interop.torch.bridge import Bridge, is_plain, is_watched, resolved
-from opdsl.interop.torch.calls import RECORDED, untraced
+from opdsl.interop.torch.bridge import Bridge, is_plain, resolved
+from opdsl.interop.torch.calls import RECORDED, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.schema import FunctionSchema, SchemaKind
 
