@@ -13,8 +13,7 @@ from opdsl.aten import contractions, grids, uniqueness
 from opdsl.aten.stacking import with_dimensions
 from opdsl.errors import ArgumentError, InterchangeError, OptionError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.runtime import DType, Tensor, from_numpy
-from opdsl.runtime.dtype import bfloat16
+from opdsl.runtime import DType, Tensor, wrap
 
 # ----------------------------------------------------------------------------------------------------------- questions
 
@@ -319,6 +318,5 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         array = numpy.frombuffer(buffer, dtype.numpy, count, offset)
     except (TypeError, ValueError, AttributeError) as error:
         raise InterchangeError(f"frombuffer: {error}") from error
-    made = from_numpy(array)
-    made = made.view(bfloat16) if dtype is bfloat16 else made
+    made = wrap(array, dtype)
     return made.requires_grad_() if requires_grad else made
