@@ -8,6 +8,7 @@ import numpy
 
 from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrices import (
+    Array,
     _linalg_check_errors,
     by_column,
     raise_failure,
@@ -21,7 +22,7 @@ from opdsl.aten.matrices import (
 from opdsl.aten.triangles import keep, lower_scalar_function, upper_scalar_function
 from opdsl.aten.triangular_systems import linalg_solve_triangular, require_system
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, write_out
+from opdsl.kernels import check, copy_, step, write_out
 from opdsl.runtime import Tensor, contiguous_strides, int32
 from opdsl.schema import Alias
 
@@ -35,11 +36,17 @@ class CheckedFactor(NamedTuple):
 
 def factor_by_cholesky(self: Tensor, upper: bool, factor: Tensor, info: Tensor) -> None:
     """Write the factors of matrices, of which one triangle is read, and what LAPACK says of each."""
+    copy_(factor, self)
+    factor_in_place("U" if upper else "L", factor, info)
+    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
+
+
+@step
+def factor_in_place(triangle: str, matrices: Array, info: Array) -> None:
+    """Write the factors of matrices in place of a triangle of these, and what LAPACK says of each."""
     from opdsl.backends.cpu import lapack
 
-    copy_(factor, self)
-    stack(info, 0)[...] = lapack.potrf("U" if upper else "L", stack(factor))
-    keep(factor, upper_scalar_function if upper else lower_scalar_function, 0, factor)
+    stack(info, 0)[...] = lapack.potrf(triangle, stack(matrices))
 
 
 @op("aten::linalg_cholesky_ex", python_module="linalg", out=Out("linalg_cholesky_ex.L", args=("L", "info")))
@@ -159,8 +166,6 @@ def _cholesky_solve_helper(self: Tensor, A: Tensor, upper: bool) -> Tensor:
 
 @_cholesky_solve_helper.kernel("CPU")
 def _cholesky_solve_helper_cpu(self, A, upper):
-    from opdsl.backends.cpu import lapack
-
     require_system("cholesky_solve", self, A)
     require_numbers("cholesky_solve", self)
     check(
@@ -168,9 +173,17 @@ def _cholesky_solve_helper_cpu(self, A, upper):
     )
     found = self.new_empty_strided(self.shape, by_column(self.shape))
     copy_(found, self)
-    if found.numel():
-        lapack.potrs("U" if upper else "L", readable(A), stack(found))
+    solve_in_place("U" if upper else "L", A, found)
     return found
+
+
+@step
+def solve_in_place(triangle: str, factors: Array, out: Array) -> None:
+    """Write the solutions in place of the right-hand sides of equations with matrices that have these factors."""
+    from opdsl.backends.cpu import lapack
+
+    if out.size:
+        lapack.potrs(triangle, readable(factors), stack(out))
 
 
 @_cholesky_solve_helper.kernel("Meta")
@@ -239,16 +252,22 @@ def cholesky_inverse_kernel(self, upper):
 
 def invert_by_cholesky(self: Tensor, upper: bool, out: Tensor) -> None:
     """Write the inverses of the matrices that have these factors."""
-    from opdsl.backends.cpu import lapack
-
     copy_(out, self)
     info = self.new_zeros(self.shape[:-2], dtype=int32)
+    invert_in_place(upper, out, info)
+    raise_failure(info, "cholesky_inverse", self.ndim == 2)
+
+
+@step
+def invert_in_place(upper: bool, out: Array, info: Array) -> None:
+    """Write the inverses in place of the factors, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
     matrices = stack(out)
     stack(info, 0)[...] = lapack.potri("U" if upper else "L", matrices)
     half = numpy.triu(matrices) if upper else numpy.tril(matrices)
     other = numpy.triu(matrices, 1) if upper else numpy.tril(matrices, -1)
     matrices[...] = half + other.conj().swapaxes(1, 2)
-    raise_failure(info, "cholesky_inverse", self.ndim == 2)
 
 
 @cholesky_inverse.out_variant(variants="function")

@@ -6,13 +6,12 @@ conjugated when it is read.
 
 from __future__ import annotations
 
-import numpy
-
 from opdsl.aten.everywhere import EVERYWHERE
+from opdsl.aten.exponents import _conj_physical
 from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
-from opdsl.runtime import Tensor, complex64, complex128, float32, float64, from_numpy, install_method, make_view
+from opdsl.runtime import Tensor, complex64, complex128, float32, float64, install_method, make_view
 from opdsl.schema import Alias
 
 _PARTS = {complex64: float32, complex128: float64}
@@ -74,10 +73,7 @@ def imag(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
 @op("aten::conj", variants="function, method", manual_cpp_binding=True)
 def conj(self: Tensor[Alias("a")]) -> Tensor[Alias("a")]:
     """The conjugate complex numbers, computed at once; real numbers are their own."""
-    if not self.is_complex():
-        return self
-    signs = from_numpy(numpy.array([1, -1], numpy.int8)).to(self.device)
-    return view_as_complex(view_as_real(self) * signs)
+    return _conj_physical(self) if self.is_complex() else self
 
 
 @op("aten::resolve_conj", variants="function, method")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
 
@@ -11,10 +11,10 @@ from opdsl.aten.comparison import where
 from opdsl.aten.complex_views import imag
 from opdsl.aten.linear_equations import solved_adjoint
 from opdsl.aten.lu_factors import factor_by_rows, set_pivots
-from opdsl.aten.matrices import by_column, epsilon, require_numbers, require_square, write_each
+from opdsl.aten.matrices import Array, by_column, epsilon, require_numbers, require_square, write_each
 from opdsl.declare import Out, op
 from opdsl.dispatch import is_grad_enabled
-from opdsl.kernels import write_out
+from opdsl.kernels import step, write_out
 from opdsl.runtime import Tensor, contiguous_strides
 from opdsl.schema import Alias
 
@@ -50,10 +50,10 @@ class WrittenLogarithm(NamedTuple):
     logabsdet: Tensor[Alias("b", write=True)]
 
 
-def diagonals(LU: Tensor, pivots: Tensor) -> tuple[Any, Any]:
-    """The diagonals of matrices' factors, whose product is the determinant but for its sign, and that sign: arrays."""
-    exchanges = (pivots.array != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
-    return LU.array.diagonal(0, -2, -1), 1 - 2 * (exchanges % 2)
+def diagonals(LU: Array, pivots: Array) -> tuple[Array, Array]:
+    """The diagonals of matrices' factors, whose product is the determinant but for its sign, and that sign."""
+    exchanges = (pivots != numpy.arange(1, pivots.shape[-1] + 1)).sum(-1)
+    return LU.diagonal(0, -2, -1), 1 - 2 * (exchanges % 2)
 
 
 # ----------------------------------------------------------------------------------------------------------------- det
@@ -77,9 +77,15 @@ def _linalg_det_meta(ctx, A):
 @_linalg_det.out_kernel("CPU", compiled=False)
 def _linalg_det_cpu(A, result, LU, pivots):
     factor_by_rows(A, LU, pivots)
+    multiply_diagonals(LU, pivots, result)
+
+
+@step
+def multiply_diagonals(LU: Array, pivots: Array, out: Array) -> None:
+    """Write the determinants of the matrices that have these factors."""
     diagonal, sign = diagonals(LU, pivots)
     with numpy.errstate(over="ignore", invalid="ignore"):
-        result.array[...] = diagonal.prod(-1) * sign
+        out[...] = diagonal.prod(-1) * sign
 
 
 @_linalg_det.derivative("A")
@@ -134,10 +140,16 @@ def _linalg_slogdet_meta(ctx, A):
 @_linalg_slogdet.out_kernel("CPU", compiled=False)
 def _linalg_slogdet_cpu(A, sign, logabsdet, LU, pivots):
     factor_by_rows(A, LU, pivots)
+    add_logarithms(LU, pivots, sign, logabsdet)
+
+
+@step
+def add_logarithms(LU: Array, pivots: Array, sign: Array, logarithm: Array) -> None:
+    """Write the signs and the logarithms of the determinants of the matrices that have these factors."""
     diagonal, parity = diagonals(LU, pivots)
     with numpy.errstate(divide="ignore", invalid="ignore"):
-        sign.array[...] = numpy.sign(diagonal).prod(-1) * parity
-        logabsdet.array[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
+        sign[...] = numpy.sign(diagonal).prod(-1) * parity
+        logarithm[...] = numpy.log(numpy.abs(diagonal)).sum(-1)
 
 
 @_linalg_slogdet.derivative("A", output_differentiability=[True, True, False, False])

@@ -96,7 +96,7 @@ def _linalg_solve_ex_cpu(A, B, left, check_errors, result, LU, pivots, info):
     out, right = (each.unsqueeze(-1) if vectors else each for each in (result, B))
     right, factors = with_batch(right, LU)
     copy_(out, right)
-    solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, adjoint=False)
+    solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, False)
 
 
 def solved_adjoint(A: Tensor, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True) -> Tensor:
@@ -198,7 +198,7 @@ def linalg_inv_ex_cpu(A, check_errors, inverse, info):
         raise_failure(info, "torch.linalg.inv_ex", A.ndim == 2)
     fill_(inverse, 0)
     fill_(inverse.diagonal(0, -2, -1), 1)
-    solve_by_factors(factors, pivots, inverse, left=True, adjoint=False)
+    solve_by_factors(factors, pivots, inverse, True, False)
 
 
 @linalg_inv_ex.derivative("A")

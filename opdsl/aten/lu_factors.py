@@ -9,6 +9,7 @@ import numpy
 from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrices import (
+    Array,
     _linalg_check_errors,
     by_column,
     flat,
@@ -25,7 +26,7 @@ from opdsl.aten.matrices import (
 from opdsl.aten.triangular_systems import linalg_solve_triangular
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, PositionError
-from opdsl.kernels import check, copy_, fill_, write_out
+from opdsl.kernels import check, copy_, fill_, step, write_out
 from opdsl.runtime import Tensor, contiguous_strides, int32
 from opdsl.schema import Alias
 
@@ -69,15 +70,22 @@ def factor_by_rows(self: Tensor, factors: Tensor, pivots: Tensor, info: Tensor |
         pivots: int32 (..., min(m, n)).
         info: int32 (...).
     """
+    copy_(factors, self)
+    factor_in_place(factors, pivots, info)
+
+
+@step
+def factor_in_place(matrices: Array, pivots: Array, info: Array | None) -> None:
+    """Write the factors of matrices in place of these, see ``factor_by_rows``."""
     from opdsl.backends.cpu import lapack
 
-    copy_(factors, self)
-    failed = lapack.getrf(stack(factors), stack(pivots, 1))
+    failed = lapack.getrf(stack(matrices), stack(pivots, 1))
     if info is not None:
         stack(info, 0)[...] = failed
 
 
-def solve_by_factors(factors: Tensor, pivots: Tensor, out: Tensor, left: bool, adjoint: bool) -> None:
+@step
+def solve_by_factors(factors: Array, pivots: Array, out: Array, left: bool, adjoint: bool) -> None:
     """Solve ``A X = B`` or ``X A = B`` in place, ``A`` or its adjoint being given by its factors.
 
     Args:
@@ -88,9 +96,9 @@ def solve_by_factors(factors: Tensor, pivots: Tensor, out: Tensor, left: bool, a
     """
     from opdsl.backends.cpu import lapack
 
-    if not out.numel():
+    if not out.size:
         return
-    array = out.array if left else out.array.swapaxes(-1, -2)
+    array = out if left else out.swapaxes(-1, -2)
     right = in_columns(flat(array if left else array.conj()))
     lapack.getrs("C" if adjoint == left else "N", readable(factors), readable(pivots, 1), right)
     if not numpy.may_share_memory(right, array):
@@ -256,7 +264,8 @@ def unpack(factors: Tensor, L: Tensor, U: Tensor) -> None:
     copy_(U, factors.narrow(-2, 0, least).triu())
 
 
-def permute(pivots: Tensor, P: Tensor) -> None:
+@step
+def permute(pivots: Array, P: Array) -> None:
     """Write the matrices of the permutations that exchanged rows make.
 
     Raises:
@@ -265,8 +274,7 @@ def permute(pivots: Tensor, P: Tensor) -> None:
     from opdsl.backends.cpu import lapack
 
     rows = P.shape[-1]
-    numbers = pivots.array
-    if numbers.size and not (numbers.min() >= 1 and numbers.max() <= rows):
+    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= rows):
         raise PositionError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive")
     exchanges = readable(pivots, 1)
     exchanged = numpy.zeros((len(exchanges), rows, rows), numpy.float32)
@@ -368,12 +376,17 @@ def linalg_lu_solve_meta(ctx, LU, pivots, B, left, adjoint):
 
 @linalg_lu_solve.out_kernel("CPU", compiled=False)
 def linalg_lu_solve_cpu(LU, pivots, B, left, adjoint, out):
-    numbers = pivots.array
-    if numbers.size and not (numbers.min() >= 1 and numbers.max() <= LU.shape[-1]):
-        raise PositionError("linalg.lu_solve: pivots must be between 1 and the number of rows")
+    require_pivots(pivots, LU)
     right, factors = with_batch(B, LU)
     copy_(out, right)
     solve_by_factors(factors, pivots.expand(factors.shape[:-1]), out, left, adjoint)
+
+
+@step
+def require_pivots(pivots: Array, LU: Array) -> None:
+    """Raise PositionError where a pivot is no row."""
+    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= LU.shape[-1]):
+        raise PositionError("linalg.lu_solve: pivots must be between 1 and the number of rows")
 
 
 @linalg_lu_solve.derivative("LU")

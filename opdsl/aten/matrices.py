@@ -10,7 +10,7 @@ import numpy
 
 from opdsl.declare import op
 from opdsl.errors import DTypeError, LinearAlgebraError, UnsupportedDTypeError
-from opdsl.kernels import check, resize, resize_output, write_out
+from opdsl.kernels import check, resize, resize_output, step, write_out
 from opdsl.kernels.iteration.broadcasting import broadcast
 from opdsl.kernels.primitives.copying import write_outs
 from opdsl.runtime import Category, Tensor, can_cast, complex64, complex128, contiguous_strides, float32, float64
@@ -118,17 +118,17 @@ def with_batch(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     return first.expand((*batch, *first.shape[-2:])), second.expand((*batch, *second.shape[-2:]))
 
 
-def stack(tensor: Tensor, dims: int = 2) -> Array:
+def stack(array: Array, dims: int = 2) -> Array:
     """A batch of matrices, or for ``dims=1`` of vectors, as an array with one dimension for the batch.
 
-    It is on the tensor's memory, whose batch has to be contiguous.
+    It is on the same memory, where the batch has to be contiguous.
     """
-    return flat(tensor.array, dims, copy=False)
+    return flat(array, dims, copy=False)
 
 
-def readable(tensor: Tensor, dims: int = 2) -> Array:
+def readable(array: Array, dims: int = 2) -> Array:
     """What ``stack`` gives, as LAPACK reads it: each matrix column by column; copied where it does not lie so."""
-    return in_columns(flat(tensor.array, dims))
+    return in_columns(flat(array, dims))
 
 
 def flat(array: Array, dims: int = 2, *, copy: bool | None = None) -> Array:
@@ -215,9 +215,13 @@ def raise_failure(info: Tensor, name: str, is_matrix: bool) -> None:
     Raises:
         LinearAlgebraError: a number is not 0.
     """
-    if info.device.type == "meta":
-        return
-    numbers = info.cpu().array.reshape(-1)
+    if info.device.type != "meta":
+        _raise_failure(info.cpu(), name, is_matrix)
+
+
+@step
+def _raise_failure(info: Array, name: str, is_matrix: bool) -> None:
+    numbers = info.reshape(-1)
     failed = numpy.flatnonzero(numbers)
     if len(failed):
         number = int(numbers[failed[0]])

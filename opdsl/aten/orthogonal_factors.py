@@ -8,11 +8,11 @@ import numpy
 
 from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import matmul
-from opdsl.aten.matrices import by_column, require_matrix, require_numbers, stack, write_each
+from opdsl.aten.matrices import Array, by_column, require_matrix, require_numbers, stack, write_each
 from opdsl.aten.triangles import keep, upper_scalar_function
 from opdsl.aten.triangular_systems import linalg_solve_triangular
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor
 from opdsl.schema import Alias
 from opdsl.schema.spelling import spelled
@@ -63,16 +63,22 @@ def linalg_qr_meta(ctx, A, mode):
 
 @linalg_qr.out_kernel("CPU", compiled=False)
 def linalg_qr_cpu(A, mode, Q, R):
-    from opdsl.backends.cpu import lapack
-
-    m, n = A.shape[-2:]
     factored = A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(factored, A)
-    factors = stack(factored)
+    factor_by_reflections(factored, Q if mode != "r" else None)
+    keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
+
+
+@step
+def factor_by_reflections(matrices: Array, Q: Array | None) -> None:
+    """Write the triangular factors of matrices in place of these, and the first columns of the orthogonal ones."""
+    from opdsl.backends.cpu import lapack
+
+    factors = stack(matrices)
+    m, n = factors.shape[1:]
     tau = numpy.zeros((len(factors), min(m, n)), factors.dtype)
     lapack.geqrf(factors, tau)
-    keep(factored.narrow(-2, 0, R.shape[-2]), upper_scalar_function, 0, R)
-    if mode != "r":
+    if Q is not None:
         reflectors = stack(Q)
         shared = min(n, reflectors.shape[2])
         reflectors[...] = numpy.eye(*reflectors.shape[1:])

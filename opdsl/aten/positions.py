@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -100,26 +99,6 @@ def among_all(tensor: Tensor, index: Tensor) -> list[Positions]:
         Positions(modulo(wrapped.div(step, rounding_mode="floor"), size), size, stride)
         for size, stride, step in zip(tensor.shape, tensor.strides, behind, strict=True)
     ]
-
-
-class Writing(NamedTuple):
-    """A loop that writes where index tensors lead, of a kernel whose plan is to be made: see ``scatter``.
-
-    value: the name of the argument that is written.
-    indices: expressions of the index tensors among the plan's arguments.
-    given: these tensors.
-    from_end: whether negative elements count from the end of a dimension.
-    """
-
-    value: str
-    indices: Sequence[str]
-    given: Sequence[Tensor]
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    positions: Sequence[Positions]
-    combine: Callable[..., Any] | None = None
-    numbers: Sequence[complex] = ()
-    from_end: bool = False
 
 
 def nonzero_columns(tensor: Tensor) -> list[Tensor]:

@@ -9,6 +9,7 @@ import numpy
 from opdsl.aten.comparison import where
 from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.matrices import (
+    Array,
     by_column,
     raise_failure,
     require_matrix,
@@ -18,7 +19,7 @@ from opdsl.aten.matrices import (
     write_each,
 )
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_, write_out
+from opdsl.kernels import check, copy_, step, write_out
 from opdsl.runtime import Tensor, contiguous_strides, int32
 from opdsl.schema import Alias
 
@@ -78,14 +79,19 @@ def _linalg_eigh_meta(ctx, A, UPLO, compute_v):
 
 @_linalg_eigh.out_kernel("CPU", compiled=False)
 def _linalg_eigh_cpu(A, UPLO, compute_v, eigenvalues, eigenvectors):
-    from opdsl.backends.cpu import lapack
-
     vectors = eigenvectors if compute_v else A.new_empty_strided(A.shape, by_column(A.shape))
     copy_(vectors, A)
     info = A.new_zeros(A.shape[:-2], dtype=int32)
-    job = "V" if compute_v else "N"
-    stack(info, 0)[...] = lapack.syevd(job, UPLO.upper(), stack(vectors), stack(eigenvalues, 1))
+    diagonalise("V" if compute_v else "N", UPLO.upper(), vectors, eigenvalues, info)
     raise_failure(info, "linalg.eigh", A.ndim == 2)
+
+
+@step
+def diagonalise(job: str, triangle: str, matrices: Array, values: Array, info: Array) -> None:
+    """Write the eigenvalues of Hermitian matrices, in place of these their vectors, and what LAPACK says of each."""
+    from opdsl.backends.cpu import lapack
+
+    stack(info, 0)[...] = lapack.syevd(job, triangle, stack(matrices), stack(values, 1))
 
 
 @_linalg_eigh.derivative("A")
@@ -182,19 +188,32 @@ def _linalg_svd_meta(ctx, A, full_matrices, compute_uv, driver):
 
 @_linalg_svd.out_kernel("CPU", compiled=False)
 def _linalg_svd_cpu(A, full_matrices, compute_uv, driver, U, S, Vh):
+    info = A.new_zeros(A.shape[:-2], dtype=int32)
+    overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
+    copy_(overwritten, A)
+    left, right = (U, Vh) if compute_uv else (None, None)
+    decompose("A" if full_matrices else "S", overwritten, left, S, right, info)
+    raise_failure(info, "linalg.svd", A.ndim == 2)
+
+
+@step
+def decompose(job: str, matrices: Array, left: Array | None, values: Array, right: Array | None, info: Array) -> None:
+    """Write the singular values of matrices, their vectors where these are asked for, and what LAPACK says of each.
+
+    Args:
+        job: which vectors: "A" for all, "S" for the first.
+        matrices: are overwritten.
+    """
     from opdsl.backends.cpu import lapack
 
-    job = ("A" if full_matrices else "S") if compute_uv else "N"
-    info = A.new_zeros(A.shape[:-2], dtype=int32)
-    vectors = [stack(each) for each in (U, Vh)] if compute_uv else [None, None]
-    if A.numel():
-        overwritten = A.new_empty_strided(A.shape, by_column(A.shape))
-        copy_(overwritten, A)
-        stack(info, 0)[...] = lapack.gesdd(job, stack(overwritten), vectors[0], stack(S, 1), vectors[1])
+    vectors = [None if each is None else stack(each) for each in (left, right)]
+    if matrices.size:
+        job = "N" if left is None else job
+        stack(info, 0)[...] = lapack.gesdd(job, stack(matrices), vectors[0], stack(values, 1), vectors[1])
+        return
     for each in vectors:
-        if each is not None and not A.numel():
+        if each is not None:
             each[...] = numpy.eye(*each.shape[1:])
-    raise_failure(info, "linalg.svd", A.ndim == 2)
 
 
 @_linalg_svd.derivative("A")

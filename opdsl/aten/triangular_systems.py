@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opdsl.aten.matrices import (
+    Array,
     by_column,
     flat,
     in_columns,
@@ -15,7 +16,7 @@ from opdsl.aten.matrices import (
     with_batch,
 )
 from opdsl.declare import Out, op
-from opdsl.kernels import check, copy_
+from opdsl.kernels import check, copy_, step
 from opdsl.runtime import Tensor
 
 
@@ -32,11 +33,17 @@ def solve_triangles(
         transpose: whether ``A`` is transposed.
         unitriangular: whether its diagonal counts as ones.
     """
+    solve_in_place(triangle, out, upper, left, transpose, unitriangular)
+
+
+@step
+def solve_in_place(triangle: Array, out: Array, upper: bool, left: bool, transpose: bool, unitriangular: bool) -> None:
+    """Write the solutions in place of the right-hand sides, see ``solve_triangles``."""
     from opdsl.backends.cpu import lapack
 
-    if not out.numel():
+    if not out.size:
         return
-    matrices = flat(triangle.array)
+    matrices = flat(triangle)
     if matrices.strides[2] == matrices.itemsize:  # by rows: the transposed matrices lie as LAPACK reads them
         matrices, upper, transpose = matrices.swapaxes(1, 2), not upper, not transpose
     matrices = in_columns(matrices)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives.pooling import pool_windows
     from opdsl.kernels.primitives.products import multiply
     from opdsl.kernels.primitives.random import fill_random_
+    from opdsl.kernels.steps import step
 
 __all__ = [
     "Definition",
@@ -62,6 +63,7 @@ __all__ = [
     "resize_output",
     "scatter",
     "slide",
+    "step",
     "write_out",
 ]
 
@@ -97,6 +99,7 @@ _MODULES = {
     "resize_output": "outputs",
     "scatter": "primitives.indirect",
     "slide": "primitives.convolutions",
+    "step": "steps",
     "write_out": "primitives.copying",
 }
 

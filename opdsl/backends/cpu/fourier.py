@@ -11,6 +11,7 @@ import numpy
 from opdsl.backends.cpu import pool
 from opdsl.backends.cpu.scipy_modules import load
 from opdsl.errors import MissingDependencyError
+from opdsl.kernels.steps import step
 
 Array: TypeAlias = numpy.ndarray[Any, Any]
 _Norm: TypeAlias = Literal["backward", "ortho", "forward"]
@@ -33,6 +34,7 @@ def _compiled() -> Any:
     return found if all(hasattr(found, name) for name in ("c2c", "r2c", "c2r")) else None
 
 
+@step
 def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, out: Array) -> None:
     """The transform of complex or real numbers along dimensions, or its inverse.
 
@@ -47,6 +49,7 @@ def c2c(array: Array, dims: Sequence[int], normalization: int, forward: bool, ou
         _public("fftn" if forward else "ifftn", array, dims, _NORMS[forward][normalization], out)
 
 
+@step
 def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
     """The transform of real numbers; the last of the dimensions ends where the rest follows by symmetry."""
     compiled = _compiled()
@@ -56,6 +59,7 @@ def r2c(array: Array, dims: Sequence[int], normalization: int, out: Array) -> No
         _public("rfftn", array, dims, _NORMS[True][normalization], out)
 
 
+@step
 def c2r(array: Array, dims: Sequence[int], normalization: int, out: Array) -> None:
     """The inverse of what has real numbers as its result; frequencies that are missing count as zeros."""
     last, size = dims[-1], out.shape[dims[-1]]
