@@ -244,6 +244,7 @@ def test_numbers_before_the_tensor(name: str) -> None:
 def test_a_number_before_the_tensor_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     x = opdsl.ones(3)
     opdsl.mul(2, x)
+    opdsl.mul(2, x)
     monkeypatch.setattr(opdsl.dispatch.Operator, "find", None)
     assert opdsl.mul(3, x).tolist() == [3.0] * 3
 
@@ -256,6 +257,7 @@ def test_names_of_arguments() -> None:
 
 def test_a_call_by_other_names_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     x = opdsl.ones(3, 2)
+    opdsl.sum(x, dim=0)
     opdsl.sum(x, dim=0)
     monkeypatch.setattr(opdsl.dispatch.Operator, "find", None)
     assert opdsl.sum(input=x, axis=0).tolist() == [3.0, 3.0]

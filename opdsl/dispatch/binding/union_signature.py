@@ -228,6 +228,13 @@ class UnionSignature:
         rest |= {name: value for name, value in named.items() if self.is_given(name, value)}
         return tuple(positional), rest
 
+    def values(self, given: tuple[object, ...], named: dict[str, object]) -> dict[str, object]:
+        """The arguments of the function by its parameters' names, of all that it was given."""
+        values = dict(zip((each.name for each in self.by_place), given, strict=False)) | named
+        if self.spread is not None:
+            values[self.parameters[self.spread].name] = given[self.spread :]
+        return values
+
     def complete(self, given: tuple[object, ...], named: dict[str, object]) -> Everything:
         """All arguments of the function, those at their default too."""
         rest = {each.name: named.get(each.name, each.default) for each in self.parameters if each.keyword_only}

@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from opdsl.dispatch.binding.arguments import (
     MISSING,
@@ -31,14 +31,14 @@ from opdsl.dispatch.layers.checked import with_marks
 from opdsl.dispatch.layers.differentiation import OperatorAutograd
 from opdsl.dispatch.layers.recording import recorded
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import MOST_VARIANTS, UNSERVED, FormPlans, Seen
 from opdsl.dispatch.plans.function_source import free_name, write
 from opdsl.dispatch.plans.lowered import given_call, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
-from opdsl.runtime import Tensor, cpu
+from opdsl.runtime import Device, Tensor, cpu
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
@@ -51,6 +51,23 @@ from opdsl.schema.model import python_name
 
 # How the globals of a generated function begin that belong to one call cache alone.
 _OWN_NAMES = ("plans", "forms", "slow", "explain", "call_out", "by_other_names", "default_")
+
+
+class Missed(NamedTuple):
+    """A call that no plan has served.
+
+    everything: all arguments of the function, those at their default too.
+    path: the keys under which a plan would be found.
+    variants: the plans that there are under these keys.
+    generation: of the call cache when the call was made.
+    """
+
+    bound: Bound
+    everything: Everything
+    state: State
+    path: tuple[object, ...]
+    variants: list[Plan]
+    generation: int
 
 
 class CallCache:
@@ -98,6 +115,7 @@ class CallCache:
         self.plans: dict[State, dict[object, object]] = {}
         self.forms = FormTable(name, self)
         self.stored = 0
+        self.seen = Seen()
         self.generation = 0
         self.namespace = namespace
         # A thread may still run what was compiled into this namespace before: its objects keep their names.
@@ -128,6 +146,7 @@ class CallCache:
             self.generation += 1
             self.plans.clear()
             self.forms.clear()
+            self.seen.clear()
             self.stored = 0
         if self.out is not None:
             self.out.forget()
@@ -140,7 +159,7 @@ class CallCache:
         everything: Everything | None = None,
         variants: list[Plan] | None = None,
     ) -> object:
-        """The slow path: bind, dispatch, run, and keep a plan.
+        """The slow path: bind, and dispatch and run, or lower and run the plan.
 
         Args:
             given: positional arguments, without those left at their default at the end.
@@ -163,38 +182,76 @@ class CallCache:
             name_operator(error, self.name)
             raise
         state = current.get()
-        generation = self.generation
+        # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
+        is_planned = state.plans and not bound.requires_grad and not _has_symbols(bound.arguments)
+        if path is None or everything is None or not is_planned or not _is_hashable(path):
+            _, result = self._call(bound, state)
+            if bound.requires_grad and state.lowering:
+                raise NotLoweredError("a leaf that is made anew by each call")
+            return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
+        return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation))
+
+    def _call(self, bound: Bound, state: State) -> tuple[Callable[..., object], object]:
+        """The kernel of a call, and its result."""
         kernel = bound.operator.find(bound.arguments, state)
         try:
             is_reported = state.recording and not state.lowering
             result = (recorded(bound.operator, kernel) if is_reported else kernel)(*bound.arguments)
-            result = bound.operator.named(result)
+            return kernel, bound.operator.named(result)
         except Exception as error:
             name_operator(error, bound.operator.name)
             raise
-        if bound.requires_grad:
-            if state.lowering:
-                raise NotLoweredError("a leaf that is made anew by each call")
-            return result.requires_grad_() if isinstance(result, Tensor) else result
-        if path is None or everything is None or not state.plans or not _is_hashable(path):
-            return result
-        # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
-        if not _has_symbols(bound.arguments):
-            form = self._form_of(bound, everything, state, result) if variants is None else None
-            if form is None or not self._lowered(bound, form, everything, state, generation):
-                self._keep(bound, kernel, everything, state, path, generation, variants or [], form)
+
+    def _call_and_plan(self, missed: Missed) -> object:
+        """The result of a call that no plan has served; a plan of it, unless it is the first of its kind."""
+        form = None if missed.variants else self._form_of(missed)
+        names, plan = self._form_plan(missed, form) if form is not None else ([], None)
+        is_repeated = False
+        if plan is None and (form is None or self._is_worth_a_plan(missed, form)):
+            is_repeated = bool(missed.variants) or self.seen.came_before((missed.state, missed.path))
+            names, plan = self._exact_plan(missed, form) if is_repeated else ([], None)
+        if plan is not None:
+            values = self.union.values(*missed.everything)
+            try:
+                result = plan(*[values[name] for name in names])
+            except Exception as error:
+                name_operator(error, missed.bound.operator.name)
+                raise
+            if result is not UNSERVED:
+                return result
+        kernel, result = self._call(missed.bound, missed.state)
+        if is_repeated and plan is None:
+            self._keep_as_it_is(missed, kernel)
         return result
 
-    def _form_of(self, bound: Bound, everything: Everything, state: State, result: object) -> FormPlans | None:
+    def _form_of(self, missed: Missed) -> FormPlans | None:
         """What is known of the form of a call; None where it has no plans: on other devices than the CPU."""
-        if state.recording or state.modes:
+        state, arguments = missed.state, missed.bound.arguments
+        if state.recording or state.modes or any(isinstance(each, Device) and each is not cpu for each in arguments):
             return None
-        if any(each.geometry.device is not cpu for each in tensors_in((*bound.arguments, result))):
+        if any(each.geometry.device is not cpu for each in tensors_in(arguments)):
             return None
         try:
-            return self.forms.find(state, self._form_path(*everything[0], **everything[1]))
+            return self.forms.find(state, self._form_path(*missed.everything[0], **missed.everything[1]))
         except (AttributeError, TypeError):
             return None
+
+    def _form_plan(self, missed: Missed, form: FormPlans) -> tuple[list[str], Plan | None]:
+        """The plans of a form, if it is lowered now, and the names of what they take."""
+        if form.is_hot:
+            return [], None
+        form.misses += 1
+        is_lowered = form.wants_lowering and self._lower_form(missed, form)
+        return self._form_parameters, form if is_lowered else None
+
+    def _is_worth_a_plan(self, missed: Missed, form: FormPlans) -> bool:
+        """Whether a call may have a plan of its very geometries.
+
+        Of a call without tensors nothing repeats but its numbers: that of its form serves all of them.
+        """
+        is_hot, form.is_hot = form.is_hot, False
+        has_no_other = bool(form.reason or form.variants) or any(map(has_tensors, missed.bound.arguments))
+        return is_hot or has_no_other
 
     def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.slow(given, named, None)
@@ -232,84 +289,66 @@ class CallCache:
             (name,) = recorder.run(operator.named, (Unknown(name),), ["result"])
         return Unknown(name)
 
-    def _lowered(self, bound: Bound, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
-        """Whether a call that no plan has served is lowered now, so that others of its form are served."""
-        if form.is_hot:
-            form.is_hot = False
-            return False
-        form.misses += 1
-        if not form.wants_lowering:
-            # Of a call without tensors nothing repeats but its numbers: no plan of these is worth keeping.
-            return not form.reason and not form.variants and not any(map(has_tensors, bound.arguments))
-        return self._lower_form(form, everything, state, generation)
-
-    def _lower_form(self, form: FormPlans, everything: Everything, state: State, generation: int) -> bool:
+    def _lower_form(self, missed: Missed, form: FormPlans) -> bool:
         """Whether there is a plan now that serves calls of a form."""
-        parameters = [each.name for each in self.union.parameters] + ["out"] * self.union.required_out
 
         def make() -> tuple[Plan, Dependencies]:
-            return lower_form(self.name, self._run, form, parameters, given_call(self.union, *everything))
+            call = given_call(self.union, *missed.everything)
+            return lower_form(self.name, self._run, form, self._form_parameters, call)
 
-        return self.forms.lower(state, form, make, generation)
+        return self.forms.lower(missed.state, form, make, missed.generation)
 
-    def _keep(
-        self,
-        bound: Bound,
-        kernel: Callable[..., object],
-        everything: Everything,
-        state: State,
-        path: tuple[object, ...],
-        generation: int,
-        variants: list[Plan],
-        form: FormPlans | None,
-    ) -> None:
-        """Keep a plan for the geometries of a call.
+    @property
+    def _form_parameters(self) -> list[str]:
+        return [each.name for each in self.union.parameters] + ["out"] * self.union.required_out
 
-        Args:
-            bound, kernel, everything, state: the call.
-            path: the keys of the call before it was made; it may have changed its arguments.
-            generation: of this call cache when the kernel was found.
-            variants: see ``slow``.
-            form: what is known of the call's form, where there is one.
-        """
-        if len(variants) >= MOST_VARIANTS or self.path(*self.union.clean(*everything)) != path:
-            return
-        lower = partial(self._lower_call, everything, variants)
-        made = None
+    def _exact_plan(self, missed: Missed, form: FormPlans | None) -> tuple[list[str], Plan | None]:
+        """A new plan for the geometries of a call, or else of its form; and the names of what it takes."""
         # The last one serves every call, whatever would be asked of its numbers.
-        if len(variants) < MOST_VARIANTS - 1:
-            made = lower(self._run)
-            # Sizes that elements decide, say, are in the way, which forms allow.
-            others = None if made is not None else form
-            if others is not None and (others.variants or self._lower_form(others, everything, state, generation)):
-                others.keeps_no_others()
-                return
-        made = made or lower(partial(self._run_as_it_is, bound, kernel, state))
-        if made is None:  # a tensor was taken for a number, say: each call takes the slow path
-            return
-        plan, made_of = made
-        if state.recording:
-            plan = recorded(bound.operator, plan)
-        with registering:
-            if generation != self.generation or any(packet.generation != each for packet, each in made_of.items()):
-                return
-            for packet in made_of:
-                packet.dependents.add(self)
-            variants.append(plan)
-            if len(variants) == 1:
-                self._store(state, path, plan)
+        if len(missed.variants) >= MOST_VARIANTS - 1:
+            return [], None
+        made = self._lower_call(missed, self._run)
+        if made is not None:
+            return self.union.handed, self._keep(missed, *made)
+        # Sizes that elements decide, say, are in the way, which forms allow.
+        if form is not None and (form.variants or self._lower_form(missed, form)):
+            form.keeps_no_others()
+            return self._form_parameters, form
+        return [], None
 
-    def _lower_call(
-        self, everything: Everything, variants: list[Plan], run: Callable[..., object]
-    ) -> tuple[Plan, Dependencies] | None:
+    def _keep_as_it_is(self, missed: Missed, kernel: Callable[..., object]) -> None:
+        """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
+        is_left = len(missed.variants) < MOST_VARIANTS
+        if is_left and self.path(*self.union.clean(*missed.everything)) == missed.path:
+            made = self._lower_call(missed, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
+            if made is not None:  # a tensor was taken for a number, say: each call takes the slow path
+                self._keep(missed, *made)
+
+    def _lower_call(self, missed: Missed, run: Callable[..., object]) -> tuple[Plan, Dependencies] | None:
         """The plan of a call, and what it is made of; None where something stands in the way."""
-        missed = partial(self._missed, variants)
+        variants = missed.variants
         try:
-            return lower_call(self.name, run, missed, self.union.handed, given_call(self.union, *everything), variants)
+            call = given_call(self.union, *missed.everything)
+            return lower_call(self.name, run, partial(self._missed, variants), self.union.handed, call, variants)
         except Exception as error:
             reason = f"# {self.name} is not lowered. {type(error).__name__}: {error}\n"
             dump(f"not lowered {self.name}", ".py", lambda: reason)
             return None
+
+    def _keep(self, missed: Missed, plan: Plan, made_of: Dependencies) -> Plan | None:
+        """Keep a plan; None where it is none any more."""
+        if missed.state.recording:
+            plan = recorded(missed.bound.operator, plan)
+        with registering:
+            is_old = missed.generation != self.generation
+            if is_old or any(each.generation != generation for each, generation in made_of.items()):
+                return None
+            for each in made_of:
+                each.dependents.add(self)
+            missed.variants.append(plan)
+            if len(missed.variants) == 1:
+                self._store(missed.state, missed.path, plan)
+        return plan
 
     def _store(self, state: State, path: tuple[object, ...], plan: Plan) -> None:
         if self.stored >= PLAN_LIMIT:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any
 
+from opdsl.dispatch.state import PLAN_LIMIT
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 
-__all__ = ["HOT_FROM", "SLOTS", "UNSERVED", "FormPlans", "lowered_at_once"]
+__all__ = ["HOT_FROM", "SLOTS", "UNSERVED", "FormPlans", "Seen", "lowered_at_once"]
 
 
 class _Unserved:
@@ -40,6 +41,29 @@ _at_once: ContextVar[bool] = ContextVar("opdsl_lowered_at_once", default=False)
 def lowered_at_once() -> Setting[bool]:
     """Have each form lowered at its first call while this is entered in a thread or task: for tests of its plans."""
     return Setting(_at_once, True)
+
+
+class Seen:
+    """Which calls have come before: the first of a kind is not worth a plan, for most are made once."""
+
+    __slots__ = ("_marks",)
+
+    def __init__(self) -> None:
+        self._marks: set[int] = set()
+
+    def came_before(self, key: object) -> bool:
+        """Whether a call with this key has come before; it has now."""
+        mark = hash(key)
+        if mark in self._marks or _at_once.get():
+            return True
+        if len(self._marks) >= PLAN_LIMIT:
+            self._marks.clear()
+        self._marks.add(mark)
+        return False
+
+    def clear(self) -> None:
+        """No call has come before."""
+        self._marks.clear()
 
 
 class FormPlans:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.dispatch.plans.form_table import FormTable
-from opdsl.dispatch.plans.forms import FormPlans
+from opdsl.dispatch.plans.forms import FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
@@ -34,6 +34,7 @@ class FunctionPlans:
         self.names = names
         self.plans: dict[tuple[State, object], Plan] = {}
         self.forms = FormTable(function.__name__, self)
+        self.seen = Seen()
 
     def lowered(self, state: State, key: object, arguments: Sequence[object], tensors: Sequence[Tensor]) -> bool:
         """Whether a call that no plan has served is lowered now for its form.
@@ -75,9 +76,8 @@ class FunctionPlans:
             arguments: of the call.
             same: the tensors among the arguments that every call with this key has.
         """
-        result = self.function(*arguments)
-        if not state.plans or state.recording:
-            return result
+        if not state.plans or state.recording or not self.seen.came_before((state, key)):
+            return self.function(*arguments)
         name = self.function.__name__
         call = [Given(each, None, value, set(), False) for each, value in zip(self.names, arguments, strict=True)]
         made: tuple[Plan, Dependencies]
@@ -87,7 +87,7 @@ class FunctionPlans:
             form = self.forms.find(state, form_key)
             if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
                 form.keeps_no_others()
-                return result
+                return self.function(*arguments)
             made = self.function, {}
         plan, made_of = made
         with registering:
@@ -98,10 +98,11 @@ class FunctionPlans:
                 holders.add(self)
                 for packet in made_of:
                     packet.dependents.add(self)
-        return result
+        return plan(*arguments)
 
     def forget(self) -> None:
         """Drop all plans: a kernel has changed."""
         with registering:
             self.plans.clear()
             self.forms.clear()
+            self.seen.clear()

@@ -92,6 +92,7 @@ def lower_form(
     with Setting(lowering, recorder), _LOWERING:
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
+        inputs.check_kept()
         emitter = printer(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
         body = emitter.body(result)
         checks = [*inputs.checks, *emitter.guards()]
@@ -282,9 +283,8 @@ class Inputs:
         Raises:
             NotLoweredError: the call has changed the shape of one.
         """
-        for (tensor, _), form in zip(self.tensors, self.forms, strict=True):
-            if (tensor.geometry.shape, tensor.geometry.strides) != (form.shape, form.strides):
-                raise NotLoweredError("an argument that gets another shape")
+        if any(tensor.geometry is not form for (tensor, _), form in zip(self.tensors, self.forms, strict=True)):
+            raise NotLoweredError("an argument that gets another geometry")
 
     def taken_in(self, call: Sequence[Given]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as the lowered call gets them: by position, and by name."""

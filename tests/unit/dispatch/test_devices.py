@@ -170,6 +170,7 @@ def test_a_planned_call_is_guarded_as_the_first_one(lib: Library) -> None:
 
     tensor = on(1)
     same(tensor)
+    same(tensor)
     recorder.events.clear()
     same(tensor)
     assert recorder.events == ["enter recorder:1", "kernel", "leave recorder:1"]
