@@ -1,4 +1,4 @@
-"""Law 11: a call is the same by the plan of its form, for sizes that the plan has not seen, as without any plan."""
+"""Law 11: a call and its gradients are the same by the plan of its form, for new sizes, as without any plan."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from opdsl.runtime import Tensor, contiguous_strides, version_of
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.snapshot import Content, contents, tensors_in
 from opdsl.runtime.viewing import make_view
+from opdsl.schema import SchemaKind
+from opdsl.testing.laws.gradients import Call
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
@@ -61,6 +63,11 @@ def check(subject: Subject) -> Iterator[str]:
                 for what, one, other in zip(Outcome._fields, found, wanted, strict=True):
                     if one != other:
                         yield f"{each}: {what} by the plan of the form are {one}, without it {other}"
+                planned = _gradients(subject, each)
+                with checked():
+                    alone = _gradients(subject, each)
+                if planned != alone:
+                    yield f"{each}: gradients by the plan of the form are {planned}, without it {alone}"
     operator.packet.forget()
 
 
@@ -83,6 +90,18 @@ def _outcome(sample: Sample, function: Callable[..., Any]) -> Outcome:
         [each.geometry.is_view for each in results],
         [version_of(each) for each in arguments],
     )
+
+
+def _gradients(subject: Subject, sample: Sample) -> list[Content] | str:
+    """The gradients of a call's arguments in double precision, or the class of what it raised."""
+    if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
+        return []
+    call = Call(subject, sample)
+    try:
+        inputs = call.followed() if call.is_taken() else []
+        return contents(call.gradients(inputs)) if inputs else []
+    except OpdslError as raised:
+        return type(raised).__name__
 
 
 def _grown(sample: Sample, by: int) -> Sample:
