@@ -190,8 +190,8 @@ def run_all(
 
 def _begin(modules: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """What a process does first."""
-    from opdsl.testing.ahead import rehearse
+    from opdsl.testing.ahead import dry_run_on
 
     load(modules)
     if targets:
-        rehearse(targets)
+        dry_run_on(targets)

@@ -66,7 +66,7 @@ class OperatorHandle(Calling):
         """
         module = str(sys._getframe(1).f_globals.get("__name__", "__main__"))
         with self.declaration.library.all_or_nothing():
-            return dress(declared_alias(self.declaration, name, module, options))
+            return with_attributes(declared_alias(self.declaration, name, module, options))
 
     def overload(self, name: str, **options: Any) -> Callable[[FunctionType], Any]:
         """Declare another overload of the packet."""
@@ -92,7 +92,7 @@ class OperatorHandle(Calling):
     ) -> FunctionType:
         with self.declaration.library.all_or_nothing():
             own = declared_variant(self.declaration, variant, function, name, options, names)
-            made = self.declaration.functions[variant] = dress(own)
+            made = self.declaration.functions[variant] = with_attributes(own)
         return made
 
     def _attributes(self) -> dict[str, object]:
@@ -130,7 +130,7 @@ def declare(
     functional = rest.pop("functional", False)
     with scope.all_or_nothing():
         declaration = declared(scope, function, name, rest, names)
-        made = dress(declaration)
+        made = with_attributes(declaration)
         if functional:
             declaration.functions["functional"] = _define_functional(declaration)
         return made
@@ -162,7 +162,7 @@ def define(
     function = partial(function_of, own, module=module, place=place)
     with scope.all_or_nothing():
         declaration = declaration_of(scope, function(None), own, options)
-        made = dress(declaration)
+        made = with_attributes(declaration)
         if body is not None:
             Decorator(declaration, KINDS["kernel"])(key)(function(body))
         return made
@@ -197,7 +197,7 @@ def _define_functional(declaration: Declaration) -> FunctionType:
 # ---------------------------------------------------------------------------------------------------------- functions
 
 
-def dress(declaration: Declaration) -> FunctionType:
+def with_attributes(declaration: Declaration) -> FunctionType:
     """Make the functions of a declaration's operators, install their methods, and return the one that was declared.
 
     That is the packet's function when the declaration is the packet's first and calls reach it, otherwise the
@@ -207,10 +207,10 @@ def dress(declaration: Declaration) -> FunctionType:
     for variant, operator in declaration.operators.items():
         packet = declaration.library.registry.packets[operator.packet_name]
         # The operator's own function is made when it is looked at: many never are.
-        operator.dress = partial(_describe, handle=OperatorHandle(declaration, operator))
+        operator.set_attributes = partial(_describe, handle=OperatorHandle(declaration, operator))
         leads = operator.is_bound and next(iter(packet.overloads.values())) is operator
         if leads:
-            operator.dress(packet.function)
+            operator.set_attributes(packet.function)
         is_main = operator is declaration.main
         function = packet.function if leads and is_main else packet.operator_function(operator)
         if is_main:

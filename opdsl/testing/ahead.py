@@ -1,6 +1,6 @@
 """Compiling ahead: every kernel that the samples of an operator need, for every dtype, into the kernel cache.
 
-CUDA kernels are compiled without a GPU: samples run on a device whose driver only rehearses.
+CUDA kernels are compiled without a GPU: samples run on a device whose driver runs nothing.
 
 A record in the cache says which files an operator needs for a dtype. As long as they are there, and the operator's
 functions are the same, nothing is done for it again.
@@ -67,15 +67,15 @@ def tasks_of(
                 yield Task(operator.name, dtype.name, architecture)
 
 
-def rehearse(architectures: Sequence[str]) -> None:
+def dry_run_on(architectures: Sequence[str]) -> None:
     """Let this process have a CUDA device for each architecture on which kernels are compiled, but do not run."""
     from opdsl.backends.cuda import driver
-    from opdsl.backends.cuda.rehearsal import Rehearsal
-    from opdsl.backends.cuda.understudy import learn
+    from opdsl.backends.cuda.dry_run import DryRunDriver
+    from opdsl.backends.cuda.fallback import learn
 
-    rehearsal = Rehearsal(architectures)
-    driver.use(rehearsal)  # type: ignore[arg-type]  # it offers what a driver does
-    learn(rehearsal)
+    dry_run = DryRunDriver(architectures)
+    driver.use(dry_run)  # type: ignore[arg-type]  # it offers what a driver does
+    learn(dry_run)
 
 
 def is_done(task: Task) -> bool:
@@ -89,7 +89,7 @@ def run(task: Task, *, first: bool = False) -> Outcome:
     """Compile what the samples of an operator need. Samples that it refuses need nothing.
 
     Args:
-        task: one with an architecture wants ``rehearse`` to have been called with it.
+        task: one with an architecture wants ``dry_run_on`` to have been called with it.
         first: whether the first sample that needs kernels is enough.
     """
     operator = registry.operator(task.operator)
@@ -128,9 +128,9 @@ def _on_device(sample: Sample, operator: Operator, task: Task) -> Sample:
     """A sample with its tensors, or what it makes, on the device of an architecture."""
     from opdsl.backends.cuda.driver import driver
 
-    rehearsal: Any = driver()
-    rehearsal.forget()
-    device = Device("cuda", rehearsal.architectures.index(task.architecture))
+    dry_run: Any = driver()
+    dry_run.forget()
+    device = Device("cuda", dry_run.architectures.index(task.architecture))
 
     def moved(value: Any) -> Any:
         if isinstance(value, list | tuple):

@@ -63,7 +63,7 @@ def _default(argument: Argument, convert: Converter) -> object:
     return value if converted is NO_MATCH else converted
 
 
-class Bound:
+class BoundCall:
     """A call that fits: the operator, its schema-ordered arguments, and whether its result will require gradients."""
 
     __slots__ = ("arguments", "operator", "requires_grad")
@@ -125,7 +125,7 @@ class Signature:
         # A single list of ints takes all positional arguments; a method's self does not count.
         self.spread = first if self.maximum == first + 1 and positional[first].is_int_list else None
 
-    def bind(self, given: tuple[object, ...], named: Mapping[str, object]) -> Bound | Mismatch:
+    def bind(self, given: tuple[object, ...], named: Mapping[str, object]) -> BoundCall | Mismatch:
         """Fit a call to this signature, in the order in which PyTorch's ``FunctionSignature::parse`` looks.
 
         Args:
@@ -178,7 +178,7 @@ class Signature:
             return parameter.default if parameter.default is not MISSING else None
         return parameter.convert(value)
 
-    def _finish(self, values: dict[str, object], named: Mapping[str, object], used: int) -> Bound | Mismatch:
+    def _finish(self, values: dict[str, object], named: Mapping[str, object], used: int) -> BoundCall | Mismatch:
         out = named.get("out") if "out" not in values else None
         unused = [each for each in named if each not in values and each != "out"]
         if unused:
@@ -190,10 +190,10 @@ class Signature:
             if self.operator is None:
                 return Mismatch('missing the required argument "out"', general=True)
             arguments = tuple(values[each.python_name] for each in self.operator.schema.arguments)
-            return Bound(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
+            return BoundCall(self.operator, arguments, requires_grad=values.get(REQUIRES_GRAD.name) is True)
         return self._bind_out(values, out, named)
 
-    def _bind_out(self, values: dict[str, object], out: object, named: Mapping[str, object]) -> Bound | Mismatch:
+    def _bind_out(self, values: dict[str, object], out: object, named: Mapping[str, object]) -> BoundCall | Mismatch:
         if self.out is None:
             return Mismatch("got an unexpected keyword argument 'out'", general=True)
         outs = (out,) if isinstance(out, Tensor) else out
@@ -210,12 +210,12 @@ class Signature:
         _check_options({name: value for name, value in values.items() if name in named and name not in names}, outs[0])
         return self._with_outs(values, tuple(outs))
 
-    def _with_outs(self, values: dict[str, object], outs: tuple[object, ...]) -> Bound:
+    def _with_outs(self, values: dict[str, object], outs: tuple[object, ...]) -> BoundCall:
         """The call of the ``out=`` operator with its outputs last."""
         assert self.out is not None, "asked where there is one"
         names = [each.python_name for each in self.out.schema.arguments]
         arguments = [values[name] for name in names if name not in self.out_names]
-        return Bound(self.out, (*arguments, *outs))
+        return BoundCall(self.out, (*arguments, *outs))
 
     def __str__(self) -> str:
         parts: list[str] = []
@@ -270,7 +270,9 @@ def _wrong_argument(parameter: Parameter, position: int, value: object) -> str:
     return f"argument '{parameter.name}'{place} must be {expected(parameter.type)}, not {type(value).__name__}"
 
 
-def bind(name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]) -> Bound:
+def bind(
+    name: str, signatures: Sequence[Signature], given: tuple[object, ...], named: Mapping[str, object]
+) -> BoundCall:
     """The first signature that a call fits.
 
     Raises:
@@ -279,7 +281,7 @@ def bind(name: str, signatures: Sequence[Signature], given: tuple[object, ...], 
     mismatch: Mismatch | None = None
     for signature in signatures:
         found = signature.bind(given, named)
-        if isinstance(found, Bound):
+        if isinstance(found, BoundCall):
             return found
         mismatch = found
     assert mismatch is not None, "a caller has at least one signature"
@@ -356,4 +358,4 @@ def _text(signature: Signature) -> str:
     return ", ".join(parts)
 
 
-__all__ = ["Bound", "Kind", "Parameter", "Signature", "bind", "own_signature", "sort_signatures"]
+__all__ = ["BoundCall", "Kind", "Parameter", "Signature", "bind", "own_signature", "sort_signatures"]

@@ -78,7 +78,6 @@ class Operator:
         "accepts_numbers",
         "declaration",
         "derivative",
-        "dress",
         "dynamic_names",
         "fallbacks",
         "is_bound",
@@ -93,6 +92,7 @@ class Operator:
         "registrations",
         "result_type",
         "schema",
+        "set_attributes",
         "tags",
         "watchers",
     )
@@ -123,7 +123,7 @@ class Operator:
         # What declares it, kept for the layers above: export, replacement of a declaration that is made again.
         self.declaration: object = None
         # Gives its function, when that is first made, what the layers above know of it.
-        self.dress: Callable[[FunctionType], object] | None = None
+        self.set_attributes: Callable[[FunctionType], object] | None = None
         # How its arguments get their gradients, for autograd.
         self.derivative: Any = None
         # What ``own_signature`` has found.

@@ -183,8 +183,8 @@ class Packet(Overloads):
         lazy_function = LazyFunction(self.base, self.module, make)
         # What modes and fallbacks look at, also where no declaration adds more.
         lazy_function.function.__dict__.update(schema=operator.schema, tags=operator.tags, operator=operator)
-        if operator.dress is not None:
-            operator.dress(lazy_function.function)
+        if operator.set_attributes is not None:
+            operator.set_attributes(lazy_function.function)
         self.lazy_functions.append(lazy_function)
         return lazy_function
 

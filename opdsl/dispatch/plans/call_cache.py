@@ -25,7 +25,7 @@ from opdsl.dispatch.binding.arguments import (
     value_form,
     value_key,
 )
-from opdsl.dispatch.binding.signature import Bound, Signature, bind
+from opdsl.dispatch.binding.signature import BoundCall, Signature, bind
 from opdsl.dispatch.binding.union_signature import Everything, UnionSignature
 from opdsl.dispatch.layers.checked import with_marks
 from opdsl.dispatch.layers.differentiation import OperatorAutograd
@@ -62,7 +62,7 @@ class Missed(NamedTuple):
     generation: of the call cache when the call was made.
     """
 
-    bound: Bound
+    bound: BoundCall
     everything: Everything
     state: State
     path: tuple[object, ...]
@@ -191,7 +191,7 @@ class CallCache:
             return result.requires_grad_() if bound.requires_grad and isinstance(result, Tensor) else result
         return self._call_and_plan(Missed(bound, everything, state, path, variants or [], self.generation))
 
-    def _call(self, bound: Bound, state: State) -> tuple[Callable[..., object], object]:
+    def _call(self, bound: BoundCall, state: State) -> tuple[Callable[..., object], object]:
         """The kernel of a call, and its result."""
         kernel = bound.operator.find(bound.arguments, state)
         try:
@@ -258,7 +258,7 @@ class CallCache:
 
     def _run_as_it_is(
         self,
-        bound: Bound,
+        bound: BoundCall,
         kernel: Callable[..., Any],
         state: State,
         given: tuple[object, ...],

@@ -19,7 +19,7 @@ from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.interop.torch import native
 from opdsl.interop.torch.lowered import Forms, kernel_of, state_of_call
 from opdsl.interop.torch.tensors import DTYPES
-from opdsl.kernels.definitions.structured import Bound, StructuredKernel
+from opdsl.kernels.definitions.structured import CompiledCall, StructuredKernel
 from opdsl.kernels.outputs import array_of
 from opdsl.runtime import Geometry, Tensor
 from opdsl.runtime.views import required_storage
@@ -189,7 +189,7 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
         or definition.reads_elements(prepared)
     ):
         return None
-    bound = definition.bind(prepared, inputs, forms, kernel.key, allocate=False)
+    bound = definition.compile_call(prepared, inputs, forms, kernel.key, allocate=False)
     loop = getattr(bound.compute, "__self__", None)
     if not isinstance(loop, Plan) or not loop.runs_frames or bound.handed is not array_of:
         return None
@@ -202,7 +202,7 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
 
 
 def _operands(
-    bound: Bound, loop: Plan, arguments: Sequence[Any], written: Geometry | None
+    bound: CompiledCall, loop: Plan, arguments: Sequence[Any], written: Geometry | None
 ) -> list[tuple[int, ...]] | None:
     """Where operands come from; one of the geometry that is written elementwise may be what is written."""
     places = {id(array_of(each)): place for place, each in enumerate(arguments) if isinstance(each, Tensor)}

@@ -16,7 +16,7 @@ from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.precomputed import Precomputed
 from opdsl.kernels.definitions.structured import (
     Arguments,
-    Bound,
+    CompiledCall,
     Definition,
     PreparedCall,
 )
@@ -173,16 +173,16 @@ class StructuredDefinition(Definition):
 
     # ----------------------------------------------------------------------------------------------------- a call
 
-    def bind(
+    def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
-    ) -> Bound:
-        """See ``Definition.bind``."""
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
         kernel = self._kernel(key)
         values = self._handed(arguments, prepared)
         compute = _compute(kernel, values, outputs)
         if allocate:
             compute = _allocating(compute, outputs, compiled=kernel.compiled)
-        return Bound(compute, tuple(map(kernel.handed, values)), kernel.handed)
+        return CompiledCall(compute, tuple(map(kernel.handed, values)), kernel.handed)
 
     def _handed(self, arguments: Arguments, prepared: PreparedCall) -> Arguments:
         """What an out-kernel gets before the outputs."""

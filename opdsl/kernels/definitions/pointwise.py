@@ -18,7 +18,7 @@ from opdsl.errors import (
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.divisors import check_divisor
 from opdsl.kernels.definitions.meta import MetaContext
-from opdsl.kernels.definitions.structured import Arguments, Bound, Definition, PreparedCall
+from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import (
     PRECISION,
     PROMOTIONS,
@@ -304,16 +304,16 @@ class PointwiseDefinition(Definition):
         """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""
         return spec.dtype in PRECISION and output.dtype is not spec.dtype
 
-    def bind(
+    def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
-    ) -> Bound:
-        """See ``Definition.bind``."""
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
         state: Elementwise = prepared.state
         values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
         handed = tuple(self._value(state, place, value) for place, value in enumerate(values))
         for place in self._checked_divisors(state):
             check_divisor(handed[place] if not isinstance(values[place], Tensor) else values[place])
-        return Bound(self._compile(state, values, outputs, allocate=allocate), handed)
+        return CompiledCall(self._compile(state, values, outputs, allocate=allocate), handed)
 
     def reads_elements(self, prepared: PreparedCall) -> bool:
         """See ``Definition.reads_elements``: divisors are tested."""

@@ -20,7 +20,7 @@ from opdsl.kernels.definitions.reduction_dtypes import DTYPE_RULES, RESULT_RULES
 from opdsl.kernels.definitions.reduction_functions import Fold, make_fold
 from opdsl.kernels.definitions.structured import (
     Arguments,
-    Bound,
+    CompiledCall,
     Definition,
     PreparedCall,
 )
@@ -197,10 +197,10 @@ class ReductionDefinition(Definition):
         """See ``Definition.needs_proxy``."""
         return aliased
 
-    def bind(
+    def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
-    ) -> Bound:
-        """See ``Definition.bind``."""
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
         source: Tensor = arguments[0]
         numbers = state.constants
@@ -209,7 +209,7 @@ class ReductionDefinition(Definition):
 
             source = copying.cast(source, state.value)
         compute = self._compile(state, source.geometry, outputs, allocate=allocate)
-        return Bound(compute, (array_of(source), *numbers))
+        return CompiledCall(compute, (array_of(source), *numbers))
 
     def _compile(self, state: Reducing, source: Geometry, outputs: Sequence[Geometry], *, allocate: bool) -> Compiled:
         call = reduction_call(

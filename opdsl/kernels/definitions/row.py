@@ -170,7 +170,7 @@ class RowDefinition(RowwiseDefinition):
         return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
 
     def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
-        """See ``RowwiseDefinition.compile``."""
+        """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).row(self.graph(state, inputs), call)
 
     def graph(self, state: Rowwise, inputs: Sequence[Geometry | DType]) -> TypedGraph:

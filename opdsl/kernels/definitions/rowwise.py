@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from opdsl.errors import DTypeError
 from opdsl.kernels.calls import RowCall
 from opdsl.kernels.compiler import Compiled
-from opdsl.kernels.definitions.structured import Arguments, Bound, Definition, PreparedCall
+from opdsl.kernels.definitions.structured import Arguments, CompiledCall, Definition, PreparedCall
 from opdsl.kernels.iteration.dtypes import c_name
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.kernels.iteration.row_iterator import row_call
@@ -76,15 +76,15 @@ class RowwiseDefinition(Definition):
         fits = output.shape == spec.shape
         return fits and row_call(state.shape, state.dims, [], [output.geometry]) is None
 
-    def bind(
+    def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
-    ) -> Bound:
-        """See ``Definition.bind``."""
+    ) -> CompiledCall:
+        """See ``Definition.compile_call``."""
         state: Rowwise = prepared.state
         values = [self._laid_out(state, arguments[place]) for place in state.places]
         compute = self._compiled(state, values, outputs, allocate=allocate)
         assert compute is not None, "operands have been laid out"
-        return Bound(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
+        return CompiledCall(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
 
     def _laid_out(self, state: Rowwise, value: Any) -> Any:
         """An operand as the kernel takes it."""

@@ -178,7 +178,7 @@ class ScanDefinition(RowwiseDefinition):
         return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value))
 
     def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
-        """See ``RowwiseDefinition.compile``."""
+        """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).scan(self.scanning(state.details), call)
 
     def scanning(self, value: DType) -> Scanning:

@@ -58,7 +58,7 @@ class PreparedCall(NamedTuple):
     state: Any
 
 
-class Bound(NamedTuple):
+class CompiledCall(NamedTuple):
     """A compiled kernel and its inputs.
 
     compute: called with ``values`` and the outputs that it does not make; returns those that it does.
@@ -116,7 +116,7 @@ class Definition:
         raise NotImplementedError
 
     def reads_elements(self, prepared: PreparedCall) -> bool:
-        """Whether ``bind`` looks at elements of tensors, so that it is not the same for all of one geometry."""
+        """Whether ``compile_call`` looks at elements of tensors, so that it is not the same for all of one geometry."""
         return False
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
@@ -136,9 +136,9 @@ class Definition:
         """Whether the kernel cannot fill a given output itself. ``aliased``: an input is the same memory."""
         raise NotImplementedError
 
-    def bind(
+    def compile_call(
         self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
-    ) -> Bound:
+    ) -> CompiledCall:
         """The compiled kernel of a call and what it is called with; nothing is written yet.
 
         Args:
@@ -213,7 +213,7 @@ class StructuredKernel(KernelInfo):
         forms = [each.geometry for each in prepared.specs]
         if forms[0].device.type == "meta":
             return [named(new_tensor(each.geometry), each) for each in prepared.specs]
-        bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=True)
+        bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=True)
         arrays = bound.compute(*bound.values)
         made = zip(arrays if len(forms) > 1 else (arrays,), forms, prepared.specs, strict=True)
         return [named(tensor_over(array, form), spec) for array, form, spec in made]
@@ -225,7 +225,7 @@ class StructuredKernel(KernelInfo):
         if forms[0].device.type == "meta":
             return [each.finish(each.working(), _leave) for each in targets]
         inputs = tuple(_before_resize(each, targets) for each in inputs)
-        bound = self.definition.bind(prepared, inputs, forms, self.key, allocate=False)
+        bound = self.definition.compile_call(prepared, inputs, forms, self.key, allocate=False)
         with restored_on_error(given):
             outputs = [each.working() for each in targets]
             bound.compute(*bound.values, *map(bound.handed, outputs))

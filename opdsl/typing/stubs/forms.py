@@ -12,7 +12,7 @@ import attrs
 
 from opdsl.dispatch import Operator, Signature
 from opdsl.dispatch.binding.arguments import MISSING
-from opdsl.dispatch.binding.signature import Parameter as Bound
+from opdsl.dispatch.binding.signature import Parameter as BoundParameter
 from opdsl.schema import FunctionSchema, ListType
 from opdsl.typing.stubs.annotations import Alternatives, default, is_within, taken, text
 
@@ -131,7 +131,7 @@ def _defaults(schema: FunctionSchema) -> dict[str, str]:
     return {each.python_name: default(each) for each in schema.arguments if each.default is not None}
 
 
-def _parameter(bound: Bound, defaults: dict[str, str]) -> Parameter:
+def _parameter(bound: BoundParameter, defaults: dict[str, str]) -> Parameter:
     kind = KEYWORD if bound.keyword_only else POSITIONAL
     # What is in no schema, requires_grad of factories, has its default here alone.
     written = defaults.get(bound.name, None if bound.default is MISSING else repr(bound.default))

@@ -46,12 +46,12 @@ TRIED, STRIDE = 5, 5
 
 
 @pytest.fixture
-def rehearsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def dry_run(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A device of each architecture on which kernels are compiled, but do not run."""
     for kind in ("author", "indirect", "order", "pointwise", "product", "reduction", "row", "scan"):
         monkeypatch.setattr(compiler, kind, getattr(compiler, kind))  # to be as it was
     forget_kernels()
-    ahead.rehearse(ARCHITECTURES)
+    ahead.dry_run_on(ARCHITECTURES)
     yield
     forget_kernels()
     for forget in (streams.forget, allocator.forget, host.forget):
@@ -60,7 +60,7 @@ def rehearsing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_the_kernels_of_operators_compile(part: int, rehearsing: None) -> None:
+def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
     """Of every name what the first sample of its first operator with kernels needs, for one dtype and one architecture.
 
     With ``OPDSL_TEST_FULL=1`` what all samples of all its operators need, for all dtypes and architectures.

@@ -1,6 +1,6 @@
 """A driver that runs nothing: programs go all the way to where kernels start, so that those are compiled.
 
-It needs no GPU. Memory is the host's, so that copies are real. Kernels compute nothing; ``understudy`` queues what the
+It needs no GPU. Memory is the host's, so that copies are real. Kernels compute nothing; ``fallback`` queues what the
 CPU does in their place, which is done when the host looks at memory.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 
 from opdsl.backends.cuda.driver import Properties
 
-__all__ = ["Rehearsal"]
+__all__ = ["DryRunDriver"]
 
 _MEMORY = 1 << 40
 _ALIGNMENT = 512
 
 
-class Rehearsal:
+class DryRunDriver:
     """What ``Driver`` offers, see there.
 
     Args:

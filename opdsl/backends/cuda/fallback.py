@@ -1,4 +1,4 @@
-"""Stands in for kernels that a rehearsing driver does not run: what they would make is computed by the CPU's.
+"""Stands in for kernels that a dry run's driver does not run: what they would make is computed by the CPU's.
 
 Operators look at what they have been given: at the positions of ``index_add``, whether probabilities are some. What
 comes after that is compiled only if they find what a GPU would have made. Of an author's kernel that is not known, so
@@ -21,7 +21,7 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.runtime.dtype import bfloat16
 
 if TYPE_CHECKING:
-    from opdsl.backends.cuda.rehearsal import Rehearsal
+    from opdsl.backends.cuda.dry_run import DryRunDriver
     from opdsl.kernels.calls import AuthorCall, Ordering, RowCall
 
 __all__ = ["learn"]
@@ -29,7 +29,7 @@ __all__ = ["learn"]
 NDArray = numpy.ndarray[Any, Any]
 
 
-def learn(driver: Rehearsal) -> None:
+def learn(driver: DryRunDriver) -> None:
     """Have everything that the CUDA compiler makes from now on queue what the CPU would do.
 
     Args:
@@ -42,7 +42,7 @@ def learn(driver: Rehearsal) -> None:
 
 
 def _shadowed(
-    driver: Rehearsal, prepare: Callable[..., Compiled], compile_call: Callable[..., Compiled], what: Any, call: Any
+    driver: DryRunDriver, prepare: Callable[..., Compiled], compile_call: Callable[..., Compiled], what: Any, call: Any
 ) -> Compiled:
     """What is compiled, and queues the same for the host."""
     run = compile_call(what, call)
@@ -58,7 +58,7 @@ def _shadowed(
 
 
 def _on_host(value: Any) -> Any:
-    """An array as NumPy sees it: a rehearsing driver's memory is the host's."""
+    """An array as NumPy sees it: a dry run's driver's memory is the host's."""
     if not isinstance(value, DeviceArray):
         return value
     size = extent(value)
@@ -117,7 +117,7 @@ def _zeroing(function: Callable[..., object], call: AuthorCall) -> Compiled:
     return run
 
 
-def _product(driver: Rehearsal, call: Any) -> Compiled:
+def _product(driver: DryRunDriver, call: Any) -> Compiled:
     """Matrix products, for which nothing is compiled."""
 
     def run(*values: Any) -> None:
