@@ -34,7 +34,7 @@ from opdsl.runtime import (
     uint8,
     wrap_dimension,
 )
-from opdsl.runtime.lowering import Symbol
+from opdsl.runtime.symbol import Symbol
 from opdsl.runtime.tensor import Index
 from opdsl.schema.vocabulary import Scalar
 

@@ -6,7 +6,8 @@ import os
 import sys
 import warnings
 
-from opdsl.runtime.lowering import NotLoweredError, lowering
+from opdsl.runtime.lowering import lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from opdsl.errors import DeviceError
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.lowering import Noted, NotLoweredError, concrete, lowering
+from opdsl.runtime.lowering import Noted, concrete, lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
     from opdsl.runtime.dtype import DType

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opdsl.errors import ShapeError
-from opdsl.runtime.lowering import NotLoweredError, lowering
+from opdsl.runtime.lowering import lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor

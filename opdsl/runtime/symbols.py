@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from opdsl.errors import MissingKernelError
-from opdsl.runtime.lowering import Symbol
 from opdsl.runtime.scopes import Setting
+from opdsl.runtime.symbol import Symbol
 
 __all__ = ["dynamic_size", "expected", "is_symbolic", "making_sizes", "symbolic_kind"]
 

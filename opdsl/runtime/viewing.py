@@ -11,8 +11,9 @@ from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, Geometry, byte_strides
-from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, lowering
+from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.storage import base_for_view, storage_root
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage
 

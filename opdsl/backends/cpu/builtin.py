@@ -15,7 +15,8 @@ import numpy
 
 from opdsl.backends.cpu import native
 from opdsl.backends.cpu.native import CONSTANTS
-from opdsl.runtime.lowering import Lowering, NotLoweredError, SymbolicArray, is_symbol, lowering, sizes_are_symbols
+from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering, sizes_are_symbols
+from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
 Kernel: TypeAlias = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from opdsl.backends.cpu.convolution_text import SYMBOLS, module_ir
 from opdsl.backends.cpu.convolution_words import DIMENSIONS, Dimension, Words
 from opdsl.backends.cpu.vector_text import Machine, Shape
 from opdsl.kernels.calls import WindowSpec
-from opdsl.runtime.lowering import largest, smallest
+from opdsl.runtime.symbol import largest, smallest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import ConvolutionCall

@@ -34,7 +34,7 @@ from opdsl.backends.cpu.pointwise import (
 from opdsl.backends.cpu.storage import DECLARATIONS
 from opdsl.kernels.calls import OperandSpec
 from opdsl.runtime.dtype import int64
-from opdsl.runtime.lowering import largest
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import IndirectCall

@@ -17,7 +17,8 @@ from opdsl.backends.cpu.loops import CONTIGUOUS, NUMBER, SINGLE, STRIDED, Operan
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.storage import PART
 from opdsl.kernels.iteration.numbers import ACCEPTED
-from opdsl.runtime.lowering import largest, sizes_are_symbols
+from opdsl.runtime.lowering import sizes_are_symbols
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import NewArray, OperandSpec, PointwiseCall

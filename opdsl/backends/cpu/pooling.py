@@ -11,7 +11,7 @@ from opdsl.backends.cpu.builtin import Kernel, Work
 from opdsl.backends.cpu.pooling_text import DIMENSIONS, LANES, Dimension, Form, Words, module_ir
 from opdsl.backends.cpu.storage import MEMORY, PART
 from opdsl.kernels.calls import PoolSpec
-from opdsl.runtime.lowering import largest
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import PoolingCall

@@ -13,7 +13,7 @@ import numpy
 from opdsl.backends.cpu import builtin, engine, native
 from opdsl.backends.cpu.blas import LARGEST, LETTERS, blas, on_one_thread
 from opdsl.backends.cpu.builtin import Kernel, Work
-from opdsl.runtime.lowering import largest
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import MatrixLayout, ProductCall

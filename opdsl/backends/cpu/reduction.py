@@ -16,7 +16,7 @@ from opdsl.backends.cpu.folds import SYMBOLS, FoldSignature, constants, module_i
 from opdsl.backends.cpu.loops import Operand
 from opdsl.backends.cpu.native import CONSTANTS
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, number_input, planned_outputs
-from opdsl.runtime.lowering import largest, smallest
+from opdsl.runtime.symbol import largest, smallest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import Folding, ReductionCall

@@ -19,7 +19,7 @@ from opdsl.backends.cpu.pointwise import (
 )
 from opdsl.backends.cpu.row_text import LANES, SYMBOL, RowSignature, module_ir
 from opdsl.backends.cpu.storage import MEMORY
-from opdsl.runtime.lowering import largest
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall

@@ -12,7 +12,7 @@ from opdsl.backends.cpu.loops import SINGLE, STRIDED, Operand
 from opdsl.backends.cpu.nests import kept_elements, layout_of, nest_details, runs_across
 from opdsl.backends.cpu.pointwise import PARALLEL_FROM, SHARE_OF_A_THREAD, graph_cost, planned_outputs
 from opdsl.backends.cpu.scan_text import ABREAST, ACROSS, LANES, PARTS, SYMBOL, ScanSignature, module_ir
-from opdsl.runtime.lowering import largest
+from opdsl.runtime.symbol import largest
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import RowCall, Scanning

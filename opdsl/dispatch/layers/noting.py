@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opdsl.dispatch.state import current
-from opdsl.runtime.lowering import NotLoweredError, lowering
+from opdsl.runtime.lowering import lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
     from opdsl.dispatch.model.operator import Kernel, Operator, Reached

@@ -42,10 +42,11 @@ from opdsl.runtime import Device, Tensor, cpu
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
-from opdsl.runtime.lowering import NotLoweredError, Unknown, concrete, lowering
+from opdsl.runtime.lowering import Unknown, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
 

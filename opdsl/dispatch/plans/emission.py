@@ -13,23 +13,11 @@ from typing import Any
 from opdsl.runtime import Tensor, bump_version, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry
-from opdsl.runtime.lowering import (
-    Check,
-    Lowering,
-    NotLoweredError,
-    Record,
-    Step,
-    Symbol,
-    SymbolicArray,
-    Unknown,
-    Within,
-    concrete,
-    is_symbol,
-    least,
-)
+from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, concrete
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view
+from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
 
 __all__ = ["Emitter"]

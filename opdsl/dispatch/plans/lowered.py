@@ -23,16 +23,11 @@ from opdsl.dispatch.state import Guard
 from opdsl.runtime import Tensor, cpu, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
-from opdsl.runtime.lowering import (
-    Lowering,
-    NotLoweredError,
-    Symbol,
-    SymbolicArray,
-    lowering,
-)
+from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.symbol import NotLoweredError, Symbol
 from opdsl.runtime.tensor import MetaArray
 
 __all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel"]

@@ -19,9 +19,10 @@ from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.geometry import Geometry, contiguous_strides
-from opdsl.runtime.lowering import NotLoweredError, SymbolicArray, concrete, is_symbol, least
+from opdsl.runtime.lowering import SymbolicArray, concrete
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.symbol import NotLoweredError, is_symbol, least
 
 __all__ = ["Forms", "Reader", "kernel_of", "state_of_call"]
 

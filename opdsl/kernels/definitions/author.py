@@ -25,9 +25,10 @@ from opdsl.kernels.outputs import OutputSpec, array_of, maker_for, tensor_over
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.lowering import Noted, lowering, pinned
+from opdsl.runtime.lowering import Noted, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 

@@ -41,8 +41,9 @@ from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.lowering import made_once, pinned
+from opdsl.runtime.lowering import made_once
 from opdsl.runtime.promotion import number_kind
+from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.implementation import scalar_fault, unnumbered_fault

@@ -10,8 +10,8 @@ from opdsl.dispatch.state import current
 from opdsl.kernels.kernel_info import KernelInfo
 from opdsl.kernels.outputs import restored_on_error
 from opdsl.runtime import bump_version, version_of
-from opdsl.runtime.lowering import NotLoweredError
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import FunctionSchema
 
 

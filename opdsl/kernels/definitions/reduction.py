@@ -31,7 +31,7 @@ from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import Geometry, contiguous_strides
-from opdsl.runtime.lowering import pinned
+from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 from opdsl.schema.parameters import Parameter, Role

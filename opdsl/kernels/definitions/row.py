@@ -32,9 +32,9 @@ from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import Geometry
-from opdsl.runtime.lowering import pinned
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema.implementation import row_fault
 from opdsl.schema.parameters import Role

@@ -10,7 +10,8 @@ import numpy
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float64, int64
-from opdsl.runtime.lowering import deferred, is_symbol, lowering
+from opdsl.runtime.lowering import deferred, lowering
+from opdsl.runtime.symbol import is_symbol
 
 Number = bool | int | float | complex
 

@@ -11,17 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opdsl.runtime.lowering import (
-    Lowering,
-    NotLoweredError,
-    Symbol,
-    SymbolicArray,
-    deferred,
-    largest,
-    least,
-    lowering,
-    smallest,
-)
+from opdsl.runtime.lowering import Lowering, SymbolicArray, deferred, lowering
+from opdsl.runtime.symbol import NotLoweredError, Symbol, largest, least, smallest
 
 SIZES = st.integers(2, 60)
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -25,7 +25,7 @@ from opdsl.runtime import (
     wrap,
 )
 from opdsl.runtime.interchange import from_numpy, tensor
-from opdsl.runtime.lowering import NotLoweredError
+from opdsl.runtime.symbol import NotLoweredError
 
 SMALL = st.integers(-6, 6)
 
