@@ -27,6 +27,7 @@ __all__ = [
     "SymbolicArray",
     "Unknown",
     "Within",
+    "Written",
     "concrete",
     "deferred",
     "is_lowered",
@@ -106,6 +107,17 @@ class Within(NamedTuple):
     enter: Callable[[], Any] | None
 
 
+class Written(NamedTuple):
+    """A write to memory is counted.
+
+    counter: the tensor that counts the writes.
+    amount: by how much; less than one where writes that were counted before are a part of this one.
+    """
+
+    counter: Any
+    amount: int
+
+
 class Step(NamedTuple):
     """One thing that a plan does: ``results = function(*operands)``.
 
@@ -142,7 +154,7 @@ class Lowering:
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.guards: dict[str, bool] = {}
-        self.steps: list[Step | Check | Record | Within] = []
+        self.steps: list[Step | Check | Record | Within | Written] = []
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}

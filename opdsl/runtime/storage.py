@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opdsl.runtime.geometry import Creation
+from opdsl.runtime.lowering import Written, lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 if TYPE_CHECKING:
     from opdsl.runtime.tensor import Tensor
@@ -26,7 +28,7 @@ def base_for_view(tensor: Tensor) -> Tensor:
 
 def version_of(tensor: Tensor) -> int:
     """How often the memory of the tensor has been written, through it or through any other view of it."""
-    return _counter(tensor)._writes
+    return version_counter(tensor)._writes
 
 
 def bump_version(tensor: Tensor, before: int | None = None) -> None:
@@ -36,11 +38,18 @@ def bump_version(tensor: Tensor, before: int | None = None) -> None:
         tensor: what was written.
         before: its version before the write, of which whatever was counted since is a part.
     """
-    counter = _counter(tensor)
-    counter._writes = (counter._writes if before is None else before) + 1
+    counter = version_counter(tensor)
+    present = counter._writes
+    counter._writes = (present if before is None else before) + 1
+    recorder = lowering.get()
+    if recorder is not None:
+        amount = counter._writes - present
+        if type(amount) is not int:
+            raise NotLoweredError("a version that is not counted")
+        recorder.steps.append(Written(counter, amount))
 
 
-def _counter(tensor: Tensor) -> Tensor:
+def version_counter(tensor: Tensor) -> Tensor:
     """The tensor that counts the writes: data counts its own."""
     base = tensor._base
     while base is not None and tensor.geometry.creation is not Creation.DATA:

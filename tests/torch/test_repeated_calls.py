@@ -322,3 +322,35 @@ def test_lines_of_other_numbers() -> None:
     for start, end, step in ((0.0, 1.0, 0.25), (0.5, 3.0, 0.7), (1.0, 0.0, -0.3), (0.0, 10.0, 3.3)):
         for _ in range(3):
             assert_agree(opdsl.arange(start, end, step), torch.arange(start, end, step))
+
+
+@pytest.mark.parametrize(
+    "name", ["relu_", "sigmoid_", "tanh_", "exp_", "sqrt_", "reciprocal_", "rsqrt_", "neg_", "abs_", "sin_", "square_"]
+)
+def test_gradients_of_repeated_writes_in_place(name: str) -> None:
+    def gradient(lib: Any, size: int) -> list[float]:
+        x = lib.arange(1, size + 1, dtype=lib.float64).requires_grad_()
+        y = x * 0.5
+        getattr(y, name)()
+        (y * y).sum().backward()
+        return list(x.grad.tolist())
+
+    for size in (3, 3, 3, 4, 5, 6, 7):
+        assert gradient(opdsl, size) == pytest.approx(gradient(torch, size), rel=1e-14)
+
+
+def test_what_is_saved_between_two_writes_knows_which_it_was() -> None:
+    with opdsl.Library("testwrites") as lib:
+
+        @lib.op
+        @opdsl.traceable
+        def written_twice(self: opdsl.Tensor) -> opdsl.Tensor:
+            made = self * self
+            made.relu_()
+            squared = made * made
+            made.add_(1)
+            return squared
+
+        for _ in range(3):
+            with pytest.raises(opdsl.errors.SavedTensorChangedError):
+                written_twice(opdsl.ones(3, requires_grad=True)).sum().backward()

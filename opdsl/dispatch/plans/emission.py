@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opdsl.runtime import Tensor, bump_version, version_of
+from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry
-from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, concrete
+from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
-from opdsl.runtime.storage import base_for_view
+from opdsl.runtime.storage import base_for_view, version_counter
 from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
 
@@ -62,6 +62,7 @@ class Emitter:
         self.leaving = leaving
         self.texts = {id(each): text for each, text in tensors}
         self.made: dict[int, str] = {}
+        self.counts: dict[int, int] = {}
         self.lines: list[_Line] = []
         self.producers: dict[str, _Line] = {}
         self.returned = ""
@@ -72,7 +73,7 @@ class Emitter:
         for step in self.recorder.steps:
             self._step(step)
         self.returned = self._returned(result)
-        self._add(*self._writes(), f"return {self.returned}")
+        self._add(f"return {self.returned}")
         self._leave_unused_out()
         return [each.text for each in self.lines]
 
@@ -108,7 +109,7 @@ class Emitter:
     def _add(self, *texts: str) -> None:
         self.lines += [_Line(self.indent + text) for text in texts]
 
-    def _step(self, step: Step | Check | Record | Within) -> None:
+    def _step(self, step: Step | Check | Record | Within | Written) -> None:
         if isinstance(step, Within):
             if step.enter is None:
                 self.indent = self.indent[4:]
@@ -122,6 +123,9 @@ class Emitter:
             return
         if isinstance(step, Record):
             self._record(step)
+            return
+        if isinstance(step, Written):
+            self._written(step)
             return
         operands = ", ".join([self._operand(each) for each in step.operands])
         call = f"{self.recorder.constant(step.function)}({operands})"
@@ -153,19 +157,36 @@ class Emitter:
             return f"({''.join(f'{self._operand(each)}, ' for each in value)})"
         return self.recorder.source(value)
 
-    def _writes(self) -> list[str]:
-        """What counts the writes to the arguments."""
-        lines = []
+    def _written(self, step: Written) -> None:
+        """Count a write where it is done: what is saved for gradients before is not what was written."""
+        counter = step.counter
+        self.counts[id(counter)] = self.counts.get(id(counter), 0) + step.amount
+        text = self._counting(counter)
+        if text and step.amount:
+            self._add(f"{text}._writes += {step.amount}")
+
+    def _counting(self, counter: Tensor) -> str:
+        """The expression of what counts writes; empty where it has not been made."""
         for tensor, text in self.tensors:
+            if tensor is counter:
+                return text
+            if version_counter(tensor) is counter:
+                return f"{self.recorder.constant(version_counter)}({text})"
+        return self.made.get(id(counter), "")
+
+    def _version(self, tensor: Tensor) -> Any:
+        """How often a tensor has been written so far, as an integer or an expression."""
+        writes: Any = tensor._writes
+        later = sum(each.amount for each in self.recorder.steps if isinstance(each, Written) and each.counter is tensor)
+        writes -= later - self.counts.get(id(tensor), 0)
+        if type(writes) is int:
+            return writes
+        for argument, text in self.tensors:
             first = self.recorder.size(f"{self.recorder.constant(version_of)}({text})", 0, 0)
-            counted: Any = version_of(tensor) - first
-            if type(counted) is not int:
-                raise NotLoweredError("a version that is not counted")
-            if counted and not tensor.geometry.is_view:
-                lines.append(f"{text}._writes += {counted}")
-            elif counted:
-                lines += [f"{self.recorder.constant(bump_version)}({text})"] * counted
-        return lines
+            since = writes - first
+            if type(since) is int:
+                return self.recorder.source(first + since - self.counts.get(id(version_counter(argument)), 0))
+        raise NotLoweredError("a version that is not counted")
 
     def _leave_unused_out(self) -> None:
         """Take out the lines that make what nothing uses."""
@@ -209,7 +230,7 @@ class Emitter:
         base = "None" if tensor._base is None else self._base(tensor._base)
         name = self.recorder.name("tensor")
         self.made[id(tensor)] = name
-        writes = self.recorder.source(tensor._writes)
+        writes = self._version(tensor)
         self._add(
             f"{name} = {self.recorder.constant(Tensor)}()",
             *self._array(name, array),
@@ -266,7 +287,7 @@ class Emitter:
 
     def _view(self, tensor: Tensor, array: SymbolicArray) -> str:
         """A view made by one function of its backend; empty where it is something else."""
-        if array.viewed is None or tensor._writes != 0:
+        if array.viewed is None or self._version(tensor) != 0:
             return ""
         source, offset = array.viewed
         viewer = getattr(backends.memory(tensor.geometry.device), "viewer", None)
@@ -284,7 +305,7 @@ class Emitter:
     def _new(self, tensor: Tensor, array: SymbolicArray) -> str:
         """A new tensor made together with its array by one function of its backend; empty where there is none."""
         made = self.producers.get(array.text)
-        if made is None or made.step is None or made.native is not None or tensor._writes != 0:
+        if made is None or made.step is None or made.native is not None or self._version(tensor) != 0:
             return ""
         if tensor._base is not None or tensor.geometry.is_view:
             return ""

@@ -19,7 +19,7 @@ from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
 from opdsl.runtime.geometry import Geometry, contiguous_strides
-from opdsl.runtime.lowering import SymbolicArray, concrete
+from opdsl.runtime.lowering import SymbolicArray, Written, concrete
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.symbol import NotLoweredError, is_symbol, least
@@ -82,8 +82,8 @@ class MemoryPrinter(Emitter):
             raise NotLoweredError("a step that takes a tensor of ours")
         return super()._operand(value)
 
-    def _writes(self) -> list[str]:
-        return []
+    def _written(self, step: Written) -> None:
+        """See ``Emitter``."""
 
     def _tensor(self, tensor: Tensor) -> str:
         known = self.made.get(id(tensor))
