@@ -19,13 +19,9 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.lowered import Forms, Reader, state_of_call
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.runtime import Tensor
-<<<<<<< HEAD
-from opdsl.runtime.lowering import Check, Lowering, NotLoweredError, SymbolicArray, is_lowered, is_symbol, lowering
-from opdsl.runtime.plan_call import Plan
-=======
 from opdsl.runtime.lowering import Check, Lowering, SymbolicArray, is_lowered, lowering
+from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
->>>>>>> 8090de0 (Symbols stand apart from what records them)
 
 __all__ = ["Graphs"]
 

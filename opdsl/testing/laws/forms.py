@@ -16,7 +16,7 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.snapshot import Content, contents, tensors_in
 from opdsl.runtime.viewing import make_view
 from opdsl.schema import SchemaKind
-from opdsl.testing.laws.gradients import Call
+from opdsl.testing.laws.gradients import Call, random_state_kept
 from opdsl.testing.laws.variants import UNINITIALISED
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject
@@ -51,7 +51,7 @@ def check(subject: Subject) -> Iterator[str]:
     if is_random or operator.schema.name.base in UNINITIALISED or not _is_on_the_cpu(subject):
         return
     operator.packet.forget()
-    with lowered_at_once():
+    with lowered_at_once(), random_state_kept():
         for sample in subject.samples[:_SAMPLES]:
             _outcome(sample, subject.function)
             for each in (sample, _grown(sample, _GROWTH)):

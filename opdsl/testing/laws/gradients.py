@@ -30,7 +30,7 @@ def check(subject: Subject) -> Iterator[str]:
     """See the module."""
     if subject.operator.schema.kind not in (SchemaKind.functional, SchemaKind.inplace):
         return
-    with _random_state_kept():
+    with random_state_kept():
         for sample in subject.samples:
             call = Call(subject, sample)
             try:
@@ -176,7 +176,8 @@ def _replaced(value: Any, tensors: Iterator[Tensor]) -> Any:
 
 
 @contextmanager
-def _random_state_kept() -> Iterator[None]:
+def random_state_kept() -> Iterator[None]:
+    """The random numbers of the process go on afterwards as they did."""
     state = get_rng_state()
     try:
         yield
