@@ -19,7 +19,7 @@ from opdsl.interop.torch.definition import find
 from opdsl.interop.torch.lowered import Forms, Reader, state_of_call
 from opdsl.interop.torch.tensors import to_torch
 from opdsl.runtime import Tensor
-from opdsl.runtime.lowering import Check, Lowering, SymbolicArray, is_lowered, lowering
+from opdsl.runtime.lowering import Check, Lowering, SymbolicArray, Written, is_lowered, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.symbol import NotLoweredError, is_symbol
 
@@ -114,8 +114,8 @@ def _given(value: Any) -> Any:
 class _Printer(Emitter):
     """Prints a record whose tensors are torch's."""
 
-    def _writes(self) -> list[str]:
-        return []
+    def _written(self, step: Written) -> None:
+        """See ``Emitter``: torch's operators count what they write."""
 
     def _tensor(self, tensor: Tensor) -> str:
         known = self.texts.get(id(tensor))
