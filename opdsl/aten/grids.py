@@ -11,6 +11,7 @@ from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, range_of
 from opdsl.runtime import Tensor, bool_, int64, promote_types
+from opdsl.runtime.geometry import MOST_DIMENSIONS
 from opdsl.schema.vocabulary import SymInt
 
 # ------------------------------------------------------------------------------------------------------------ meshgrid
@@ -63,6 +64,7 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     """All combinations of ``r`` elements of a vector, a row each, in the order of their positions."""
     check(self.ndim == 1, f"Expect a 1D vector, but got shape {list(self.shape)}")
     check(r >= 0, f"Expect a non-negative number, but got {r}")
+    check(r <= MOST_DIMENSIONS, f"expected at most {MOST_DIMENSIONS} elements of a combination, but got {r}")
     if r == 0:
         return self.new_empty((0,))
     places = meshgrid_indexing([arange_end(self.numel(), device=self.device)] * r, indexing="ij")

@@ -199,7 +199,7 @@ class Geometry:
 
 # What 64 bits hold, and how many dimensions an array of NumPy has at most.
 _MOST_BYTES = 2**63 - 1
-_MOST_DIMENSIONS = 64
+MOST_DIMENSIONS = 64
 
 _FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
 _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
@@ -299,12 +299,12 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     if not shape:
         return
     few = min(shape) >= 0 and max(shape) < _FEW and max(strides) < _FEW << 10 and math.prod(shape) < _FEW << 20
-    if few and len(shape) <= _MOST_DIMENSIONS:
+    if few and len(shape) <= MOST_DIMENSIONS:
         return  # as nearly all tensors
     if min(shape) < 0:
         raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    if len(shape) > _MOST_DIMENSIONS:
-        raise ShapeError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions, as arrays of NumPy (got {len(shape)})")
+    if len(shape) > MOST_DIMENSIONS:
+        raise ShapeError(f"a tensor has at most {MOST_DIMENSIONS} dimensions, as arrays of NumPy (got {len(shape)})")
     elements, last = 1, 0
     for size, stride in zip(shape, strides, strict=True):
         if size:

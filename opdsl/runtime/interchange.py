@@ -12,7 +12,7 @@ from opdsl.runtime import dlpack
 from opdsl.runtime.casting import array_of_numbers, cast_array
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType, float32, to_dtype
-from opdsl.runtime.geometry import contiguous_strides, geometry, is_non_overlapping_and_dense
+from opdsl.runtime.geometry import MOST_DIMENSIONS, contiguous_strides, geometry, is_non_overlapping_and_dense
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.promotion import number_dtype, promote_types
 from opdsl.runtime.tensor import Tensor, wrap
@@ -211,16 +211,14 @@ def _is_sequence(value: object) -> bool:
     return isinstance(value, Sequence) or (isinstance(value, numpy.ndarray) and value.ndim > 0)
 
 
-# As many as NumPy's arrays can have.
-_MOST_DIMENSIONS = 64
 _PYTHON_NUMBERS = {bool, int, float, complex}
 
 
 def _collect(data: Any, depth: int, shape: list[int], numbers: list[Any]) -> None:
     """Appends the numbers of nested sequences and finds, or checks, the sizes from ``depth`` on."""
     length = len(data)
-    if depth == _MOST_DIMENSIONS:
-        raise ConversionError(f"the data is nested more than {_MOST_DIMENSIONS} deep, or contains itself")
+    if depth == MOST_DIMENSIONS:
+        raise ConversionError(f"the data is nested more than {MOST_DIMENSIONS} deep, or contains itself")
     if depth == len(shape):
         if numbers:
             raise ConversionError(f"'{type(data).__name__}' object found at dim {depth} where a number is expected")

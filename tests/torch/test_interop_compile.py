@@ -6,8 +6,12 @@ import shutil
 
 import pytest
 import torch
+from torch._inductor.utils import fresh_cache
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.torch.interop import DIFFERENTIABLE, SAMPLES, followed, make, operator, registered
+from opdsl import Library
+from opdsl.interop.torch import register
+from tests.torch.interop import DIFFERENTIABLE, SAMPLES, declare_pointwise, followed, make, operator, registered
 from tests.torch.test_interop_laws import tensors_in
 
 
@@ -89,7 +93,8 @@ def test_the_inductor_compiles_forward_and_backward(ops):
     eager = [make(3, 4, requires_grad=True), make(5, 4, requires_grad=True)]
     compiled = [followed(each) for each in eager]
     call(*eager).backward()
-    torch.compile(call, fullgraph=True)(*compiled).backward()
+    with fresh_cache():
+        torch.compile(call, fullgraph=True)(*compiled).backward()
     for one, other in zip(compiled, eager, strict=True):
         torch.testing.assert_close(one.grad, other.grad)
 
@@ -111,3 +116,35 @@ def test_export_keeps_the_operators_and_the_symbols(ops):
     targets = [str(each.target) for each in exported.graph.nodes if each.op == "call_function"]
     assert targets == ["interop.smooth_relu.default", "interop.blend.default", "interop.nearest.default"]
     assert exported.module()(torch.ones(5, 2, 4)).shape == (5, 2, 8)
+
+
+class Called(TorchDispatchMode):
+    """Keeps the names of the operators that are called within."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_operators_of_gradients_are_named_by_what_they_compute():
+    """PyTorch keeps compiled programs on disk, which call them by name in processes that asked in another order."""
+
+    def name_of_gradient(ops, wanted):
+        result = ops.blend(*(make(4, requires_grad=each == wanted) for each in ("low", "high", "weight")))
+        with Called() as called:
+            result.sum().backward()
+        [found] = [each for each in called.names if "gradient" in each]
+        return found
+
+    found = []
+    for order in (("low", "high", "weight"), ("weight", "high", "low")):
+        with Library("interop_named") as library:
+            declare_pointwise(library)
+            register(library)
+            found.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
+    assert found[0] == found[1]
+    assert len(set(found[0].values())) == 3

@@ -45,6 +45,12 @@ def test_more_dimensions_than_arrays_have() -> None:
         opdsl.ones([1] * 65)
 
 
+@pytest.mark.parametrize("count", (65, 2**61))
+def test_combinations_of_more_elements_than_arrays_have_dimensions(count: int) -> None:
+    with pytest.raises(ShapeError, match="at most 64 elements"):
+        opdsl.combinations(opdsl.arange(3), count)
+
+
 def test_memory_that_cannot_be_had() -> None:
     with pytest.raises(OutOfMemoryError, match=f"{2**52} bytes"):
         opdsl.empty(2**50)

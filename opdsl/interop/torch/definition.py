@@ -65,6 +65,7 @@ class Definition:
             held = [each for each in vars(packet).values() if isinstance(each, torch._ops.OpOverload)]
             for each in (packet, *held):
                 each._op = _Held(self.schema, each)
+            _overloads.extend(held)
         _keep_entry(self._namespace, self._local_name)
         self._library._destroy()
 
@@ -106,6 +107,8 @@ class _Held:
 
 _keepers: dict[str, Any] = {}
 _kept: set[str] = set()
+# An entry points to the overload that a mode was handed, without holding it, and later operators of the name share it.
+_overloads: list[Any] = []
 
 # Of a device that torch has no tensors for.
 _UNREACHED = "FPGA"
