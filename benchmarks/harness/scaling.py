@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -29,7 +30,9 @@ def enlarged(samples: Sequence[Call], count: int) -> Iterator[Call]:
     for sample in by_size:
         if 0 < numel(sample) <= count:
             for ways in (_all_sizes, _all_sizes_and_numbers, _first, _last):
-                yield ways(sample, count)
+                # A tensor beside the largest one may grow beyond all memory.
+                with contextlib.suppress(RuntimeError):
+                    yield ways(sample, count)
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:
