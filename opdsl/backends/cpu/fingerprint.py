@@ -6,6 +6,7 @@ calls. What cannot be told apart by text has no fingerprint, and its code is not
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import sys
 import types
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy
 
+_READS = ("LOAD_GLOBAL", "LOAD_NAME")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 
@@ -52,9 +54,9 @@ def _function(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that code, with the code inside it, may read as globals."""
+    """The names that code, with the code inside it, reads as globals; those of attributes are others' business."""
     inner = [_names(each) for each in code.co_consts if isinstance(each, types.CodeType)]
-    return set(code.co_names).union(*inner)
+    return {each.argval for each in dis.get_instructions(code) if each.opname in _READS}.union(*inner)
 
 
 def _code(code: types.CodeType, seen: set[int]) -> Iterator[str]:

@@ -9,7 +9,12 @@ from typing import Any
 import numpy
 import pytest
 
+import opdsl
 from opdsl.backends.cpu.fingerprint import fingerprint
+from opdsl.dispatch import DispatchKey
+from opdsl.kernels import StructuredDefinition, StructuredKernel
+
+opdsl.add  # noqa: B018  loads the operators
 
 
 def function(text: str, **names: Any) -> FunctionType:
@@ -79,3 +84,17 @@ def test_inner_functions() -> None:
 
 def test_value_that_text_cannot_stand_for() -> None:
     assert fingerprint(function("def f(x): return c", c=object())) is None
+
+
+def test_attributes_are_no_globals() -> None:
+    text = "import math\ndef f(x): return x * math.pi"
+    assert fingerprint(function(text, pi=object())) == fingerprint(function(text)) is not None
+
+
+def test_the_kernels_of_operators_have_one() -> None:
+    kernels = [each.entry(DispatchKey("CPU")).kernel for each in opdsl.registry if each.name.startswith("opdsl::")]
+    defined = [each.definition for each in kernels if isinstance(each, StructuredKernel)]
+    own = [each.kernels["CPU"] for each in defined if isinstance(each, StructuredDefinition) and "CPU" in each.kernels]
+    compiled = [each.function for each in own if each.compiled]
+    assert "stable_places_cpu" in [each.__name__ for each in compiled]
+    assert [each.__name__ for each in compiled if fingerprint(each) is None] == []
