@@ -101,6 +101,16 @@ def test_an_out_kernel_of_the_backend_goes_before_the_fallback(called):
     assert "aten::add.Tensor" not in called
 
 
+@pytest.mark.parametrize("key", ["PrivateUse3", "ADInplaceOrView", "AutogradCPU"])
+def test_a_fallback_that_is_taken_back_leaves_what_was_there(key):
+    before = dict(opdsl.registry.fallbacks)
+    for _ in range(2):
+        with Library("testfallback") as lib:
+            lib.fallback(key)(lambda operator, args, kwargs: None)
+            assert opdsl.registry.fallbacks != before
+        assert opdsl.registry.fallbacks == before
+
+
 def test_gradients_are_computed_where_the_operators_are(called):
     x = there(0.5, 1.0).requires_grad_()
     (x.exp() * x).sum().backward()
