@@ -257,3 +257,25 @@ def test_an_error_of_ours_names_the_operator_planned_or_not():
             fails = True
             with pytest.raises(RuntimeError, match=r"^testnames::picky: no more"):
                 picky(x)
+
+
+def test_lists_with_none_beside_tensors_have_plans_of_their_own(lib):
+    @lib.op("first.list")
+    def first(self: list[Tensor | None]) -> Tensor:
+        return next(each for each in self if each is not None) * len(self)
+
+    @first.overload("one")
+    def first_one(self: Tensor) -> Tensor:
+        return self * 10
+
+    for size in (2, 3, 4):
+        x = opdsl.ones(size)
+        for given, factor in (([None, x], 2), ([x], 1), (x, 10), ([x, None, None], 3)):
+            assert first(given).tolist() == [factor] * size
+
+
+def test_a_tensor_of_a_bool_is_no_size():
+    for call in (lambda x, at: x.select(0, at), lambda x, at: x.view(at, 3), lambda x, at: opdsl.zeros((at,))):
+        with pytest.raises(opdsl.errors.ArgumentError):
+            call(opdsl.ones(3), opdsl.tensor(True))
+    assert opdsl.ones(3).select(0, opdsl.tensor(1)).item() == 1
