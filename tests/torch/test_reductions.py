@@ -174,3 +174,14 @@ def test_truth_is_written_as_bool_or_uint8(name: str, dtype: torch.dtype) -> Non
 def test_results_are_the_same_every_time(size: int) -> None:
     x = opdsl.from_numpy(positive(torch.float32, (size,)).numpy())
     assert len({opdsl.sum(x).item() for _ in range(20)}) == 1
+
+
+def test_means_in_integers_are_refused_with_what_asked_for_them() -> None:
+    for dtype, asked in (("int64", {}), ("float32", {"dtype": "int64"}), ("bool", {"dtype": "int32"})):
+        texts = []
+        for lib in (torch, opdsl):
+            named = {name: getattr(lib, value) for name, value in asked.items()}
+            with pytest.raises(RuntimeError) as caught:
+                lib.ones(3, dtype=getattr(lib, dtype)).mean(**named)
+            texts.append(str(caught.value).partition(": ")[2])
+        assert texts[1].endswith(texts[0]), texts
