@@ -34,7 +34,7 @@ for topic in aten.TOPICS:
             methods[name] = topic
 for name in (*special_methods.DIRECT, *special_methods.REFLECTED, *special_methods.OTHERS):
     methods[name] = "special_methods"
-for packet in opdsl.dispatch.model.registry.packets.values():
+for packet in opdsl.dispatch.registry.packets.values():
     (topic,) = {each.declaration.function.__module__.rpartition(".")[2] for each in packet.overloads.values()}
     packets[packet.base] = topic
 # A topic that another one imports has been loaded by that one.

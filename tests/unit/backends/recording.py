@@ -153,7 +153,7 @@ def distinct(found: Iterable[Recorded]) -> list[Recorded]:
 def forget_kernels() -> None:
     """Empty the tables of compiled loops and the plans that hold them, so that the compiler is asked again."""
     forget_plans()
-    for module in pkgutil.iter_modules(opdsl.kernels.__path__, "opdsl.kernels."):
+    for module in pkgutil.walk_packages(opdsl.kernels.__path__, "opdsl.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
             if hasattr(value, "cache_clear") and value.__name__ not in ("_compiler", "has_compiler"):
                 value.cache_clear()

@@ -1,0 +1,32 @@
+"""The recorder sees every kernel, whatever the process has compiled before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import opdsl
+from tests.unit.backends.recording import PROGRAMS, Recorder
+
+ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+CALLS: dict[str, Callable[[], object]] = {
+    "pointwise": lambda: opdsl.tensor(ROWS).exp(),
+    "reduction": lambda: opdsl.tensor(ROWS).sum([1]),
+    "row": lambda: opdsl.softmax(opdsl.tensor(ROWS), 1),
+    "scan": lambda: opdsl.tensor(ROWS).cumsum(1),
+    "indirect": lambda: opdsl.tensor(ROWS).index_select(0, opdsl.tensor([1, 0])),
+}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_kernels_that_were_kept_are_recorded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):  # first calls keep a kernel, and so does the plan of later ones
+        CALLS[kind]()
+    recorder = Recorder([kind])
+    with recorder.installed(monkeypatch):
+        CALLS[kind]()
+    assert [each.kind for each in recorder.found] == [kind]
+    CALLS[kind]()
+    assert len(recorder.found) == 1, "the recorder's kernels are forgotten, too"
