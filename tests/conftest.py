@@ -47,3 +47,12 @@ def cuda(emulated_driver: EmulatedDriver) -> Iterator[EmulatedDriver]:
     """The driver in its place, with nothing recorded and no memory in use."""
     with emulated_driver.installed():
         yield emulated_driver
+
+
+@pytest.fixture
+def plans_at_once() -> Iterator[None]:
+    """Each call has a plan from the first time on, so that a test of two calls sees the second served by it."""
+    from opdsl.dispatch.plans.forms import planned_at_once
+
+    with planned_at_once():
+        yield

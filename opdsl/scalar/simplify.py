@@ -7,16 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import copysign
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from opdsl.scalar.graph import Node, Number
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType
-
-if TYPE_CHECKING:
-    from opdsl.scalar.builder import GraphBuilder
 
 __all__ = ["simplify"]
 
-Rule: TypeAlias = "Callable[[GraphBuilder, tuple[int, ...], ScalarType], int | None]"
+
+class Builder(Protocol):
+    """What holds the nodes so far, and takes new ones: see ``opdsl.scalar.builder.GraphBuilder``."""
+
+    nodes: list[Node]
+
+    def constant(self, value: Number, kind: ScalarType) -> int:
+        """A number of the given type."""
+
+    def constant_value(self, position: int) -> Number | None:
+        """The number at a position when it is a constant."""
+
+    def node(self, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
+        """Add an operation on operands that have the types it wants."""
+
+
+Rule: TypeAlias = Callable[[Builder, tuple[int, ...], ScalarType], "int | None"]
 
 # Operations whose result is exactly determined, so that folding them is what every backend would compute.
 _EXACT: Final = frozenset(
@@ -65,7 +79,7 @@ _EXACT: Final = frozenset(
 )
 
 
-def simplify(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def simplify(builder: Builder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     """Where the value of an operation already is, or None when it has to be added.
 
     builder: holds the arguments, and takes what folding gives.
@@ -77,19 +91,19 @@ def simplify(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: S
     return rule(builder, arguments, kind) if rule else None
 
 
-def _fold(builder: GraphBuilder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
+def _fold(builder: Builder, op: str, arguments: tuple[int, ...], kind: ScalarType) -> int:
     from opdsl.scalar.interpreter import apply  # the interpreter, needed only when there is something to fold
 
     nodes = [builder.nodes[at] for at in arguments]
     return builder.constant(apply(op, [node.value for node in nodes], [node.type for node in nodes], kind), kind)
 
 
-def _is(builder: GraphBuilder, position: int, value: float) -> bool:
+def _is(builder: Builder, position: int, value: float) -> bool:
     found = builder.constant_value(position)
     return found is not None and found == value and copysign(1.0, found.real) == copysign(1.0, value)
 
 
-def _add(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _add(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     neutral = 0 if kind.category == INTEGER else -0.0
     for one, other in (arguments, arguments[::-1]):
         if kind.category in (INTEGER, FLOAT) and _is(builder, one, neutral):
@@ -97,14 +111,14 @@ def _add(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) ->
     return None
 
 
-def _subtract(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _subtract(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     if kind.category in (INTEGER, FLOAT) and _is(builder, arguments[1], 0.0):
         return arguments[0]
     same = arguments[0] == arguments[1] and kind.category == INTEGER
     return builder.constant(0, kind) if same else None
 
 
-def _multiply(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _multiply(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     if kind.category == COMPLEX:
         return None
     for one, other in (arguments, arguments[::-1]):
@@ -117,28 +131,28 @@ def _multiply(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarTyp
     return None
 
 
-def _divide(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _divide(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     return arguments[0] if kind.category != COMPLEX and _is(builder, arguments[1], 1) else None
 
 
 def _involution(op: str) -> Rule:
     """A rule for operations that undo themselves."""
 
-    def rule(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    def rule(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
         node = builder.nodes[arguments[0]]
         return node.arguments[0] if node.op == op else None
 
     return rule
 
 
-def _idempotent(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _idempotent(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     return arguments[0] if arguments[0] == arguments[1] else None
 
 
 def _logic(absorbing: bool) -> Rule:
     """A rule for and/or: ``absorbing`` decides the result alone, the other bool leaves it to the other operand."""
 
-    def rule(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+    def rule(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
         if kind.category == BOOL:
             for one, other in (arguments, arguments[::-1]):
                 value = builder.constant_value(one)
@@ -149,7 +163,7 @@ def _logic(absorbing: bool) -> Rule:
     return rule
 
 
-def _select(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _select(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     condition, chosen, other = arguments
     value = builder.constant_value(condition)
     if value is not None:
@@ -164,27 +178,27 @@ def _select(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType)
     return None
 
 
-def _rare(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _rare(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     condition, slow, fast = arguments
     value = builder.constant_value(condition)
     return None if value is None else slow if value else fast
 
 
-def _not_equal(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _not_equal(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     first, second = arguments
     if builder.nodes[first].type.category == BOOL and builder.constant_value(second) is False:
         return first
     return None
 
 
-def _absolute(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _absolute(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     node = builder.nodes[arguments[0]]
     if node.op == "absolute" or not kind.is_signed:
         return arguments[0]
     return builder.node("absolute", node.arguments, kind) if node.op == "negative" else None
 
 
-def _rounding(builder: GraphBuilder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
+def _rounding(builder: Builder, arguments: tuple[int, ...], kind: ScalarType) -> int | None:
     node = builder.nodes[arguments[0]]
     whole = node.op in _ROUNDINGS or (node.op == "cast" and builder.nodes[node.arguments[0]].type.category < FLOAT)
     return arguments[0] if whole else None

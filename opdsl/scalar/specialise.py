@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from opdsl.errors import ScalarFunctionError
 from opdsl.scalar.builder import GraphBuilder, with_results
 from opdsl.scalar.graph import Number, TypedGraph
 from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
-from opdsl.scalar.untyped import UntypedNode
+from opdsl.scalar.untyped import Place, UntypedNode
 
-if TYPE_CHECKING:
-    from opdsl.scalar.function import ScalarFunction
 
 __all__ = ["specialise"]
 
@@ -58,8 +56,18 @@ class Refused(Exception):
         self.advice = advice
 
 
+class UntypedFunction(Protocol):
+    """A function whose graph has no types yet: see ``opdsl.scalar.function.ScalarFunction``."""
+
+    name: str
+    parameters: tuple[str, ...]
+    nodes: tuple[UntypedNode, ...]
+    places: tuple[Place, ...]
+    results: tuple[int, ...]
+
+
 def specialise(
-    function: ScalarFunction,
+    function: UntypedFunction,
     types: Mapping[str, ScalarType],
     results: Sequence[str] | None,
     default_float: ScalarType,

@@ -12,6 +12,8 @@ import opdsl
 from opdsl.errors import OpdslError
 from tests.torch.twins import Twins
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 # A call, and words that both messages have. `lib` is torch or opdsl.
 WRONG = {
     # shapes

@@ -12,6 +12,8 @@ import opdsl
 from opdsl import Array, Library, Tensor
 from tests.torch.twins import assert_agree
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 DTYPES = [torch.float32, torch.float16, torch.int64, torch.uint8]
 
 

@@ -15,6 +15,8 @@ from opdsl.runtime import version_of
 from tests.torch.twins import DTYPES, Twins, agree, agree_or_fail, assert_agree, differences, of
 from tests.torch.values import layouts, ordinary
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 # Calls with an output: the name, what is handed to it, and the shape of the result.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "add": (lambda lib, *a, **k: lib.add(*a, **k), (ordinary(torch.float32, (3, 4)), ordinary(torch.float32, (4,)))),
@@ -246,6 +248,14 @@ def test_outputs_in_the_memory_of_inputs(name: str, given: str) -> None:
                 calls[name](opdsl, own, own_out)
     else:
         assert_agree(calls[name](opdsl, own, own_out), expected, tolerance=1e-6)
+
+
+def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:
+    memory = torch.zeros(10)
+    for lib, base, error in ((torch, memory, RuntimeError), (opdsl, of(memory), OverlapError)):
+        for _ in range(2):
+            with pytest.raises(error):
+                lib.add(base[0:4], 1, out=base[2:2])
 
 
 @pytest.mark.parametrize("given", ["shifted", "transposed", "expanded"])

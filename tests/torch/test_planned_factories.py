@@ -13,6 +13,8 @@ from opdsl.dispatch import Operator
 from tests.torch.twins import DTYPES, Twins, assert_agree, differences, of
 from tests.torch.values import layouts, ordinary
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 COMPLEX = (torch.complex64, torch.complex128)
 
 

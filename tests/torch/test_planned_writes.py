@@ -11,6 +11,8 @@ import torch
 import opdsl
 from tests.torch.twins import Twins, assert_agree
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool)
 
 # A tensor, a mask, positions and values in; what is looked at afterwards out.

@@ -9,6 +9,8 @@ import torch
 import opdsl
 from opdsl import errors
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 SHAPE = (3, 4, 5)
 INDICES = [
     numpy.s_[0],

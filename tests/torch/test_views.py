@@ -15,6 +15,8 @@ from opdsl.runtime import share_storage, storage_root
 from tests.torch.twins import Twins, agree_or_fail, assert_agree, assert_fails, of
 from tests.torch.values import layouts, ordinary, strided
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 View = Callable[[Any, Any], Any]
 
 # Of a tensor of shape (2, 3, 4, 5).

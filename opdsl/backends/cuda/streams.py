@@ -10,7 +10,7 @@ import atexit
 from collections.abc import Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from opdsl.backends.cuda.driver import driver, installed
@@ -18,9 +18,6 @@ from opdsl.dispatch.state import Scope, State, change_for_good, current
 from opdsl.errors import DeviceError, InterchangeError, OptionError
 from opdsl.runtime import scopes
 from opdsl.runtime.device import Device
-
-if TYPE_CHECKING:
-    from opdsl.backends.cuda.allocator import Block
 
 __all__ = [
     "Event",
@@ -154,7 +151,7 @@ class Stream(scopes.Scope):
         self.index = index
         self.handle = handle
         self.free: dict[int, list[int]] = {}
-        self.held: dict[int, Block] | None = None
+        self.held: dict[int, Any] | None = None
         self._is_own = is_own
         self._keep = keep
         self._marker = 0

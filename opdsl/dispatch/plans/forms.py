@@ -14,7 +14,7 @@ from opdsl.dispatch.state import PLAN_LIMIT
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 
-__all__ = ["HOT_FROM", "SLOTS", "UNSERVED", "FormPlans", "Seen", "lowered_at_once"]
+__all__ = ["HOT_FROM", "SLOTS", "UNSERVED", "FormPlans", "Seen", "lowered_at_once", "planned_at_once"]
 
 
 class _Unserved:
@@ -36,11 +36,17 @@ HOT_FROM = 24
 SLOTS = 256
 
 _at_once: ContextVar[bool] = ContextVar("opdsl_lowered_at_once", default=False)
+_planned_at_once: ContextVar[bool] = ContextVar("opdsl_planned_at_once", default=False)
 
 
 def lowered_at_once() -> Setting[bool]:
     """Have each form lowered at its first call while this is entered in a thread or task: for tests of its plans."""
     return Setting(_at_once, True)
+
+
+def planned_at_once() -> Setting[bool]:
+    """Have each call lowered when it first comes while this is entered in a thread or task: for tests of plans."""
+    return Setting(_planned_at_once, True)
 
 
 class Seen:
@@ -54,7 +60,7 @@ class Seen:
     def came_before(self, key: object) -> bool:
         """Whether a call with this key has come before; it has now."""
         mark = hash(key)
-        if mark in self._marks or _at_once.get():
+        if mark in self._marks or _at_once.get() or _planned_at_once.get():
             return True
         if len(self._marks) >= PLAN_LIMIT:
             self._marks.clear()

@@ -16,6 +16,8 @@ from opdsl.runtime.dtype import bool_, float32, float64, int8, int32, int64, uin
 
 from .plans import add, graph_of, plan
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 X = numpy.arange(4, dtype="f4")
 
 

@@ -18,6 +18,8 @@ from opdsl.runtime.dtype import complex64, complex128, float32, to_dtype
 from .plans import add, graph_of, plan, same
 from .test_reduction import folding, mean, run
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 KINDS = ("complex64", "complex128")
 STORED = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", *KINDS)
 

@@ -16,6 +16,8 @@ from opdsl.runtime.dtype import bfloat16, float32, float64, to_dtype
 
 from .plans import Array, graph_of, plan
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 def sin(x):  # type: ignore[no-untyped-def]
     return math.sin(x)

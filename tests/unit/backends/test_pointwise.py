@@ -16,6 +16,8 @@ from opdsl.runtime.dtype import bfloat16, bool_, float16, float32, float64, int3
 
 from .plans import add, graph_of, plan, same
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 ADD = graph_of(add, "float32", "float32")
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 SCALARS = {"float16": "float32", "bfloat16": "float32"}

@@ -14,6 +14,8 @@ from opdsl.runtime import Tensor, cpu, float32, from_numpy
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.plan_call import PlanCall, PlanOperand
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 FORM = geometry(float32, cpu, (3,), (1,))
 SELF = PlanOperand(0, is_array=True)
 

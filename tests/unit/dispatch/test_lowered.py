@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import BuiltinFunctionType
 
 import numpy
 import pytest
 
 import opdsl
 from opdsl import Library, Tensor
+from opdsl.dispatch.plans.call_cache import CallCache
 
 CALLS = {
     "add": lambda x, y, i, k: x + y,
@@ -72,12 +74,33 @@ def test_calls_are_lowered(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
     x, y = opdsl.rand(4, 4), opdsl.rand(4, 4)
     i, k = opdsl.from_numpy(numpy.array([0, 2])), opdsl.eye(4) > 0
     monkeypatch.setenv("OPDSL_DUMP", str(tmp_path))
-    CALLS[name](x, y, i, k)
+    for _ in range(2):
+        CALLS[name](x, y, i, k)
+    assert list(tmp_path.glob("*-plan-*.py")) or list(tmp_path.glob("*-form-*.py"))
     # What elements decide has plans of its form.
     reasons = [
         each.read_text() for each in tmp_path.glob("*.py") if "not-lowered" in each.name or "no-form" in each.name
     ]
     assert [each for each in reasons if "elements decide a number" not in each] == []
+
+
+@pytest.mark.parametrize("name", ["add", "add a number", "multiply by a number", "where", "sum", "compare", "view"])
+def test_a_call_of_one_loop_is_a_function_of_the_backend(name: str) -> None:
+    x, y, k = opdsl.rand(4, 4), opdsl.rand(4, 4), opdsl.eye(4) > 0
+    opdsl.dispatch.plans.plan_holders.forget_plans()
+    for _ in range(2):
+        CALLS[name](x, y, None, k)
+    assert {type(each) for each in plans()} == {BuiltinFunctionType}
+
+
+def plans() -> list[object]:
+    """All plans of exact geometries that there are."""
+    found: list[object] = []
+    left = [holder.plans for holder in opdsl.dispatch.plans.plan_holders.holders if isinstance(holder, CallCache)]
+    while left:
+        for each in left.pop().values():
+            left.append(each) if isinstance(each, dict) else found.append(each)
+    return found
 
 
 def test_names_of_parameters_are_not_those_of_plans() -> None:

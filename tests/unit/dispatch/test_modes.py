@@ -15,6 +15,8 @@ from opdsl import Alias, DispatchMode, Library, Tensor
 from opdsl.dispatch.state import current
 from opdsl.errors import KernelError
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 class Seen(DispatchMode):
     """Notes the operators that come to it."""

@@ -13,6 +13,8 @@ from opdsl import DispatchMode, Ints, Library, Tensor
 from opdsl.dispatch.binding.arguments import value_key
 from opdsl.errors import ShapeError
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 ZEROS = [0, False, 0.0, -0.0, 0j, -0j]
 NUMBERS = st.sampled_from([*ZEROS, 1, -1, True, 1.0, 1 + 0j, 1 - 0j, math.inf, math.nan, -math.nan])
 VALUES = st.recursive(NUMBERS | st.sampled_from([None, "", "0", "1"]), lambda each: st.lists(each, max_size=3))

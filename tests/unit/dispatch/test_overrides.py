@@ -30,6 +30,8 @@ from opdsl.errors import (
 )
 from opdsl.interop.torch import dsl as torch_dsl
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 DSL = "testdsl"
 
 

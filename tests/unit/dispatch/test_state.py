@@ -30,6 +30,8 @@ from opdsl.dispatch.state import DEFAULT_STATE, Guard, State, current
 from opdsl.errors import DispatchKeyError, DTypeError
 from opdsl.runtime.dtype import DType, float32, float64, int64
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 def in_thread(function: Callable[[], object]) -> object:
     """What the function returns in a new thread."""

@@ -14,6 +14,8 @@ from opdsl.runtime.viewing import make_view
 from opdsl.schema import parse_schema
 from tests.unit.kernels.operators import assert_same, kernels, ours, plan_of, structured
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 REPEAT = "repeat_columns(Tensor self, int times) -> Tensor"
 REPEAT_OUT = "repeat_columns.out(Tensor self, int times, *, Tensor(a!) out) -> Tensor(a!)"
 REVERSE = "reverse(Tensor self) -> Tensor"

@@ -25,6 +25,8 @@ from opdsl.schema import parse_schema
 from tests.unit.kernels.geometries import operands
 from tests.unit.kernels.operators import assert_same, ours, plan_of, pointwise, theirs
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 def add_function(self, other, alpha):
     return self + alpha * other

@@ -13,6 +13,8 @@ import opdsl
 from opdsl import Library, Scalar, Tensor
 from opdsl.errors import DivisionError, DTypeError, KernelSignatureError, NumberError, UnsupportedDTypeError
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 @pytest.fixture
 def lib() -> Iterator[Library]:

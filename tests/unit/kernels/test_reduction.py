@@ -20,6 +20,8 @@ from tests.unit.kernels import fakes
 from tests.unit.kernels.geometries import tensors
 from tests.unit.kernels.operators import assert_same, ours, plan_of, reduction, theirs
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 
 @pytest.fixture(autouse=True, params=["fake", "real"], scope="module")
 def compiler(request):

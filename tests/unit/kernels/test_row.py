@@ -19,6 +19,8 @@ from opdsl.scalar import read
 from opdsl.scalar.intrinsics import row_max, row_mean, row_min, row_sum
 from opdsl.scalar.rows import row_program
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 lib = Library("test_rows")
 
 

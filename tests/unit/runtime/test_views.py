@@ -27,6 +27,8 @@ from opdsl.runtime import (
 from opdsl.runtime.interchange import from_numpy, tensor
 from opdsl.runtime.symbol import NotLoweredError
 
+pytestmark = pytest.mark.usefixtures("plans_at_once")
+
 SMALL = st.integers(-6, 6)
 
 
