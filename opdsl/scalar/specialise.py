@@ -19,7 +19,6 @@ from opdsl.scalar.operations import OPERATIONS
 from opdsl.scalar.types import BOOL, COMPLEX, FLOAT, INTEGER, ScalarType, literal_category, promote, with_category
 from opdsl.scalar.untyped import Place, UntypedNode
 
-
 __all__ = ["specialise"]
 
 

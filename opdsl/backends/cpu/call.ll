@@ -41,6 +41,7 @@
 }
 
 @PyArray_Type = external global i8
+@PyLong_Type = external global i8
 @PyExc_TypeError = external global ptr
 @PyExc_OverflowError = external global ptr
 @wrong_count = internal constant [58 x i8] c"kernel: the number of arguments is not what its plan says\00"
@@ -105,12 +106,29 @@ complex:
   store double %imaginary, ptr %second
   %real_part = call double @PyComplex_RealAsDouble(ptr %object)
   store double %real_part, ptr %slot
-  br label %ask
+  br label %size
 float:
   %real = call double @PyFloat_AsDouble(ptr %object)
   store double %real, ptr %slot
   %suspect = fcmp oeq double %real, -1.0
-  br i1 %suspect, label %ask, label %good
+  br i1 %suspect, label %ask, label %size
+size:  ; of an int, which has to fit 64 bits whatever becomes of it
+  %value = phi double [ %real_part, %complex ], [ %real, %float ]
+  %is_high = fcmp oge double %value, 0x43E0000000000000
+  %is_low = fcmp ole double %value, 0xC3E0000000000000
+  %is_large = or i1 %is_high, %is_low
+  br i1 %is_large, label %look, label %ask_complex
+look:
+  %number_type_field = getelementptr i8, ptr %object, i64 TYPE_OFFSET
+  %number_type = load ptr, ptr %number_type_field
+  %is_int = icmp eq ptr %number_type, @PyLong_Type
+  br i1 %is_int, label %fit, label %good
+fit:
+  %fitted = call i64 @PyLong_AsLongLong(ptr %object)
+  br label %ask
+ask_complex:
+  %is_complex = icmp eq i64 %kind, COMPLEX
+  br i1 %is_complex, label %ask, label %good
 integer:
   %whole = call i64 @PyLong_AsLongLong(ptr %object)
   store i64 %whole, ptr %slot

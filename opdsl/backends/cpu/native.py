@@ -240,6 +240,7 @@ def imports() -> dict[str, int]:
     for name in _PYTHON_EXCEPTIONS:
         addresses[name] = ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
     addresses["_Py_NoneStruct"] = id(None)
+    addresses["PyLong_Type"] = id(int)
     table = _numpy_table()
     addresses["PyArray_Type"] = table[_NUMPY_ARRAY_TYPE]
     addresses["PyArray_NewFromDescr"] = table[_NUMPY_NEW_FROM_DESCR]

@@ -168,6 +168,7 @@ class UnionSignature:
         self.has_several_outs = required_out and any(len(each.out_names) > 1 for each in self.signatures)
         union = self.signatures if parameters_of is None else parameters_of
         self.parameters = union_parameters(union)
+        self.by_keyword = {each.name for each in self.parameters if each.keyword_only} | {"out", *self.out_names}
         self.by_place = [each for each in self.parameters if not each.keyword_only]
         # What only some overloads take by position is handed on by name, which all of them take.
         self.by_name = {each.name for one in self.signatures for each in one.parameters if each.keyword_only}
@@ -188,6 +189,10 @@ class UnionSignature:
         """The names of what plans of exact geometries are handed."""
         names = [each.name for place, each in enumerate(self.parameters) if each.is_dynamic and place != self.spread]
         return names + ["out"] * self.required_out
+
+    def has_key(self, named: Mapping[str, object]) -> bool:
+        """Whether calls with these names are told apart: those of what is spread are not looked up."""
+        return self.spread is None or named.keys() <= self.by_keyword
 
     def is_given(self, name: str, value: object) -> bool:
         """Whether a parameter has another value than where it is left out."""

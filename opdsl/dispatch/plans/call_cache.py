@@ -184,7 +184,8 @@ class CallCache:
             raise
         state = current.get()
         # Another library traces with sizes that are symbols of its own: each question of them would be noted there.
-        is_planned = state.plans and not bound.requires_grad and not _has_symbols(bound.arguments)
+        is_planned = state.plans and not bound.requires_grad and self.union.has_key(named)
+        is_planned = is_planned and not _has_symbols(bound.arguments)
         if path is None or everything is None or not is_planned or not _is_hashable(path):
             _, result = self._call(bound, state)
             if bound.requires_grad and state.lowering:
@@ -207,10 +208,10 @@ class CallCache:
         """The result of a call that no plan has served; a plan of it, unless it is the first of its kind."""
         form = None if missed.variants else self._form_of(missed)
         names, plan = self._form_plan(missed, form) if form is not None else ([], None)
-        is_repeated = False
-        if plan is None and (form is None or self._is_worth_a_plan(missed, form)):
-            is_repeated = bool(missed.variants) or self.seen.came_before((missed.state, missed.path))
-            names, plan = self._exact_plan(missed, form) if is_repeated else ([], None)
+        is_worth_a_plan = plan is None and (form is None or self._is_worth_a_plan(missed, form))
+        is_repeated = is_worth_a_plan and (bool(missed.variants) or (missed.state, missed.path) in self.seen)
+        if is_repeated:
+            names, plan = self._exact_plan(missed, form)
         if plan is not None:
             values = self.union.values(*missed.everything)
             try:
@@ -221,8 +222,13 @@ class CallCache:
             if result is not UNSERVED:
                 return result
         kernel, result = self._call(missed.bound, missed.state)
+        # A call that raises is never lowered: all like it take the slow path, which knows why.
+        if form is not None:
+            form.misses += 1
         if is_repeated and plan is None:
             self._keep_as_it_is(missed, kernel)
+        elif is_worth_a_plan:
+            self.seen.add((missed.state, missed.path))
         return result
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
@@ -241,7 +247,6 @@ class CallCache:
         """The plans of a form, if it is lowered now, and the names of what they take."""
         if form.is_hot:
             return [], None
-        form.misses += 1
         is_lowered = form.wants_lowering and self._lower_form(missed, form)
         return self._form_parameters, form if is_lowered else None
 

@@ -26,8 +26,8 @@ class _Unserved:
 
 UNSERVED = _Unserved()
 
-# Calls of a form with geometries of their own before it is lowered: most programs have few.
-LOWERED_FROM = 3
+# Calls of a form with geometries of their own before one is lowered: most programs have few.
+LOWERED_FROM = 2
 # Plans of one form, which differ in what was asked of sizes.
 MOST_VARIANTS = 8
 # Calls with the same sizes before they get a plan of their exact geometries.
@@ -57,15 +57,14 @@ class Seen:
     def __init__(self) -> None:
         self._marks: set[int] = set()
 
-    def came_before(self, key: object) -> bool:
-        """Whether a call with this key has come before; it has now."""
-        mark = hash(key)
-        if mark in self._marks or _at_once.get() or _planned_at_once.get():
-            return True
+    def __contains__(self, key: object) -> bool:
+        return hash(key) in self._marks or _at_once.get() or _planned_at_once.get()
+
+    def add(self, key: object) -> None:
+        """A call with this key has come, and has raised nothing."""
         if len(self._marks) >= PLAN_LIMIT:
             self._marks.clear()
-        self._marks.add(mark)
-        return False
+        self._marks.add(hash(key))
 
     def clear(self) -> None:
         """No call has come before."""

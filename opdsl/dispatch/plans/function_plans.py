@@ -52,8 +52,9 @@ class FunctionPlans:
         if form.is_hot:
             form.is_hot = False
             return False
+        is_lowered = form.wants_lowering and self._lower_form(state, form, arguments)
         form.misses += 1
-        return form.wants_lowering and self._lower_form(state, form, arguments)
+        return is_lowered
 
     def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
         call = [Given(name, None, value, set(), True) for name, value in zip(self.names, arguments, strict=True)]
@@ -76,8 +77,10 @@ class FunctionPlans:
             arguments: of the call.
             same: the tensors among the arguments that every call with this key has.
         """
-        if not state.plans or state.recording or not self.seen.came_before((state, key)):
-            return self.function(*arguments)
+        if not state.plans or state.recording or (state, key) not in self.seen:
+            result = self.function(*arguments)
+            self.seen.add((state, key))
+            return result
         name = self.function.__name__
         call = [Given(each, None, value, set(), False) for each, value in zip(self.names, arguments, strict=True)]
         made: tuple[Plan, Dependencies]
