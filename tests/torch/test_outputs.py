@@ -251,11 +251,12 @@ def test_outputs_in_the_memory_of_inputs(name: str, given: str) -> None:
 
 
 def test_an_output_that_overlaps_once_it_is_resized_is_refused() -> None:
-    memory = torch.zeros(10)
-    for lib, base, error in ((torch, memory, RuntimeError), (opdsl, of(memory), OverlapError)):
-        for _ in range(2):
-            with pytest.raises(error):
-                lib.add(base[0:4], 1, out=base[2:2])
+    """PyTorch reads what it has written."""
+    memory = opdsl.arange(10.0)
+    for _ in range(2):
+        with pytest.raises(OverlapError):
+            opdsl.add(memory[0:4], 1, out=memory[2:2])
+    assert memory.tolist() == list(range(10))
 
 
 @pytest.mark.parametrize("given", ["shifted", "transposed", "expanded"])
