@@ -121,7 +121,10 @@ class PointwiseDerivative:
         names = tuple(each.name for each in parameters if each.name in needed)
         gradients = [f"grad{at}" for at in range(self.definition.results)] if self.definition.results > 1 else ["grad"]
         gradients = [_free(each, names) for each in gradients]
-        schema = parse_schema(self._schema_text(wanted, gradients, names, self._digest(differentiated, names)))
+        schema = parse_schema(self._schema_text(wanted, gradients, names, differentiated))
+        known = _registry.operators.get(schema.name.qualified)
+        if known is not None:  # other arguments were wanted, or the operator was declared before
+            return _registry.packets[known.packet_name].operator_function(known), names
         operator = Operator(schema, _registry.fallbacks, accepts_numbers=True, location=self.name)
         definition = PointwiseDefinition(schema, self.name)
         for each in differentiated:
@@ -131,29 +134,41 @@ class PointwiseDerivative:
         packet = _registry.define(operator, __name__)
         return packet.operator_function(operator), names
 
-    def _digest(self, differentiated: Sequence[Differentiated], names: Sequence[str]) -> str:
+    def _schema_text(
+        self,
+        wanted: Sequence[str],
+        gradients: Sequence[str],
+        names: Sequence[str],
+        differentiated: Sequence[Differentiated],
+    ) -> str:
+        types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
+        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
+        returns = ", ".join(["Tensor"] * len(wanted))
+        base = self.definition.schema.name
+        stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
+        rest = f"({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
+        return f"derived::{stem}_gradient_{self._digest(rest, differentiated)}{rest}"
+
+    def _digest(self, rest: str, differentiated: Sequence[Differentiated]) -> str:
         """A text that differs where gradients are computed in another way, and is the same in every process.
 
         Programs that PyTorch has compiled and keeps on disk call gradients by name.
         """
         import hashlib  # heavy; compiling wants it, too
 
+        parameters = self.definition.parameters
         rows = [
-            (each.function.parameters, each.function.nodes, each.function.results, *sorted(each.formula.when.items()))
-            for each in differentiated
+            (
+                [parameters[at].name for at in formula.places],
+                sorted(formula.configuration.exempt),
+                sorted(formula.wrapped),
+                sorted(each.name for each in formula.dtypes or ()),
+                sorted(formula.when.items()),
+                (function.parameters, function.nodes, function.results),
+            )
+            for formula, function in differentiated
         ]
-        return hashlib.blake2b(repr((self.name, names, rows)).encode(), digest_size=6).hexdigest()
-
-    def _schema_text(self, wanted: Sequence[str], gradients: Sequence[str], names: Sequence[str], digest: str) -> str:
-        types = {each.python_name: str(each.type) for each in self.definition.schema.arguments}
-        arguments = [f"Tensor {each}" for each in gradients] + [f"{types[each]} {each}" for each in names]
-        returns = ", ".join(["Tensor"] * len(wanted))
-        base = self.definition.schema.name
-        stem = f"{base.base.strip('_')}_{base.overload}".strip("_")
-        head = f"derived::{stem}_gradient_{digest}"
-        same = _registry.packets.get(head)  # of an operator that was declared before, and is gone
-        head += f".again{len(same.overloads)}" if same is not None else ""
-        return f"{head}({', '.join(arguments)}) -> {returns if len(wanted) == 1 else f'({returns})'}"
+        return hashlib.blake2b(repr((self.name, rest, rows)).encode(), digest_size=6).hexdigest()
 
     def _add(
         self, definition: PointwiseDefinition, each: Differentiated, gradients: Sequence[str], names: Sequence[str]

@@ -148,3 +148,22 @@ def test_operators_of_gradients_are_named_by_what_they_compute():
             found.append({wanted: name_of_gradient(torch.ops.interop_named, wanted) for wanted in order})
     assert found[0] == found[1]
     assert len(set(found[0].values())) == 3
+
+
+def test_gradients_that_compute_the_same_are_one_operator():
+    """torch holds what it has freed where it has two overloads with the same arguments, and ends the process later."""
+
+    def names_of_gradients(ops, *wanted):
+        result = ops.scaled_add(*(make(4, requires_grad=each in wanted) for each in ("self", "other")), alpha=3)
+        with Called() as called:
+            result.sum().backward()
+        return [each for each in called.names if "gradient" in each]
+
+    found = []
+    for _ in range(3):
+        with Library("interop_shared") as library:
+            declare_pointwise(library)
+            register(library)
+            found += [names_of_gradients(torch.ops.interop_shared, *each) for each in (("self", "other"), ("other",))]
+    [name] = found[0]
+    assert found == [[name]] * 6

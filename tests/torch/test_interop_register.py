@@ -227,6 +227,41 @@ def test_an_operator_of_torch_is_refused_and_nothing_registered(lib):
     assert not hasattr(torch.ops.interop_own, "halved")
 
 
+@pytest.mark.parametrize("default", [1, 2])
+def test_overloads_that_torch_cannot_tell_apart(default):
+    """It would keep one of them that it has freed, and end the process later."""
+    with Library("interop_alike") as lib:
+
+        @lib.op
+        def shifted(x: Tensor, by: int = 1) -> Tensor:
+            return x + by
+
+        @shifted.overload("back")
+        def shifted_back(x: Tensor, by: int = default) -> Tensor:
+            return x - by
+
+        with pytest.raises(DuplicateOperatorError, match=r"cannot tell interop_alike::shifted.back from interop_alike"):
+            register(lib)
+        assert not hasattr(torch.ops.interop_alike, "shifted")
+
+
+def test_overloads_whose_arguments_have_other_names():
+    for _ in range(3):
+        with Library("interop_unlike") as lib:
+
+            @lib.op
+            def shifted(x: Tensor, by: int = 1) -> Tensor:
+                return x + by
+
+            @shifted.overload("back")
+            def shifted_back(x: Tensor, back: int = 1) -> Tensor:
+                return x - back
+
+            register(lib)
+            assert torch.ops.interop_unlike.shifted(torch.ones(1)) == 2
+            assert torch.ops.interop_unlike.shifted.back(torch.ones(1)) == 0
+
+
 def test_a_composite_that_calls_operators_of_its_own_library_is_registered_with_them(lib):
     halved = declare_halved(lib)
     assert not _known("interop_own")

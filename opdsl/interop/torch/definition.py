@@ -29,10 +29,11 @@ class Definition:
         tags: of torch.
 
     Raises:
-        DuplicateOperatorError: torch has an operator of that name.
+        DuplicateOperatorError: torch has an operator of that name, or an overload of it that it cannot tell from this.
     """
 
     def __init__(self, schema: FunctionSchema, tags: Iterable[torch.Tag]) -> None:
+        _check_overloads(schema)
         self.schema = schema
         self._namespace, _, text = str(schema).partition("::")
         self._local_name = text.partition("(")[0]
@@ -42,6 +43,7 @@ class Definition:
         except RuntimeError as error:
             self._library._destroy()
             raise _refusal(schema) from error
+        _defined.setdefault(schema.name.packet, []).append(schema)
 
     @cached_property
     def overload(self) -> Callable[..., Any]:
@@ -68,6 +70,7 @@ class Definition:
             _overloads.extend(held)
         _keep_entry(self._namespace, self._local_name)
         self._library._destroy()
+        _defined[self.schema.name.packet].remove(self.schema)
 
 
 def find(schema: FunctionSchema) -> Callable[..., Any] | None:
@@ -103,6 +106,30 @@ class _Held:
                 "opdsl.interop.torch.deregister or by closing its library. Register it again to call it."
             )
         return found(*given, **named)
+
+
+# By packet, what is in torch from here.
+_defined: dict[str, list[FunctionSchema]] = {}
+
+
+def _check_overloads(schema: FunctionSchema) -> None:
+    """torch finds what it takes back by arguments: of two overloads with the same ones it keeps a dangling one."""
+    others = _defined.get(schema.name.packet)
+    if others:
+        arguments = _arguments_in_torch(schema)
+        for other in others:
+            if other.name != schema.name and _arguments_in_torch(other) == arguments:
+                raise DuplicateOperatorError(
+                    f"torch cannot tell {schema.name.qualified} from {other.name.qualified}, which it has: their "
+                    "arguments have the same names and, in torch, the same types. Rename an argument of one of them."
+                )
+
+
+def _arguments_in_torch(schema: FunctionSchema) -> tuple[object, ...]:
+    """What tells overloads apart there: without defaults and annotations; ``SymInt`` is ``int``, as a dtype is."""
+    parsed = torch._C.parse_schema(str(schema))
+    arguments = [(each.name, str(each.type), each.kwarg_only) for each in parsed.arguments]
+    return (*arguments, *(str(each.type) for each in parsed.returns))
 
 
 _keepers: dict[str, Any] = {}

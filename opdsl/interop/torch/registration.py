@@ -135,9 +135,6 @@ class _Define:
         namespace = self.owner.schema.name.namespace
         name = attrs.evolve(operator.schema.name, namespace=namespace, base=f"_{operator.schema.name.base}")
         schema = attrs.evolve(operator.schema, name=name)
-        if operator.name.startswith("derived::"):  # what was compiled calls it by the name that it had when it was new
-            new = attrs.evolve(schema, name=attrs.evolve(name, overload=""))
-            schema = new if find(new) is None else schema
         made = _bridge(operator, schema, owner=self.owner)
         if self.owner in _bridges:  # otherwise a node asks that has outlived it
             _register(operator, made)
