@@ -70,6 +70,8 @@ WRONG = {
     "lib.bilinear(z, z, z, None)": "has no dimensions",
     "lib.ops.aten.linalg_cross(z, z)": "has no dimensions",
     "lib.ops.aten._pdist_forward(z)": "has no dimensions",
+    "lib.ops.aten._pdist_backward(v5, v5, 2.0, v5)": "only supports 2D tensors",
+    "lib.ops.aten.col2im(b223, [5], [2, 1], [1, 1], [0, 0], [1, 1])": "output_size equals to 2 numbers",
     "lib.ops.aten._pdist_forward(v5)": "Dimension out of range",
     "lib.ops.aten._cholesky_solve_helper(z, z, True)": "",
     "lib.ops.aten._pad_enum(m23, [1, 1], 77)": "",
