@@ -248,7 +248,7 @@ def columns_over(
     Raises:
         ShapeError: there is none, or the parameters are not two numbers each.
     """
-    check(len(sizes) == 2, f"{operator}: it is expected output_size equals to 2 numbers, but got {list(sizes)}")
+    check(len(sizes) == 2, f"{operator}: it is expected output_size equals to 2, but got size {len(sizes)}")
     named = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     lists = {name: spread(values, 2) for name, values in named.items()}
     for name, values in lists.items():

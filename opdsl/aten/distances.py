@@ -257,11 +257,11 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
 
 @_pdist_backward.kernel("CPU", "CUDA", "Meta")
 def pdist_backward_kernel(grad, self, p, pdist):
-    check(self.ndim == 2, f"_pdist_backward only supports 2D tensors, got: {self.ndim}D")
     require_floats("_pdist_backward", self)
     made = self.new_zeros(self.shape)
-    if p == 0 or grad.numel() == 0 or self.numel() == 0:
+    if p == 0 or grad.numel() == 0 or self.size(0) == 0 or self.size(1) == 0:
         return made
+    check(self.ndim == 2, f"_pdist_backward only supports 2D tensors, got: {self.ndim}D")
     one, other = pairs_of(self)
     slopes = slope_of(one - other, grad, pdist, p)
     places = triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
