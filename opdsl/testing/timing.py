@@ -37,6 +37,10 @@ class Measured(NamedTuple):
     goal: float | None
 
 
+# After these a call costs what it costs.
+_FIRST_CALLS = 4
+
+
 def compare(
     cases: Sequence[Case],
     names: Mapping[str, object],
@@ -106,7 +110,7 @@ def shown(seconds: float) -> str:
 
 def _loops(timer: Timer) -> int:
     """How many calls fill a turn."""
-    timer.timeit(1)
+    timer.timeit(_FIRST_CALLS)  # which compile, and make plans
     loops = 1
     while (taken := timer.timeit(loops)) < SECONDS_OF_A_TURN / 2:
         loops = max(loops + 1, min(loops * 10, int(loops * SECONDS_OF_A_TURN / max(taken, 1e-9))))
