@@ -97,7 +97,10 @@ class FormPlans:
     def __call__(self, *given: Any) -> Any:
         """What the first plan gives that serves the call; ``UNSERVED`` where none does."""
         for plan in self.variants:
-            result = plan(*given)
+            try:
+                result = plan(*given)
+            except OverflowError:
+                continue  # sizes that no 64 bits hold
             if result is not UNSERVED:
                 return result
         return UNSERVED
