@@ -1,4 +1,4 @@
-"""Tensors in files, in the safetensors format: a header in JSON, then the elements. Nothing of it is executed.
+"""Tensors in files of the safetensors format, written and read by its own package. Nothing of a file is executed.
 
 A dictionary of tensors is a file that every reader of safetensors takes. What else Python builds of tensors and plain
 values stands in the header's metadata, under one key of ours.
@@ -7,17 +7,16 @@ values stands in the header's metadata, under one key of ours.
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
 
 import numpy
 
-from opdsl.errors import ConversionError, DTypeError, FileFormatError
+from opdsl.errors import ConversionError, DTypeError, FileFormatError, MissingDependencyError
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import (
-    DType,
     bfloat16,
     bool_,
     complex64,
@@ -38,25 +37,22 @@ __all__ = ["load", "save"]
 
 File = str | os.PathLike[str] | IO[bytes]
 
-_CODES = {
-    bool_: "BOOL",
-    uint8: "U8",
-    int8: "I8",
-    int16: "I16",
-    int32: "I32",
-    int64: "I64",
-    float16: "F16",
-    bfloat16: "BF16",
-    float32: "F32",
-    float64: "F64",
-    complex64: "C64",
+_DTYPES = {
+    "BOOL": bool_,
+    "U8": uint8,
+    "I8": int8,
+    "I16": int16,
+    "I32": int32,
+    "I64": int64,
+    "F16": float16,
+    "BF16": bfloat16,
+    "F32": float32,
+    "F64": float64,
+    "C64": complex64,
 }
-_DTYPES = {code: dtype for dtype, code in _CODES.items()}
 
 # Keys of the metadata: how the tensors are put together, and which are complex128, stored as pairs of float64.
 _STRUCTURE, _PAIRS = "opdsl.structure", "opdsl.complex128"
-
-_LONGEST_HEADER = 100_000_000  # of the format's own reader
 
 # How pickled files begin, in archives and bare.
 _PICKLED = b"PK\x03\x04", b"\x80"
@@ -79,6 +75,7 @@ def save(obj: object, f: File) -> None:
 
     Raises:
         ConversionError: something else is in it; it is a TypeError. The file is not touched then.
+        MissingDependencyError: the package safetensors is not installed.
 
     >>> import io, opdsl
     >>> file = io.BytesIO()
@@ -91,18 +88,26 @@ def save(obj: object, f: File) -> None:
     is_flat = isinstance(obj, dict) and all(isinstance(each, Tensor) for each in obj.values())
     if not (is_flat and list(writer.tensors) == list(obj)):  # type: ignore[call-overload]  # a dict, then
         writer.metadata[_STRUCTURE] = json.dumps(structure)
-    header, arrays = writer.laid_out()
+    content = writer.content()
     if isinstance(f, (str, os.PathLike)):
-        with open(f, "wb") as opened:
-            _write(opened, header, arrays)
+        Path(f).write_bytes(content)
     else:
-        _write(f, header, arrays)
+        f.write(content)
 
 
-def _write(file: IO[bytes], header: bytes, arrays: list[numpy.ndarray[Any, Any]]) -> None:
-    file.write(len(header).to_bytes(8, "little") + header)
-    for each in arrays:
-        file.write(each.tobytes())
+def _package() -> Any:
+    """The package ``safetensors``.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        import safetensors
+    except ImportError as error:
+        raise MissingDependencyError(
+            'save and load need the package safetensors: pip install "opdsl[safetensors]"'
+        ) from error
+    return safetensors
 
 
 class _Writer:
@@ -144,24 +149,21 @@ class _Writer:
         self._names[id(tensor)] = name
         return name
 
-    def laid_out(self) -> tuple[bytes, list[numpy.ndarray[Any, Any]]]:
-        """The header, and the arrays in their order: wide elements first, so that all are aligned."""
+    def content(self) -> bytes:
+        """The file."""
+        package = _package()
         pairs = [name for name, each in self.tensors.items() if each.dtype is complex128]
         if pairs:
             self.metadata[_PAIRS] = json.dumps(pairs)
-        header: dict[str, object] = {"__metadata__": self.metadata} if self.metadata else {}
-        arrays = []
-        begin = 0
-        for name, tensor in sorted(self.tensors.items(), key=lambda item: -item[1].dtype.itemsize):
-            array, dtype, shape = host_array(tensor), tensor.dtype, list(tensor.shape)
+        arrays, specs = [], {}  # the specs hold addresses alone
+        for name, tensor in self.tensors.items():
+            array, dtype, shape = numpy.ascontiguousarray(host_array(tensor)), tensor.dtype, list(tensor.shape)
             if dtype is complex128:
                 dtype, shape = float64, [*shape, 2]
-            end = begin + array.nbytes
-            header[name] = {"dtype": _CODES[dtype], "shape": shape, "data_offsets": [begin, end]}
             arrays.append(array)
-            begin = end
-        text = json.dumps(header, separators=(",", ":")).encode()
-        return text + b" " * (-len(text) % 8), arrays
+            data = {"data_ptr": array.ctypes.data, "data_len": array.nbytes}
+            specs[name] = package.TensorSpec(dtype=dtype.name, shape=shape, **data)
+        return bytes(package.serialize(specs, metadata=self.metadata or None))
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
@@ -181,12 +183,9 @@ def load(f: File, map_location: Device | str | None = None) -> Any:
         FileFormatError: it is no such file, or is damaged; it is a ValueError. Files of ``torch.save`` are pickled
             and not read: ``safetensors.torch.save_file`` converts what is in them.
         DTypeError: the file has elements of a dtype that is not here.
+        MissingDependencyError: the package safetensors is not installed.
     """
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as opened:
-            tensors, metadata = _read(opened)
-    else:
-        tensors, metadata = _read(f)
+    tensors, metadata = _read(Path(f).read_bytes() if isinstance(f, (str, os.PathLike)) else f.read())
     try:
         for name in json.loads(metadata.get(_PAIRS, "[]")):
             tensors[name] = wrap(host_array(tensors[name]).view(numpy.complex128)[..., 0], complex128)
@@ -213,67 +212,25 @@ _KINDS: dict[str, Callable[[Any, dict[str, Tensor]], object]] = {
 }
 
 
-class _Entry(NamedTuple):
-    """What a header says of a tensor."""
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    begin: int
-    end: int
-
-
-def _read(file: IO[bytes]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors by name, in the header's order, and the metadata."""
-    header = _header(file)
-    metadata = header.pop("__metadata__", {})
-    entries = sorted(_entries(header), key=lambda each: (each.begin, each.end))
-    found: dict[str, Tensor] = {}
-    at = 0
-    for each in entries:
-        size = math.prod(each.shape) * each.dtype.itemsize
-        if each.begin != at or each.end - at != size:
-            raise FileFormatError(
-                f"load: {each.name!r} has {size} bytes from {at} on, and the header says {each.begin} to {each.end}"
-            )
-        data = bytearray(file.read(size))
-        if len(data) != size:
-            raise FileFormatError(f"load: the file ends within {each.name!r}")
-        found[each.name] = wrap(numpy.frombuffer(data, each.dtype.numpy).reshape(each.shape), each.dtype)
-        at = each.end
-    return {name: found[name] for name in header}, metadata
-
-
-def _header(file: IO[bytes]) -> dict[str, Any]:
-    start = file.read(8)
-    length = int.from_bytes(start, "little")
-    text = file.read(length) if len(start) == 8 and length <= _LONGEST_HEADER else b""
-    if text[:1] != b"{" and start.startswith(_PICKLED):
-        raise FileFormatError(
-            "load: the file is pickled, as torch.save writes them, and reading it could run any code. Convert what is "
-            "in it with safetensors.torch.save_file."
-        )
+def _read(content: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors by name, and the metadata."""
+    package = _package()
     try:
-        header = json.loads(text.decode())
-    except ValueError as error:
-        raise FileFormatError(f"load: this is no file of the safetensors format (its header: {error})") from error
-    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
-    if not isinstance(metadata, dict):
-        raise FileFormatError("load: the header is no dictionary, or its metadata is none")
-    return dict(header)
+        entries = package.deserialize(content)
+    except package.SafetensorError as error:
+        if content.startswith(_PICKLED):
+            raise FileFormatError(
+                "load: the file is pickled, as torch.save writes them, and reading it could run any code. Convert "
+                "what is in it with safetensors.torch.save_file."
+            ) from error
+        raise FileFormatError(f"load: this is no file of the safetensors format, or is damaged ({error})") from error
+    tensors = {name: _tensor(name, **each) for name, each in entries}
+    end = 8 + int.from_bytes(content[:8], "little")
+    return tensors, json.loads(content[8:end]).get("__metadata__", {})
 
 
-def _entries(header: dict[str, Any]) -> Iterator[_Entry]:
-    for name, each in header.items():
-        try:
-            code, shape, (begin, end) = each["dtype"], tuple(each["shape"]), each["data_offsets"]
-            sizes = (*shape, begin, end)
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"load: the header says of {name!r} what is no tensor ({error!r})") from error
-        if not all(type(size) is int and 0 <= size < 2**63 for size in sizes):
-            raise FileFormatError(f"load: the header has sizes of {name!r} that are none: {sizes}")
-        if code not in _DTYPES:
-            raise DTypeError(
-                f"load: {name!r} has elements {code!r}, which no dtype is for. Have: {', '.join(_DTYPES)}."
-            )
-        yield _Entry(name, _DTYPES[code], shape, begin, end)
+def _tensor(name: str, dtype: str, shape: list[int], data: bytearray) -> Tensor:
+    found = _DTYPES.get(dtype)
+    if found is None:
+        raise DTypeError(f"load: {name!r} has elements {dtype!r}, which no dtype is for. Have: {', '.join(_DTYPES)}.")
+    return wrap(numpy.frombuffer(data, found.numpy).reshape(shape), found)

@@ -95,6 +95,26 @@ def declare_pointwise(lib: Library) -> None:
         return x > y
 
 
+def declare_loops(lib: Library) -> Any:
+    """One loop with all variants, which is returned, and one with two results."""
+
+    @lib.op(inplace=True, out=True)
+    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor: ...
+
+    @scaled.pointwise
+    def scaled_scalar(x, y, by):
+        return x + y * by
+
+    @lib.op
+    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]: ...
+
+    @rotated.pointwise
+    def rotated_scalar(x, y):
+        return x - y, x + y
+
+    return scaled
+
+
 def declare_structured(lib: Library) -> None:
     @lib.op(out=True)
     def nearest(self: Tensor, output_size: Ints[1]) -> Tensor: ...

@@ -14,6 +14,7 @@ from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.errors import InterchangeError
 from opdsl.interop.torch import deregister, native, register
 from opdsl.interop.torch.registration import bridge_of
+from tests.torch.interop import declare_loops
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +32,7 @@ def ops(lib):
 
 
 def declare(lib: Library) -> None:
-    @lib.op(inplace=True, out=True)
-    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor: ...
-
-    @scaled.pointwise
-    def scaled_scalar(x, y, by):
-        return x + y * by
+    scaled = declare_loops(lib)
 
     @lib.op
     def arc(self: Tensor, by: Scalar) -> Tensor: ...
@@ -44,13 +40,6 @@ def declare(lib: Library) -> None:
     @arc.pointwise(promote="int_to_float")
     def arc_scalar(x, by):
         return math.atan2(by, x)
-
-    @lib.op
-    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]: ...
-
-    @rotated.pointwise
-    def rotated_scalar(x, y):
-        return x - y, x + y
 
     @lib.op(out=True)
     def total(self: Tensor, dim: list[int], keepdim: bool = False) -> Tensor: ...

@@ -10,6 +10,7 @@ import torch
 
 from opdsl import Library, Scalar, Tensor
 from opdsl.interop.torch import native, register
+from tests.torch.interop import declare_loops
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +27,7 @@ def ops(lib):
 
 
 def declare(lib: Library) -> None:
-    @lib.op(inplace=True, out=True)
-    def scaled(self: Tensor, other: Tensor, by: float = 1.0) -> Tensor: ...
-
-    @scaled.pointwise
-    def scaled_scalar(x, y, by):
-        return x + y * by
+    declare_loops(lib)
 
     @lib.op
     def arc(self: Tensor, by: float) -> Tensor: ...
@@ -46,13 +42,6 @@ def declare(lib: Library) -> None:
     @quotient.pointwise(nonzero="other")
     def quotient_scalar(x, y):
         return x // y
-
-    @lib.op
-    def rotated(self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]: ...
-
-    @rotated.pointwise
-    def rotated_scalar(x, y):
-        return x - y, x + y
 
     @lib.op(out=True)
     def total(self: Tensor, dim: list[int], *, weight: Scalar = 1) -> Tensor: ...

@@ -21,7 +21,7 @@ from opdsl.errors import (
 from opdsl.interop.torch import deregister, register
 from opdsl.interop.torch.requirement import require_torch
 from opdsl.schema.vocabulary import Scalar
-from tests.torch.interop import make, registered
+from tests.torch.interop import make, registered, run_alone
 
 
 @pytest.fixture(scope="module")
@@ -360,3 +360,21 @@ def test_gradients_beside_complex_numbers_take_their_conjugates(lib):
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
     [found] = torch.autograd.grad(torch.ops.interop_own.turned(x, 1j).imag.sum(), x)
     assert found.tolist() == torch.autograd.grad((x * 1j).imag.sum(), x)[0].tolist()
+
+
+def check_what_is_loaded() -> None:
+    with Library("interop_loaded") as library:
+
+        @library.op
+        def doubled(self: Tensor) -> Tensor: ...
+
+        @doubled.kernel("CPU", "Meta")
+        def doubled_kernel(self):
+            return self + self
+
+        register(library)
+    assert "llvmlite" not in sys.modules, "nothing is compiled before a call"
+
+
+def test_registering_loads_no_compiler() -> None:
+    run_alone(__name__, "check_what_is_loaded()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import safetensors.torch
 import torch
 
 import opdsl
-from opdsl.errors import ConversionError, DTypeError, FileFormatError
+from opdsl.errors import ConversionError, DTypeError, FileFormatError, MissingDependencyError
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64")
 
@@ -127,4 +128,10 @@ def test_damaged_files_are_refused(content: bytes) -> None:
 
 def test_dtypes_that_are_not_here_are_named() -> None:
     with pytest.raises(DTypeError, match="F8_E4M3"):
-        opdsl.load(io.BytesIO(header('{"x": {"dtype": "F8_E4M3", "shape": [1], "data_offsets": [0, 1]}}')))
+        opdsl.load(io.BytesIO(header('{"x": {"dtype": "F8_E4M3", "shape": [64], "data_offsets": [0, 64]}}')))
+
+
+def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install \"opdsl\[safetensors\]"):
+        opdsl.load(io.BytesIO(b""))

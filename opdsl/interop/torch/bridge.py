@@ -13,7 +13,7 @@ from opdsl.dispatch import Kernel, Operator, current
 from opdsl.dispatch.plans.forms import UNSERVED
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import UnknownOperatorError
-from opdsl.interop.torch import batching, kernels, native
+from opdsl.interop.torch import batching, kernels
 from opdsl.interop.torch.calls import MEMORY, NOTHING, RECORDED, Completion, is_watched, untraced
 from opdsl.interop.torch.decomposition import Define, decompose
 from opdsl.interop.torch.definition import Definition
@@ -168,12 +168,13 @@ class Bridge:
     @cached_property
     def graphs(self) -> Graphs | None:
         """The plans of its body on torch's tensors, if it may have some."""
-        if not (self.is_composite and self.is_traceable) or native.code() is None:
+        if not (self.is_composite and self.is_traceable):
             return None
+        from opdsl.interop.torch import native  # with what runs machine code
         from opdsl.interop.torch.graphs import Graphs
         from opdsl.interop.torch.lowered import kernel_of
 
-        return Graphs(*kernel_of(self.operator), self.define)
+        return None if native.code() is None else Graphs(*kernel_of(self.operator), self.define)
 
     @cached_property
     def gradients(self) -> Gradients:

@@ -170,7 +170,7 @@ class Graphs(Forms):
         result = decompose()
         form = self.find(state, values)
         if form is not None:
-            form.misses += 1
             if form.wants_lowering and self.lower(state, form, values):
                 form.keeps_no_others()
+            form.misses += 1
         return result

@@ -98,12 +98,11 @@ class Plans:
         if forms is None or form is None:
             self._make(kernel, given, arguments)
             return
-        if form.is_hot:
-            form.is_hot = False
-        else:
-            form.misses += 1
-            if form.wants_lowering and forms.lower(state, form, values):
-                return
+        is_hot, form.is_hot = form.is_hot, False
+        wants_lowering = form.wants_lowering and not is_hot
+        form.misses += 1
+        if wants_lowering and forms.lower(state, form, values):
+            return
         if not self._make(kernel, given, arguments) or self._next > _MOST_PLANS:
             form.keeps_no_others()
 
