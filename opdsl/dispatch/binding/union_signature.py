@@ -1,4 +1,4 @@
-"""The parameters of a caller's function: the union of those of its overloads."""
+"""What a function over several overloads takes: the union of their parameters."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class UnionParameter:
 def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
     """The union of the signatures' parameters: positional places first, then every name that has no place yet."""
     longest = max((each.maximum for each in signatures), default=0)
-    slots: list[UnionParameter] = []
+    union: list[UnionParameter] = []
     names: set[str] = set()
     for place in range(longest):
         here = [each.parameters[place] for each in signatures if place < each.maximum]
@@ -106,18 +106,18 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
         later = {each.name for one in signatures for each in one.parameters[place + 1 : one.maximum]}
         here.sort(key=lambda each: each.name in later or each.name in names)
         # Overloads that name this place otherwise share it; their names are keyword-only in the union.
-        slots.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
-        names.add(slots[-1].name)
+        union.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
+        names.add(union[-1].name)
     for signature in signatures:
         for parameter in signature.parameters:
             if parameter.name not in names:
                 names.add(parameter.name)
                 same = [each for one in signatures for each in one.parameters if each.name == parameter.name]
                 keyword_only = all(each.keyword_only for each in same)
-                slots.append(
+                union.append(
                     UnionParameter(same, everywhere=len(same) == len(signatures) and keyword_only, keyword_only=True)
                 )
-    return slots
+    return union
 
 
 def _aliases(parameters: Sequence[UnionParameter], is_method: bool) -> dict[str, str]:
