@@ -181,9 +181,9 @@ def run(seconds: float, only: str, counts: Sequence[int], part: tuple[int, int])
     random.Random(0).shuffle(found)  # so that a short run sees some of everything
     found = found[(part[0] - 1) * len(found) // part[1] : part[0] * len(found) // part[1]]
     started = time.monotonic()
-    for place, info in enumerate(found):
+    for index, info in enumerate(found):
         if time.monotonic() - started > seconds:
-            for each in found[place:]:
+            for each in found[index:]:
                 table.miss("no time left", name_of(each))
             break
         measure(table, info, counts)

@@ -90,7 +90,7 @@ def run() -> Report:
     """Measure every size, in turns."""
     report = Report("Many operators", threads=1)
     rounds = [[in_a_process(size) for size in SIZES] for _ in range(ROUNDS)]
-    columns = {size: [one[place] for one in rounds] for place, size in enumerate(SIZES)}
+    columns = {size: [one[index] for one in rounds] for index, size in enumerate(SIZES)}
     each = {size: statistics.median(one.seconds / size for one in column) for size, column in columns.items()}
     calls = {size: statistics.median(one.call for one in column) for size, column in columns.items()}
     held = in_a_process(SIZES[0], traced=True).size // SIZES[0]

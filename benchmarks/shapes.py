@@ -165,10 +165,10 @@ def programs() -> list[Measured]:
         rows.append(_median(name, pairs[len(pairs) // 2 :]))
     caches: list[list[Any]] = [[], []]
     models, pairs = [Gpt(opdsl), Gpt(torch)], []
-    for place in range(300):
+    for index in range(300):
         taken = {}
         for side, model in enumerate(models):
-            token = model.lib.from_numpy(numpy.array([[place % VOCABULARY]]))
+            token = model.lib.from_numpy(numpy.array([[index % VOCABULARY]]))
             start = perf_counter()
             model(token, caches[side])
             taken[side] = perf_counter() - start

@@ -172,14 +172,14 @@ def registering() -> list[Measured]:
     """Processes that import, declare and register, in turns; of each the least, which nothing has disturbed."""
     turns = [(_seconds(OURS), _seconds(THEIRS)) for _ in range(TURNS + 1)][1:]
     rows = []
-    for place, (name, goal) in enumerate(
+    for index, (name, goal) in enumerate(
         (
             (f"registering {OPERATORS} operators", 0.3),
             ("declaring and registering them", None),
             ("that, with what the first operator loads", None),
         )
     ):
-        ours, theirs = (min(side[place] for side in sides) for sides in zip(*turns, strict=True))
+        ours, theirs = (min(side[index] for side in sides) for sides in zip(*turns, strict=True))
         rows.append(Measured(name, ours, theirs, ours / theirs, goal))
     return rows
 

@@ -133,8 +133,8 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 def _changes(node: ast.AST, *, inside_function: bool) -> Iterator[tuple[Any, ast.AST]]:
     """What is replaced with what, at this node itself."""
     if isinstance(node, ast.Compare):
-        for place, operator in enumerate(node.ops):
-            yield node, _with(node, ops=[*node.ops[:place], _OPERATORS[type(operator)](), *node.ops[place + 1 :]])
+        for index, operator in enumerate(node.ops):
+            yield node, _with(node, ops=[*node.ops[:index], _OPERATORS[type(operator)](), *node.ops[index + 1 :]])
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node, node.operand
     elif isinstance(node, (ast.BoolOp, ast.BinOp, ast.AugAssign)) and type(node.op) in _OPERATORS:

@@ -39,8 +39,8 @@ def plot(title: str, rows: Sequence[Measured]) -> str:
         weight = 2 if power == 0 else 0.5
         lines.append(f'<line x1="{x}" x2="{x}" y1="44" y2="{height - 10}" stroke="#999" stroke-width="{weight}"/>')
         lines.append(f'<text x="{x}" y="40" text-anchor="middle">{2.0**power:g}</text>')
-    for place, each in enumerate(rows):
-        lines += _bar(each, _MARGIN + _ROW * place, across)
+    for index, each in enumerate(rows):
+        lines += _bar(each, _MARGIN + _ROW * index, across)
     return "\n".join([*lines, "</svg>", ""])
 
 

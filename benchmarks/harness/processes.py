@@ -28,10 +28,10 @@ def compare_processes(
     variables = {name: value for name, value in os.environ.items() if name not in _DROPPED} | dict(environment or {})
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
     for turn in range(rounds + 1):
-        for place, case in enumerate(cases):
+        for index, case in enumerate(cases):
             pair = _seconds(case.ours, variables), _seconds(case.theirs, variables)
             if turn:
-                turns[place].append(pair)
+                turns[index].append(pair)
     return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
 
 

@@ -131,8 +131,8 @@ def declare_avg_pool(
     name = f"avg_pool{dims}d"
     names = ("kernel_size", "stride", "padding")
     replaced = {
-        argument: dict.fromkeys(precomputed[dims * place : dims * (place + 1)], int)
-        for place, argument in enumerate(names)
+        argument: dict.fromkeys(precomputed[dims * index : dims * (index + 1)], int)
+        for index, argument in enumerate(names)
     }
     options: dict[str, Any] = {"precomputed": replaced} if precomputed else {}
 

@@ -69,7 +69,7 @@ def parsed(equation: str, count: int) -> Equation:
     texts = before.split(",")
     check(len(texts) <= count, "einsum(): fewer operands were provided than specified in the equation")
     check(len(texts) >= count, "einsum(): more operands were provided than specified in the equation")
-    operands = [labels_in(text, f"for operand {place}") for place, text in enumerate(texts)]
+    operands = [labels_in(text, f"for operand {index}") for index, text in enumerate(texts)]
     return Equation(operands, labels_in(after, "for the output") if arrow else None)
 
 
@@ -171,11 +171,11 @@ def check_broadcasting(operands: Sequence[Tensor], order: dict[str, int]) -> Non
     names = {where: label for label, where in order.items()}
     for dim in range(operands[0].ndim):
         seen = 1
-        for place, each in enumerate(operands):
+        for index, each in enumerate(operands):
             size = each.shape[dim]
             check(
                 size == 1 or seen in (1, size),
-                f"einsum(): subscript {names.get(dim, _ELLIPSIS)} has size {size} for operand {place} which does not "
+                f"einsum(): subscript {names.get(dim, _ELLIPSIS)} has size {size} for operand {index} which does not "
                 f"broadcast with previously seen size {seen}",
             )
             seen = size if size != 1 else seen
@@ -246,7 +246,7 @@ def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = Non
     """
     read = parsed(equation, len(tensors))
     covered = max(
-        unlabelled(labels, each, place) for place, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+        unlabelled(labels, each, index) for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
     )
     order: dict[str, int] = {}
     total = 0
@@ -257,8 +257,8 @@ def einsum(equation: str, tensors: list[Tensor], *, path: list[int] | None = Non
         total += covered if label == _ELLIPSIS else 1
     first = sum(covered if label == _ELLIPSIS else 1 for label in kept)
     operands = [
-        aligned(each, labels, order, covered, total, place)
-        for place, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
+        aligned(each, labels, order, covered, total, index)
+        for index, (labels, each) in enumerate(zip(read.operands, tensors, strict=True))
     ]
     check_broadcasting(operands, order)
     return of_operands(operands, first, path)

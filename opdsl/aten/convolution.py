@@ -25,7 +25,7 @@ from opdsl.runtime import (
     float64,
     int64,
 )
-from opdsl.runtime.geometry import Geometry, geometry, strides_for
+from opdsl.runtime.geometry import TensorMeta, geometry, strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
 
 Shape = tuple[int, ...]
@@ -211,7 +211,7 @@ def parameters(
     return Parameters(**sizes, transposed=transposed, groups=groups)
 
 
-def check_operands(input: Geometry, weight: Geometry, bias_sizes: Shape | None, given: Parameters) -> None:
+def check_operands(input: TensorMeta, weight: TensorMeta, bias_sizes: Shape | None, given: Parameters) -> None:
     """That input, weight and bias fit each other (``check_shape_forward`` in ATen/native/Convolution.cpp).
 
     Raises:
@@ -246,7 +246,7 @@ def check_operands(input: Geometry, weight: Geometry, bias_sizes: Shape | None, 
     )
 
 
-def windows_of(input: Geometry, weight: Geometry, given: Parameters) -> Slides:
+def windows_of(input: TensorMeta, weight: TensorMeta, given: Parameters) -> Slides:
     """The windows over the input; over the result of a transposed convolution, which may be empty for common dtypes.
 
     Raises:
@@ -284,7 +284,7 @@ def windows_of(input: Geometry, weight: Geometry, given: Parameters) -> Slides:
     )
 
 
-def check_dtypes(input: Geometry, weight: Geometry, bias: Geometry | None, *, transposed: bool) -> None:
+def check_dtypes(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *, transposed: bool) -> None:
     """That input, weight and bias have one dtype, for which PyTorch has a kernel, and one device.
 
     Raises:
@@ -307,7 +307,7 @@ def check_dtypes(input: Geometry, weight: Geometry, bias: Geometry | None, *, tr
         )
 
 
-def layout_of(input: Geometry, weight: Geometry) -> MemoryFormat:
+def layout_of(input: TensorMeta, weight: TensorMeta) -> MemoryFormat:
     """The memory format of a result: channels last if the input or the weight is.
 
     Only the library that PyTorch has for the common dtypes leaves volumes so.
@@ -344,7 +344,7 @@ class Problem(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def problem_of(input: Geometry, weight: Geometry, bias: Geometry | None, values: tuple[Any, ...]) -> Problem:
+def problem_of(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, values: tuple[Any, ...]) -> Problem:
     """Check a call and say what it comes to; ``values`` are its parameters.
 
     Raises:

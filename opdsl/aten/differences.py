@@ -50,17 +50,17 @@ def diff(
     prepend, append: what is put before and behind ``self`` first.
     """
     check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
-    place = wrap_dimension(dim, self.ndim)
-    check_beside(self, prepend, place)
-    check_beside(self, append, place)
+    dimension = wrap_dimension(dim, self.ndim)
+    check_beside(self, prepend, dimension)
+    check_beside(self, append, dimension)
     check(n >= 0, f"order must be non-negative but got {n}")
     if n == 0:
         return self.clone()
     if prepend is not None or append is not None:
-        self = cat([each for each in (prepend, self, append) if each is not None], place)
-    for _ in range(min(n, self.shape[place])):
-        size = self.shape[place] - 1
-        behind, before = self.narrow(place, 1, size), self.narrow(place, 0, size)
+        self = cat([each for each in (prepend, self, append) if each is not None], dimension)
+    for _ in range(min(n, self.shape[dimension])):
+        size = self.shape[dimension] - 1
+        behind, before = self.narrow(dimension, 1, size), self.narrow(dimension, 0, size)
         self = behind.logical_xor(before) if self.dtype is bool_ else behind - before
     return self
 
@@ -147,21 +147,21 @@ def without(y: Tensor, dim: int) -> Tensor:
 @op("aten::trapezoid.x")
 def trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule, of samples ``y`` at points ``x``."""
-    place = dimension_of(y, dim)
-    if y.shape[place] == 0:
-        return without(y, place)
+    dimension = dimension_of(y, dim)
+    if y.shape[dimension] == 0:
+        return without(y, dimension)
     require_numbers("trapezoid", y, x)
-    return (pairs_of(y, place) * widths_of("trapezoid", y, x, place)).sum([place]) / 2.0
+    return (pairs_of(y, dimension) * widths_of("trapezoid", y, x, dimension)).sum([dimension]) / 2.0
 
 
 @trapezoid.overload("dx")
 def trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule, of samples that lie ``dx`` apart."""
-    place = dimension_of(y, dim)
-    if y.shape[place] == 0:
-        return without(y, place)
+    dimension = dimension_of(y, dim)
+    if y.shape[dimension] == 0:
+        return without(y, dimension)
     step = step_of("trapezoid", y, dx)
-    return (y.sum([place]) - (y.select(place, 0) + y.select(place, -1)) * 0.5) * step
+    return (y.sum([dimension]) - (y.select(dimension, 0) + y.select(dimension, -1)) * 0.5) * step
 
 
 @op("aten::trapz.x")
@@ -179,17 +179,17 @@ def trapz_dx(y: Tensor, *, dx: float = 1, dim: int = -1) -> Tensor:
 @op("aten::cumulative_trapezoid.x")
 def cumulative_trapezoid(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """The integrals up to each sample but the first, by the trapezoidal rule, of samples ``y`` at points ``x``."""
-    place = dimension_of(y, dim)
+    dimension = dimension_of(y, dim)
     require_numbers("cumulative_trapezoid", y, x)
-    return (pairs_of(y, place) * widths_of("cumulative_trapezoid", y, x, place)).cumsum(place) / 2.0
+    return (pairs_of(y, dimension) * widths_of("cumulative_trapezoid", y, x, dimension)).cumsum(dimension) / 2.0
 
 
 @cumulative_trapezoid.overload("dx")
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Tensor:
     """The integrals up to each sample but the first, of samples that lie ``dx`` apart."""
     step = step_of("cumulative_trapezoid", y, dx)
-    place = dimension_of(y, dim)
-    return (pairs_of(y, place) * (step / 2.0)).cumsum(place)
+    dimension = dimension_of(y, dim)
+    return (pairs_of(y, dimension) * (step / 2.0)).cumsum(dimension)
 
 
 # ---------------------------------------------------------------------------------------------------------- covariance

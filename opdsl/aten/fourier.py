@@ -159,8 +159,8 @@ def full_line(name: str, direction: Direction, self: Tensor, n: int | None, dim:
     """The transform along a dimension of numbers of any kind."""
     if not self.is_complex():
         return half_line(name, direction, self, n, dim, norm, onesided=False)
-    taken, place = line_of(promoted(self), n, dim)
-    return _fft_c2c(taken, (place,), direction.normalization(norm), direction.forward)
+    taken, dimension = line_of(promoted(self), n, dim)
+    return _fft_c2c(taken, (dimension,), direction.normalization(norm), direction.forward)
 
 
 def line_of(self: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
@@ -169,9 +169,9 @@ def line_of(self: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
     Raises:
         DimensionError, ShapeError: there is no such dimension or no point.
     """
-    place = place_of(self, dim)
-    require_points(self.shape[place] if n is None else n)
-    return (self if n is None else fitted(self, (place,), (n,))), place
+    dimension = place_of(self, dim)
+    require_points(self.shape[dimension] if n is None else n)
+    return (self if n is None else fitted(self, (dimension,), (n,))), dimension
 
 
 def half_line(
@@ -179,21 +179,21 @@ def half_line(
 ) -> Tensor:
     """The transform of real numbers along a dimension; the conjugate one of the transform forward is the one back."""
     require_real(name, self)
-    taken, place = line_of(promoted(self), n, dim)
-    found = _fft_r2c(taken, (place,), direction.normalization(norm), onesided)
+    taken, dimension = line_of(promoted(self), n, dim)
+    found = _fft_r2c(taken, (dimension,), direction.normalization(norm), onesided)
     return found if direction.forward else found.conj()
 
 
 def real_line(name: str, direction: Direction, self: Tensor, n: int | None, dim: int, norm: str | None) -> Tensor:
     """The transform along a dimension of numbers whose transform is real."""
     taken = promoted(self, to_complex=True)
-    place = place_of(taken, dim)
-    size = 2 * (taken.shape[place] - 1) if n is None else n
+    dimension = place_of(taken, dim)
+    size = 2 * (taken.shape[dimension] - 1) if n is None else n
     require_points(size)
     if n is not None:
-        taken = fitted(taken, (place,), (n // 2 + 1,))
+        taken = fitted(taken, (dimension,), (n // 2 + 1,))
     normalization = direction.normalization(norm)
-    return _fft_c2r(taken.conj() if direction.forward else taken, (place,), normalization, size)
+    return _fft_c2r(taken.conj() if direction.forward else taken, (dimension,), normalization, size)
 
 
 # -------------------------------------------------------------------------------------------------- several dimensions

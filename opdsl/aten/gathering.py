@@ -21,7 +21,7 @@ def gather_along(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = F
 
 @gather_along.meta
 def gather_meta(ctx, self, dim, index, sparse_grad):
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     ctx.set_output(0, index.shape, like=self)
     require_apart(ctx.maybe_get_output(), index.shape, "aten::gather.out", self, index)
     if index.numel() == 0:
@@ -32,11 +32,11 @@ def gather_meta(ctx, self, dim, index, sparse_grad):
     check(len(sizes) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
     for each, (size, given) in enumerate(zip(sizes, wanted, strict=True)):
         check(
-            each == place or given <= size,
+            each == dimension or given <= size,
             f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than self "
-            f"{list(self.shape)} apart from dimension {place}",
+            f"{list(self.shape)} apart from dimension {dimension}",
         )
-    along(self, place, index)
+    along(self, dimension, index)
 
 
 @gather_along.out_kernel("CPU", "CUDA", compiled=False)
@@ -75,7 +75,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @index_select.meta
 def index_select_meta(ctx, self, dim, index):
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     check(index.ndim < 2, "index_select(): Index is supposed to be a vector", got=index.shape)
     check(
         self.ndim > 0 or index.numel() == 1,
@@ -87,14 +87,14 @@ def index_select_meta(ctx, self, dim, index):
     if out is not None and out.dtype is not self.dtype:
         raise DTypeError("index_select(): self and result must have the same scalar type")
     shape = self.shape
-    wanted = (*shape[:place], index.numel(), *shape[place + 1 :]) if shape else ()
+    wanted = (*shape[:dimension], index.numel(), *shape[dimension + 1 :]) if shape else ()
     ctx.set_output(0, wanted, like=self)
     require_apart(out, wanted, "aten::index_select.out", self, index)
     check(
-        index.numel() == 0 or not shape or shape[place] > 0,
+        index.numel() == 0 or not shape or shape[dimension] > 0,
         "index_select(): self indexing axis dim should be positive",
     )
-    selected(self, place, index)
+    selected(self, dimension, index)
 
 
 def selected(tensor: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], Positions]:

@@ -31,8 +31,8 @@ def meshgrid(tensors: list[Tensor]) -> list[Tensor]:
         check(each.device is tensors[0].device, "torch.meshgrid expects all tensors to have the same device")
     shape = [each.numel() for each in tensors]
     return [
-        each.view([each.numel() if dim == place else 1 for dim in range(len(tensors))]).expand(shape)
-        for place, each in enumerate(tensors)
+        each.view([each.numel() if dim == index else 1 for dim in range(len(tensors))]).expand(shape)
+        for index, each in enumerate(tensors)
     ]
 
 

@@ -200,9 +200,9 @@ def histogram_meta(ctx: MetaContext, self: Tensor, bins: int, weight: Tensor | N
             f"\"histogramdd\" not implemented for '{self.dtype.scalar_type}'. Convert first: x.to(float32)."
         )
     check_weights(self, weight)
-    for place, (name, count) in enumerate((("hist", bins), ("bin_edges", bins + 1))):
-        require_same(self, ctx.maybe_get_output(place), name)
-        ctx.set_output(place, (count,), like=self)
+    for index, (name, count) in enumerate((("hist", bins), ("bin_edges", bins + 1))):
+        require_same(self, ctx.maybe_get_output(index), name)
+        ctx.set_output(index, (count,), like=self)
 
 
 def write_counts(

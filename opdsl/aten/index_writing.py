@@ -27,11 +27,11 @@ def write_selected(self: Tensor, dim: int, index: Tensor, values: Tensor | compl
         values: a number, or a tensor with the positions in place of the dimension.
         combine: a scalar function of what is there, a value, and the numbers that follow; nothing writes the values.
     """
-    place = wrap_dimension(dim, self.ndim)
-    strides, positions = selected(out, place, index)
+    dimension = wrap_dimension(dim, self.ndim)
+    strides, positions = selected(out, dimension, index)
     if out is not self and out.data_ptr() != self.data_ptr():
         copy_(out, self)
-    shape = (*self.shape[:place], index.numel(), *self.shape[place + 1 :]) if self.ndim else (index.numel(),)
+    shape = (*self.shape[:dimension], index.numel(), *self.shape[dimension + 1 :]) if self.ndim else (index.numel(),)
     if not self.ndim:
         strides, positions = (0,), positions._replace(tensor=as_int64(index).reshape((-1,)))
     function, *numbers = combine or (None,)
@@ -54,7 +54,7 @@ def index_add(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: S
 
 @index_add.meta
 def index_add_meta(ctx, self, dim, index, source, alpha):
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     if index.dtype not in BOTH:
         raise DTypeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
@@ -62,10 +62,10 @@ def index_add_meta(ctx, self, dim, index, source, alpha):
             f"index_add_(): self ({self.dtype.scalar_type}) and source ({source.dtype.scalar_type}) must have the same "
             "scalar type"
         )
-    check_vector("index_add_", self, place, index, source)
+    check_vector("index_add_", self, dimension, index, source)
     check_alpha(self, source, alpha)
-    write_checks(ctx, self, place, index, source)
-    return {"dim": place}
+    write_checks(ctx, self, dimension, index, source)
+    return {"dim": dimension}
 
 
 @index_add.out_kernel("CPU", "CUDA", compiled=False, alias_safe=True)
@@ -142,7 +142,7 @@ def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @index_copy.meta
 def index_copy_meta(ctx, self, dim, index, source):
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     if index.dtype not in LONG:
         raise DTypeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.scalar_type}")
     if self.dtype is not source.dtype:
@@ -161,9 +161,9 @@ def index_copy_meta(ctx, self, dim, index, source):
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
         )
-    check_vector_of_copy(self, place, index, source)
-    write_checks(ctx, self, place, index, source)
-    return {"dim": place}
+    check_vector_of_copy(self, dimension, index, source)
+    write_checks(ctx, self, dimension, index, source)
+    return {"dim": dimension}
 
 
 def check_vector_of_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
@@ -301,7 +301,7 @@ def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex
         raise DimensionError("index_fill_(): Expected dtype int64 for index.")
     require_writable(self, "aten::index_fill_")
     require_no_overlap(self, index, "aten::index_fill_")
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     check(index.ndim < 2, "Index has to be a vector/scalar", got=index.shape)
     is_complex = value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
     check(
@@ -309,8 +309,8 @@ def fill_selected(self: Tensor, dim: int, index: Tensor, value: Tensor | complex
         "index_fill_(): Converting complex Scalar to non-complex type is not supported",
     )
     filled = value if isinstance(value, Tensor) else to_element(value, self.dtype, self.numel())
-    require_inside(index, sizes_of(self)[place], place, least=-sizes_of(self)[place])
-    shape, strides, position = standing(self, place, index)
+    require_inside(index, sizes_of(self)[dimension], dimension, least=-sizes_of(self)[dimension])
+    shape, strides, position = standing(self, dimension, index)
     scatter(self, shape, strides, [position], filled)
     return self
 

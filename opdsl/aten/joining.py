@@ -50,7 +50,7 @@ def cat_meta(ctx, tensors, dim):
         check(tensor.ndim > 0, f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     first = next((each for each in tensors if not is_skipped(each)), tensors[0])
     # PyTorch looks at the dimension of no tensors either.
-    place = 0 if is_skipped(first) else wrap_dimension(dim, first.ndim)
+    dimension = 0 if is_skipped(first) else wrap_dimension(dim, first.ndim)
     size = 0
     for position, tensor in enumerate(tensors):
         if is_skipped(tensor):
@@ -61,18 +61,18 @@ def cat_meta(ctx, tensors, dim):
         )
         for each in range(first.ndim):
             check(
-                each == place or tensor.shape[each] == first.shape[each],
-                f"Sizes of tensors must match except in dimension {place}. Expected size {first.shape[each]} but got "
-                f"size {tensor.shape[each]} for tensor number {position} in the list.",
+                each == dimension or tensor.shape[each] == first.shape[each],
+                f"Sizes of tensors must match except in dimension {dimension}. Expected size {first.shape[each]} but "
+                f"got size {tensor.shape[each]} for tensor number {position} in the list.",
             )
-        size += tensor.shape[place]
-    shape = (*first.shape[:place], size, *first.shape[place + 1 :]) if not is_skipped(first) else first.shape
+        size += tensor.shape[dimension]
+    shape = (*first.shape[:dimension], size, *first.shape[dimension + 1 :]) if not is_skipped(first) else first.shape
     dtype = _result_dtype(tensors, ctx.maybe_get_output())
     memory_format = common_memory_format(tensors)
     ctx.set_output(0, shape, dtype=dtype, device=first.device, memory_format=memory_format)
     joined = [each for each in tensors if not is_skipped(each)]
     return {
-        "dim": place,
+        "dim": dimension,
         "valid": next((position for position, each in enumerate(tensors) if not is_skipped(each)), 0),
         "all_contiguous": all(each.is_contiguous(memory_format) for each in joined),
         "all_same_dtype": all(each.dtype is dtype for each in joined),

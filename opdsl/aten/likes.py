@@ -58,10 +58,10 @@ def empty_permuted_kernel(size, physical_layout, dtype, layout, device, pin_memo
         "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
         f"{count} is not equal to len(physical_layout) = {len(physical_layout)}",
     )
-    for place, dim in enumerate(physical_layout):
+    for index, dim in enumerate(physical_layout):
         check(
             0 <= dim < count,
-            f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {place})",
+            f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {index})",
         )
     check(len(set(physical_layout)) == count, "Duplicate dim not allowed")
     check_size(size)

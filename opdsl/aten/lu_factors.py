@@ -235,8 +235,8 @@ def set_factors(ctx: Any, A: Tensor, permutation: bool, factors: bool) -> None:
     *batch, m, n = A.shape
     least = min(m, n)
     shapes = (m, m) if permutation else None, (m, least) if factors else None, (least, n) if factors else None
-    for place, each in enumerate(shapes):
-        ctx.set_output(place, (0,) if each is None else (*batch, *each), like=A)
+    for index, each in enumerate(shapes):
+        ctx.set_output(index, (0,) if each is None else (*batch, *each), like=A)
 
 
 @lu_unpack.meta

@@ -34,11 +34,11 @@ def require_floating(operator: str, tensor: Tensor) -> None:
 
 
 def softmax_meta(ctx, self, dim, half_to_float):
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     require_floating("softmax", self)
     check(not half_to_float, "softmax with half to float conversion is not supported on CPU")
     ctx.set_output(0, self.shape, like=self)
-    return (place,) if self.ndim else ()
+    return (dimension,) if self.ndim else ()
 
 
 def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
@@ -48,13 +48,13 @@ def softmax_backward_meta(ctx, grad_output, output, dim, input_dtype):
         f"{list(grad_output.shape)} does not equal {list(output.shape)} "
         "(while checking arguments for softmax_backward)",
     )
-    place = wrap_dimension(dim, grad_output.ndim)
+    dimension = wrap_dimension(dim, grad_output.ndim)
     require_floating("softmax_backward", grad_output)
     if output.dtype is not grad_output.dtype:
         raise DTypeError(f"expected scalar type {grad_output.dtype.scalar_type} but found {output.dtype.scalar_type}")
     halves = grad_output.dtype is float32 and input_dtype is float16
     ctx.set_output(0, grad_output.shape, like=grad_output, dtype=float16 if halves else grad_output.dtype)
-    return (place,) if grad_output.ndim else ()
+    return (dimension,) if grad_output.ndim else ()
 
 
 @op("aten::_softmax", tags="core", out=True)

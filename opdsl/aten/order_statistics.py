@@ -96,17 +96,17 @@ def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
 
 def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_nan: bool) -> ValuesAndIndices:
     """The medians along a dimension, and where they stand."""
-    place = wrap_dimension(dim, self.ndim)
-    require_elements(operator, self, place)
+    dimension = wrap_dimension(dim, self.ndim)
+    require_elements(operator, self, dimension)
     require_ordered("median_out", self)
     if self.ndim == 0:
         return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
-    shape = (*self.shape[:place], 1, *self.shape[place + 1 :])
+    shape = (*self.shape[:dimension], 1, *self.shape[dimension + 1 :])
     if self.is_meta or 0 in shape:
         indices = self.new_empty(shape, dtype=int64)
     else:
-        indices = place_of_median(self, place, skips_nan=skips_nan)
-    return without(ValuesAndIndices(self.gather(place, indices), indices), place, keepdim)
+        indices = place_of_median(self, dimension, skips_nan=skips_nan)
+    return without(ValuesAndIndices(self.gather(dimension, indices), indices), dimension, keepdim)
 
 
 def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
@@ -194,21 +194,21 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesAndIndices
 
 @mode.kernel("CPU", "CUDA", "Meta")
 def mode_kernel(self, dim, keepdim):
-    place = wrap_dimension(dim, self.ndim)
-    require_elements("mode", self, place)
+    dimension = wrap_dimension(dim, self.ndim)
+    require_elements("mode", self, dimension)
     if self.ndim == 0:
         return ValuesAndIndices(self.clone(), self.new_zeros((), dtype=int64))
     if self.dtype.category is Category.COMPLEX:
         raise UnsupportedDTypeError(f"\"mode_cpu\" not implemented for '{self.dtype.scalar_type}'. There is no order.")
-    size = self.shape[place]
-    ordered, order = sort(self, place)
+    size = self.shape[dimension]
+    ordered, order = sort(self, dimension)
     # How long the run of equal elements is that ends at each place: the first of the longest ones is the mode.
-    positions = arange_end(size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - place)))
-    begins = ordered.narrow(place, 1, size - 1) != ordered.narrow(place, 0, size - 1)
-    first = begins.new_zeros((*self.shape[:place], 1, *self.shape[place + 1 :]))
-    lengths = positions - (cat((first, begins), place) * positions).cummax(place)[0]
-    indices = order.gather(place, lengths.argmax(place, True))
-    return without(ValuesAndIndices(self.gather(place, indices), indices), place, keepdim)
+    positions = arange_end(size, device=self.device).reshape((-1, *(1,) * (self.ndim - 1 - dimension)))
+    begins = ordered.narrow(dimension, 1, size - 1) != ordered.narrow(dimension, 0, size - 1)
+    first = begins.new_zeros((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]))
+    lengths = positions - (cat((first, begins), dimension) * positions).cummax(dimension)[0]
+    indices = order.gather(dimension, lengths.argmax(dimension, True))
+    return without(ValuesAndIndices(self.gather(dimension, indices), indices), dimension, keepdim)
 
 
 mode.derivative("self")(selected_derivative)
@@ -284,12 +284,12 @@ def quantiles(
         interpolation in INTERPOLATIONS,
         f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}",
     )
-    place = wrap_dimension(0 if dim is None else dim, self.ndim)
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     if self.device is cpu:
         check(holds(q.ge(0).logical_and(q.le(1))), "quantile() q values must be in the range [0, 1]")
     if dim is not None and self.ndim:
-        shape = (*self.shape[:place], *((1,) if keepdim else ()), *self.shape[place + 1 :])
-        rows = self if place == self.ndim - 1 else self.unsqueeze(-1).transpose(place, -1)
+        shape = (*self.shape[:dimension], *((1,) if keepdim else ()), *self.shape[dimension + 1 :])
+        rows = self if dimension == self.ndim - 1 else self.unsqueeze(-1).transpose(dimension, -1)
     else:
         shape, rows = (1,) * self.ndim if keepdim else (), self.flatten()
     ordered = sort(rows)[0]

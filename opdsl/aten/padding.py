@@ -27,7 +27,7 @@ MODES = ("reflect", "replicate", "circular", "constant")
 
 def margins_of(ndim: int, pad: Pad) -> dict[int, tuple[int, int]]:
     """The margins of each dimension; ``pad`` has them from the last dimension on, before and after."""
-    return {ndim - 1 - place // 2: (pad[place], pad[place + 1]) for place in range(0, len(pad), 2)}
+    return {ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
 
 
 # ------------------------------------------------------------------------------------------ what every padding checks
@@ -54,10 +54,10 @@ def check_reflected(self: Tensor, dims: int, pad: Pad) -> None:
     Raises:
         ShapeError: one is not.
     """
-    for place, (dim, (before, after)) in enumerate(margins_of(self.ndim, pad).items()):
+    for index, (dim, (before, after)) in enumerate(margins_of(self.ndim, pad).items()):
         check(
             before < self.shape[dim] and after < self.shape[dim],
-            f"Argument #{4 + 2 * place}: Padding size should be less than the corresponding input dimension, but got: "
+            f"Argument #{4 + 2 * index}: Padding size should be less than the corresponding input dimension, but got: "
             f"padding ({before}, {after}) at dimension {dim} of input {list(self.shape)}",
         )
 

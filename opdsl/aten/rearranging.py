@@ -213,17 +213,17 @@ def repeat_interleave_each(
 ) -> Tensor:
     """Every position of a dimension as often as ``repeats`` says, one after another."""
     source = self.flatten() if dim is None else self
-    place = wrap_dimension(0 if dim is None else dim, self.ndim)
-    size = source.shape[place] if source.ndim else 1
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
+    size = source.shape[dimension] if source.ndim else 1
     check(repeats.ndim < 2, "repeats must be 0-dim or 1-dim tensor")
     if repeats.numel() == 1:
         repeats = repeats.reshape((1,)).expand((size,))
     check(
         repeats.numel() == size,
         f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} and "
-        f"input.size({place}) = {size}",
+        f"input.size({dimension}) = {size}",
     )
-    return source.index_select(place, repeat_interleave(repeats, output_size=output_size))
+    return source.index_select(dimension, repeat_interleave(repeats, output_size=output_size))
 
 
 @repeat_interleave.overload("self_int", variants="function, method")
@@ -233,12 +233,12 @@ def repeat_interleave_times(
 ) -> Tensor:
     """Every position of a dimension so many times, one after another."""
     source = self.flatten() if dim is None else self
-    place = wrap_dimension(0 if dim is None else dim, self.ndim)
+    dimension = wrap_dimension(0 if dim is None else dim, self.ndim)
     check(repeats >= 0, "Repeats must be non-negative")
-    wide = source.unsqueeze(place + 1)
-    shape = (*wide.shape[: place + 1], repeats, *wide.shape[place + 2 :])
+    wide = source.unsqueeze(dimension + 1)
+    shape = (*wide.shape[: dimension + 1], repeats, *wide.shape[dimension + 2 :])
     check(
-        output_size is None or output_size == shape[place] * repeats,
-        f"repeat_interleave: Invalid output_size, expected {shape[place] * repeats} but got {output_size}",
+        output_size is None or output_size == shape[dimension] * repeats,
+        f"repeat_interleave: Invalid output_size, expected {shape[dimension] * repeats} but got {output_size}",
     )
-    return wide.expand(shape).clone(memory_format=MemoryFormat.contiguous_format).flatten(place, place + 1)
+    return wide.expand(shape).clone(memory_format=MemoryFormat.contiguous_format).flatten(dimension, dimension + 1)

@@ -60,7 +60,7 @@ def scatter_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, src: Tensor 
     Raises:
         DTypeError, ShapeError, DimensionError, OverlapError, PositionError: the arguments do not fit.
     """
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     if index.numel() and index.dtype not in BOTH:
         raise DTypeError("scatter(): Expected dtype int32/int64 for index")
     if src is not None and src.dtype is not self.dtype:
@@ -76,14 +76,14 @@ def scatter_checks(ctx: Any, self: Tensor, dim: int, index: Tensor, src: Tensor 
         given = sizes_of(src)
         check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
     for each, size in enumerate(wanted):
-        fits = (each == place or size <= sizes[each]) and (src is None or size <= given[each])
+        fits = (each == dimension or size <= sizes[each]) and (src is None or size <= given[each])
         beside = "" if src is None else f" and to be smaller than src {list(src.shape)}"
         check(
             fits,
             f"Expected index {list(index.shape)} to be smaller than self {list(self.shape)} apart from dimension "
-            f"{place}{beside}",
+            f"{dimension}{beside}",
         )
-    along(self, place, index)
+    along(self, dimension, index)
 
 
 def write_along(
@@ -103,8 +103,8 @@ def write_along(
         values: a number, or at least of the shape of ``index``.
         combine: a scalar function of what is there and a value.
     """
-    place = wrap_dimension(dim, self.ndim)
-    strides, positions = along(out, place, index) if index.numel() else ((), None)
+    dimension = wrap_dimension(dim, self.ndim)
+    strides, positions = along(out, dimension, index) if index.numel() else ((), None)
     if out is not self and out.data_ptr() != self.data_ptr():
         copy_(out, self)
     if positions is None:

@@ -20,7 +20,7 @@ import numpy
 from opdsl.declare import Library
 from opdsl.kernels import copy_
 from opdsl.kernels.primitives.ordering import key_loop
-from opdsl.runtime import Array, Geometry, Tensor, contiguous_strides, int64
+from opdsl.runtime import Array, Tensor, TensorMeta, contiguous_strides, int64
 
 lib = Library("opdsl")
 
@@ -311,7 +311,7 @@ def order_keys_meta(ctx, self, dim, descending):
     ctx.set_output(0, (math.prod(self.shape[:dim]) * math.prod(self.shape[dim + 1 :]), length), like=self, dtype=int64)
 
 
-def keys_loop(self: Tensor, dim: int, descending: bool, out: Geometry) -> Callable[[Any, Any], object]:
+def keys_loop(self: Tensor, dim: int, descending: bool, out: TensorMeta) -> Callable[[Any, Any], object]:
     """What writes the keys of a tensor's array into that of ``out``."""
     order = (*(each for each in range(self.ndim) if each != dim), dim)
     shape, strides = (tuple(sizes[each] for each in order) for sizes in (self.shape, self.strides))

@@ -172,7 +172,7 @@ ROOTS: dict[str, Any] = {"J0_ROOT": root_of(0), "J1_ROOT": root_of(1)}
 
 def chebyshev_coefficients(target: Target) -> list[Any]:
     """Of the interpolating polynomial."""
-    angles = [pi * (mpf(place) + mpf(1) / 2) / POINTS for place in range(POINTS)]
+    angles = [pi * (mpf(index) + mpf(1) / 2) / POINTS for index in range(POINTS)]
     middle, half = (mpf(target.low) + target.high) / 2, (mpf(target.high) - target.low) / 2
     values = [target.function(middle + half * mpmath.cos(angle)) for angle in angles]
     found = [
@@ -185,15 +185,15 @@ def chebyshev_coefficients(target: Target) -> list[Any]:
 def powers(coefficients: list[Any], bits: int) -> list[Any]:
     """Coefficients of powers, the highest first, of as many of Chebyshev's polynomials as ``bits`` need."""
     scale = max(abs(each) for each in coefficients)
-    count = max(place for place, each in enumerate(coefficients) if abs(each) > scale * mpf(2) ** -bits) + 1
+    count = max(index for index, each in enumerate(coefficients) if abs(each) > scale * mpf(2) ** -bits) + 1
     total = [mpf(0)] * count
     before, now = [mpf(1)], [mpf(0), mpf(1)]
     for coefficient in coefficients[:count]:
-        for place, each in enumerate(before):
-            total[place] += coefficient * each
+        for index, each in enumerate(before):
+            total[index] += coefficient * each
         after = [mpf(0), *(2 * each for each in now)]
-        for place, each in enumerate(before):
-            after[place] -= each
+        for index, each in enumerate(before):
+            after[index] -= each
         before, now = now, after
     return total[::-1]
 

@@ -60,10 +60,10 @@ def pixel_unshuffle_kernel(self, downscale_factor):
     )
     check(downscale_factor > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
     *batch, channels, height, width = self.shape
-    for name, place, size in (("height", -2, height), ("width", -1, width)):
+    for name, index, size in (("height", -2, height), ("width", -1, width)):
         check(
             size % downscale_factor == 0,
-            f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={size} is "
+            f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({index})={size} is "
             f"not divisible by {downscale_factor}",
         )
     rows, columns = height // downscale_factor, width // downscale_factor

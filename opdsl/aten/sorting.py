@@ -95,9 +95,9 @@ def in_order(self: Tensor, stable: bool | None, dim: int, descending: bool) -> O
     """``sort`` by the algorithm that PyTorch takes."""
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
-    place = wrap_dimension(dim, self.ndim)
-    keys = order_keys(self, place, descending)
-    return taken(self, place, stable_places(keys) if stable else sorted_places(keys))
+    dimension = wrap_dimension(dim, self.ndim)
+    keys = order_keys(self, dimension, descending)
+    return taken(self, dimension, stable_places(keys) if stable else sorted_places(keys))
 
 
 @sort_stable.out_kernel("CPU", compiled=False)
@@ -215,12 +215,12 @@ def topk(self: Tensor, k: SymInt, dim: int = -1, largest: bool = True, sorted: b
 
 @topk.meta
 def topk_meta(ctx, self, k, dim, largest, sorted):
-    place = wrap_dimension(dim, self.ndim)
-    check(0 <= k <= (self.shape[place] if self.ndim else 1), "selected index k out of range")
+    dimension = wrap_dimension(dim, self.ndim)
+    check(0 <= k <= (self.shape[dimension] if self.ndim else 1), "selected index k out of range")
     refuse_complex("topk", self)
     if self.dtype is bool_:
         raise DTypeError("topk does not support bool dtypes on CPU")
-    shape = (*self.shape[:place], k, *self.shape[place + 1 :]) if self.ndim else ()
+    shape = (*self.shape[:dimension], k, *self.shape[dimension + 1 :]) if self.ndim else ()
     ctx.set_output(0, shape, like=self)
     ctx.set_output(1, shape, like=self, dtype=int64)
 
@@ -229,8 +229,8 @@ def first_in_order(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) 
     """``topk`` by the algorithm that PyTorch takes."""
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
-    place = wrap_dimension(dim, self.ndim)
-    return taken(self, place, first_places(order_keys(self, place, largest), k, sorted))
+    dimension = wrap_dimension(dim, self.ndim)
+    return taken(self, dimension, first_places(order_keys(self, dimension, largest), k, sorted))
 
 
 @topk.out_kernel("CPU", compiled=False)
@@ -263,22 +263,22 @@ def kth_element(self: Tensor, k: int, dim: int) -> Ordered:
         DimensionError, ShapeError: there is no such dimension or element.
         UnsupportedDTypeError: there is no order, or PyTorch has no kernel for it.
     """
-    place = wrap_dimension(dim, self.ndim)
-    if self.ndim and self.shape[place] == 0:
-        raise DimensionError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
-    size = self.shape[place] if self.ndim else 1
-    check(1 <= k <= size, f"kthvalue(): selected number k out of range for dimension {place}")
+    dimension = wrap_dimension(dim, self.ndim)
+    if self.ndim and self.shape[dimension] == 0:
+        raise DimensionError(f"kthvalue(): Expected reduction dim {dimension} to have non-zero size.")
+    size = self.shape[dimension] if self.ndim else 1
+    check(1 <= k <= size, f"kthvalue(): selected number k out of range for dimension {dimension}")
     if self.dtype is bool_ or self.dtype.category is Category.COMPLEX:
         raise UnsupportedDTypeError(f"\"kthvalue_cpu\" not implemented for '{self.dtype.scalar_type}'.")
     if self.ndim == 0:
         return Ordered(self.clone(), self.new_zeros((), dtype=int64))
     if self.is_meta:
-        indices = self.new_empty((*self.shape[:place], 1, *self.shape[place + 1 :]), dtype=int64)
+        indices = self.new_empty((*self.shape[:dimension], 1, *self.shape[dimension + 1 :]), dtype=int64)
     elif self.device is cpu:
-        return taken(self, place, nth_place(order_keys(self, place, False), k - 1))
+        return taken(self, dimension, nth_place(order_keys(self, dimension, False), k - 1))
     else:
-        indices = first_places_along(self, k, place).narrow(place, k - 1, 1).contiguous()
-    return Ordered(self.gather(place, indices), indices)
+        indices = first_places_along(self, k, dimension).narrow(dimension, k - 1, 1).contiguous()
+    return Ordered(self.gather(dimension, indices), indices)
 
 
 @kthvalue.kernel("CompositeExplicitAutograd")

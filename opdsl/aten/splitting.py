@@ -245,7 +245,7 @@ def bounds_of_sections(size: int, sections: int) -> Iterator[int]:
     check(sections > 0, f"number of sections must be larger than 0, got {sections}")
     check_count(sections)
     least, longer = divmod(size, sections)
-    return (place * least + min(place, longer) for place in range(1, sections))
+    return (index * least + min(index, longer) for index in range(1, sections))
 
 
 def require_dimension(tensor: Tensor, dim: int) -> int:
@@ -266,8 +266,8 @@ def require_dimension(tensor: Tensor, dim: int) -> int:
 @traceable
 def tensor_split(self: Tensor[Alias("a", after="*")], sections: SymInt, dim: int = 0) -> list[Tensor[Alias("a")]]:
     """A dimension in so many parts, of sizes that differ by one at most."""
-    place = require_dimension(self, dim)
-    return split_at(self, list(bounds_of_sections(self.shape[place], sections)), place)
+    dimension = require_dimension(self, dim)
+    return split_at(self, list(bounds_of_sections(self.shape[dimension], sections)), dimension)
 
 
 @tensor_split.overload("indices", variants="function, method")

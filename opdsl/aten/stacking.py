@@ -24,14 +24,14 @@ def unsqueezed(tensors: Sequence[Tensor], dim: int) -> tuple[list[Tensor], int]:
         DimensionError: there is no such place for a dimension.
     """
     check(len(tensors) > 0, "stack expects a non-empty TensorList")
-    place = wrap_dimension(dim, tensors[0].ndim + 1)
+    dimension = wrap_dimension(dim, tensors[0].ndim + 1)
     for position, each in enumerate(tensors):
         check(
             each.shape == tensors[0].shape,
             f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
             f"{list(each.shape)} at entry {position}",
         )
-    return [each.unsqueeze(place) for each in tensors], place
+    return [each.unsqueeze(dimension) for each in tensors], dimension
 
 
 @op("aten::stack")

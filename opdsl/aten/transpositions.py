@@ -144,7 +144,7 @@ def moved(source: Sequence[int], destination: Sequence[int], ndim: int) -> list[
         check(len(set(dims)) == len(dims), f"movedim: repeated dim in `{name}` ({list(given)})")
     standing = dict(zip(places, taken, strict=True))
     rest = iter([dim for dim in range(ndim) if dim not in taken])
-    return [standing[place] if place in standing else next(rest) for place in range(ndim)]
+    return [standing[index] if index in standing else next(rest) for index in range(ndim)]
 
 
 # ------------------------------------------------------------------------------------------- T, mT, H, mH, adjoint

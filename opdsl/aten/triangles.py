@@ -196,8 +196,8 @@ def diag_embed_kernel(self, offset, dim1, dim2):
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = abs(offset) + self.size(-1)
     shape = list(self.shape[:-1])
-    for place in sorted((first, second)):
-        shape.insert(place, size)
+    for index in sorted((first, second)):
+        shape.insert(index, size)
     made = zeros(shape, dtype=self.dtype, device=self.device)
     made.diagonal(offset, first, second).copy_(self)
     return made

@@ -125,8 +125,8 @@ def triangular_solve_meta(ctx, self, A, upper, transpose, unitriangular):
         )
     require_system("triangular_solve", self, A)
     require_numbers("triangular_solve", self)
-    for place, each in enumerate(with_batch(self, A)):
-        ctx.set_output(place, each.shape, by_column(each.shape), like=self)
+    for index, each in enumerate(with_batch(self, A)):
+        ctx.set_output(index, each.shape, by_column(each.shape), like=self)
 
 
 def require_system(name: str, self: Tensor, matrix: Tensor) -> None:

@@ -122,15 +122,15 @@ def slices_of(self: Tensor, dim: int) -> tuple[Tensor, int]:
     if self.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     require_ordered("unique_dim", self)
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     empty = sum(size == 0 for size in self.shape)
-    if self.shape[place] == 0:
+    if self.shape[dimension] == 0:
         check(empty == 1, "Number of zero sized dimensions is more than one, so unique cannot be applied ")
     check(
-        self.shape[place] == 0 or empty == 0,
+        self.shape[dimension] == 0 or empty == 0,
         "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
     )
-    return self.movedim(place, 0).clone(memory_format=MemoryFormat.contiguous_format), place
+    return self.movedim(dimension, 0).clone(memory_format=MemoryFormat.contiguous_format), dimension
 
 
 def no_slices(self: Tensor) -> Distinct:
@@ -148,12 +148,12 @@ def unique_dim(
 
 @unique_dim.kernel("CPU", "CUDA")
 def unique_dim_kernel(self, dim, sorted, return_inverse, return_counts):
-    slices, place = slices_of(self, dim)
+    slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
     order = order_of(slices)
     found, places, counts = distinct_in_a_row(slices.index_select(0, order))
-    return found.movedim(0, place), places.new_empty(places.shape).scatter(0, order, places), counts
+    return found.movedim(0, dimension), places.new_empty(places.shape).scatter(0, order, places), counts
 
 
 @op("aten::unique_dim_consecutive", autogen="unique_dim_consecutive.out", **DYNAMIC)
@@ -166,11 +166,11 @@ def unique_dim_consecutive(
 
 @unique_dim_consecutive.kernel("CPU", "CUDA")
 def unique_dim_consecutive_kernel(self, dim, return_inverse, return_counts):
-    slices, place = slices_of(self, dim)
+    slices, dimension = slices_of(self, dim)
     if slices.shape[0] == 0:
         return no_slices(self)
     found, places, counts = distinct_in_a_row(slices)
-    return found.movedim(0, place), places, counts
+    return found.movedim(0, dimension), places, counts
 
 
 @op("aten::unique_consecutive", autogen="unique_consecutive.out", **DYNAMIC)

@@ -56,11 +56,11 @@ def linalg_cross_meta(ctx, self, other, dim):
 
 @linalg_cross.out_kernel("CPU", "CUDA", compiled=False)
 def linalg_cross_kernel(self, other, dim, out):
-    place = wrap_dimension(dim, out.ndim)
-    ours, theirs = (each.expand(out.shape).unbind(place) for each in (self, other))
+    dimension = wrap_dimension(dim, out.ndim)
+    ours, theirs = (each.expand(out.shape).unbind(dimension) for each in (self, other))
     for at in range(3):
         one, two = (at + 1) % 3, (at + 2) % 3
-        copy_(out.select(place, at), ours[one] * theirs[two] - ours[two] * theirs[one])
+        copy_(out.select(dimension, at), ours[one] * theirs[two] - ours[two] * theirs[one])
 
 
 @linalg_cross.derivative("self")
@@ -84,8 +84,8 @@ def cross_out(
     self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor[Alias("a", write=True)]
 ) -> Tensor[Alias("a", write=True)]:
     """``cross`` into a given tensor."""
-    place = first_of_three(self, other) if dim is None else dim
-    return linalg_cross.variants["out"](self, other, dim=place, out=out)
+    dimension = first_of_three(self, other) if dim is None else dim
+    return linalg_cross.variants["out"](self, other, dim=dimension, out=out)
 
 
 def first_of_three(self: Tensor, other: Tensor) -> int:
@@ -160,11 +160,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         input1.shape[:-1] == input2.shape[:-1],
         f"bilinear(): input batch dimensions do not match: got {list(input1.shape[:-1])} and {list(input2.shape[:-1])}",
     )
-    for place, each in enumerate((input1, input2), 1):
+    for index, each in enumerate((input1, input2), 1):
         check(
-            each.size(-1) == weight.size(place),
-            f"bilinear(): input{place} size does not match weight size: got {each.size(-1)} but expected "
-            f"{weight.size(place)}",
+            each.size(-1) == weight.size(index),
+            f"bilinear(): input{index} size does not match weight size: got {each.size(-1)} but expected "
+            f"{weight.size(index)}",
         )
     check(
         bias is None or bias.size(0) == weight.size(0),
@@ -208,8 +208,8 @@ _ACCUMULATED = {float16: float32, bfloat16: float32, float32: float64, complex64
 
 def norms_of(self: Tensor, p: float, dim: int, dtype: DType | None) -> Tensor:
     """The norms of all slices along a dimension."""
-    place = wrap_dimension(dim, self.ndim)
-    return linalg_vector_norm(self, p, [each for each in range(self.ndim) if each != place], True, dtype=dtype)
+    dimension = wrap_dimension(dim, self.ndim)
+    return linalg_vector_norm(self, p, [each for each in range(self.ndim) if each != dimension], True, dtype=dtype)
 
 
 @op("aten::renorm", variants="method, function", device_check="NoCheck", inplace=Inplace(variants="method"), out=True)
@@ -242,8 +242,8 @@ def renorm_kernel(self, p, dim, maxnorm, out):
 
 @renorm.derivative("self")
 def renorm_derivative(grad, self, p, dim, maxnorm):
-    place = wrap_dimension(dim, self.ndim)
-    dims: Any = [each for each in range(self.ndim) if each != place]
+    dimension = wrap_dimension(dim, self.ndim)
+    dims: Any = [each for each in range(self.ndim) if each != dimension]
     norms = norms_of(self, real(p), dim, None)
     product = real_parts(self.conj() * grad) if self.is_complex() else self * grad
     along = norm_gradient(product.sum(dims, True), self, norms, p, dims, True)

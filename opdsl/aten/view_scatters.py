@@ -165,7 +165,7 @@ def constant_pad_kernel(self, pad, value):
         f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
         f"while the input has {self.ndim} dimensions.",
     )
-    margins = {self.ndim - 1 - place // 2: (pad[place], pad[place + 1]) for place in range(0, len(pad), 2)}
+    margins = {self.ndim - 1 - index // 2: (pad[index], pad[index + 1]) for index in range(0, len(pad), 2)}
     source, shape = self, list(self.shape)
     for dim, (before, after) in margins.items():
         shape[dim] += before + after

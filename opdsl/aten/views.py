@@ -28,7 +28,7 @@ from opdsl.runtime import (
     views,
     wrap_dimension,
 )
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import SymInt
 
@@ -131,7 +131,7 @@ def reshape(self: Tensor[Alias("a")], shape: list[SymInt]) -> Tensor[Alias("a")]
 
 
 @lru_cache(maxsize=1024)
-def reshaped(form: Geometry, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
+def reshaped(form: TensorMeta, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
     """The shape with its -1 filled in, and whether a view of such tensors can show it."""
     wanted, seen = views.reshape(views.View(form.shape, form.strides), shape)
     return wanted, seen is not None
@@ -192,18 +192,18 @@ def flatten(self: Tensor[Alias("a")], start_dim: int = 0, end_dim: int = -1) -> 
 @traceable
 def unflatten(self: Tensor[Alias("a")], dim: int, sizes: list[SymInt]) -> Tensor[Alias("a")]:
     """One dimension as several."""
-    place = wrap_dimension(dim, self.ndim)
+    dimension = wrap_dimension(dim, self.ndim)
     check(len(sizes) > 0, "unflatten: sizes must be non-empty")
     shape = self.shape
-    size = shape[place] if shape else 1
+    size = shape[dimension] if shape else 1
     try:
         parts = infer_size(sizes, size)
     except ShapeError:
         raise ShapeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {place} ({size}) in the "
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dimension} ({size}) in the "
             "input tensor"
         ) from None
-    return self.view((*shape[:place], *parts, *shape[place + 1 :]))
+    return self.view((*shape[:dimension], *parts, *shape[dimension + 1 :]))
 
 
 # --------------------------------------------------------------------------------------------------------- as_strided

@@ -178,8 +178,8 @@ def _add_by_element(shown: Tensor, values: Tensor, dims: int) -> None:
     """Add values to what windows show, one element of all windows at a time: these do not overlap."""
     for element in itertools.product(*map(range, shown.shape[-dims:])):
         target, value = shown, values
-        for place in reversed(element):
-            target, value = target.select(-1, place), value.select(-1, place if value.shape[-1] > 1 else 0)
+        for index in reversed(element):
+            target, value = target.select(-1, index), value.select(-1, index if value.shape[-1] > 1 else 0)
         target.add_(value)
 
 

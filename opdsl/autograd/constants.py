@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from opdsl.kernels import fill_, new_tensor
-from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime import Tensor, TensorMeta
 from opdsl.runtime.geometry import geometry
 
 __all__ = ["filled"]
 
 
-def filled(form: Geometry, value: float, shape: tuple[int, ...] | None = None) -> Tensor:
+def filled(form: TensorMeta, value: float, shape: tuple[int, ...] | None = None) -> Tensor:
     """A contiguous tensor full of a number.
 
     Args:

@@ -14,7 +14,7 @@ from opdsl.autograd.constants import filled
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed
 from opdsl.dispatch import current, enable_grad, no_grad
 from opdsl.errors import GradientError
-from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime import Tensor, TensorMeta
 
 __all__ = ["execute"]
 
@@ -228,7 +228,7 @@ def _after(sent: Sequence[Gradient], gradients: Sequence[Gradient], hooks: Seque
     return sent
 
 
-def fitted(gradient: Tensor, form: Geometry) -> Tensor:
+def fitted(gradient: Tensor, form: TensorMeta) -> Tensor:
     """A gradient in the shape and dtype of what it is of: summed over what was broadcast, cast to what was promoted.
 
     Formulas so need not think of either (``validate_outputs`` in PyTorch's engine).

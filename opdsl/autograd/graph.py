@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
-from opdsl.runtime import Creation, Geometry, Tensor, contiguous_strides, version_of
+from opdsl.runtime import Creation, Tensor, TensorMeta, contiguous_strides, version_of
 from opdsl.runtime.forking import held_across_fork
 
 __all__ = [
@@ -145,7 +145,7 @@ class Leaf(Node):
 
     grad: Tensor | None
 
-    def __init__(self, geometry: Geometry) -> None:
+    def __init__(self, geometry: TensorMeta) -> None:
         self.recipe = Recipe("a leaf", _accumulate, (geometry,))
         self.edges = ()
         self.saved = ()
@@ -173,7 +173,7 @@ def _accumulate(leaf: Leaf, gradients: Sequence[Gradient]) -> tuple[()]:
     return ()
 
 
-def own(gradients: Sequence[Any], form: Geometry) -> Tensor:
+def own(gradients: Sequence[Any], form: TensorMeta) -> Tensor:
     """A gradient as a leaf keeps it: with the leaf's strides, in memory that nobody else has.
 
     Args:

@@ -13,7 +13,7 @@ from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Node, Recipe, changed, edge_of, next_sequence
 from opdsl.autograd.recorder import Recorder
 from opdsl.dispatch.plans.code import code_of
-from opdsl.runtime import Geometry, Tensor, version_of
+from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.lowering import Lowering
 from opdsl.runtime.plan_call import Plan
 
@@ -31,7 +31,7 @@ def direct_formula(recorder: Recorder, arguments: tuple[Any, ...]) -> Formula | 
         return None
     (formula,) = recorder.formulas
     several = len(recorder.results) != 1 or recorder.written or recorder.is_view
-    if formula.direct is None or several or any(place is not None for _, place in recorder.edges):
+    if formula.direct is None or several or any(index is not None for _, index in recorder.edges):
         return None
     return None if any(isinstance(each, tuple) for each in arguments) else formula
 
@@ -48,7 +48,7 @@ class Saved(NamedTuple):
 
 
 def node_lines(
-    operator: str, recorder: Recorder, formula: Formula, arguments: tuple[Any, ...], form: Geometry
+    operator: str, recorder: Recorder, formula: Formula, arguments: tuple[Any, ...], form: TensorMeta
 ) -> Callable[[Sequence[str], str, Lowering], list[str]]:
     """What prints the lines that make the node of a call.
 

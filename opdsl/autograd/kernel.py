@@ -138,8 +138,8 @@ class RecordingKernel:
         with below_autograd():
             results = self.beneath(*arguments)
         noted.steps.append(Record(recorder.after, arguments, results, kept))
-        for place, each in enumerate(results if isinstance(results, (tuple, list)) else [results]):
-            if recorder.edges and recorder.has_gradient(place, each):
+        for index, each in enumerate(results if isinstance(results, (tuple, list)) else [results]):
+            if recorder.edges and recorder.has_gradient(index, each):
                 each.geometry = each.geometry.replace(requires_grad=True)
         return results
 

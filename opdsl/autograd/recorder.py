@@ -72,7 +72,7 @@ class Recorder:
         self.required = dict(zip(names, required, strict=True))
         without = frozenset() if derivative is None else derivative.non_differentiable
         wanted = [name for name in names if name not in without and _any(self.required[name])]
-        self.edges = [(self.arguments.index(name), place) for name in wanted for place in _places(self.required[name])]
+        self.edges = [(self.arguments.index(name), index) for name in wanted for index in _places(self.required[name])]
         self.wanted = tuple(wanted)
         self.reason = ""
         self.formulas = self._formulas(derivative, wanted, is_complex)
@@ -104,7 +104,7 @@ class Recorder:
 
     def before(self, arguments: Sequence[Any]) -> tuple[tuple[Edge | None, ...], dict[str, Any]]:
         """The edges and what is kept of the arguments, before the operator writes any of them."""
-        edges = tuple(edge_of(arguments[at] if place is None else arguments[at][place]) for at, place in self.edges)
+        edges = tuple(edge_of(arguments[at] if index is None else arguments[at][index]) for at, index in self.edges)
         values = dict(zip(self.arguments, arguments, strict=True))
         return edges, {name: self._kept(name, values[name]) for name in self.kept}
 
@@ -132,7 +132,7 @@ class Recorder:
             # An argument that a kernel returns keeps its own history: the result is another tensor over its memory.
             listed = [_another(each, arguments) for each in listed]
             results = type(results)(listed) if isinstance(results, (tuple, list)) else listed[0]
-        tensors = [(place, each) for place, each in enumerate(listed) if self.has_gradient(place, each)]
+        tensors = [(index, each) for index, each in enumerate(listed) if self.has_gradient(index, each)]
         if not edges or not tensors:
             return results
         node = self._node(arguments, listed, edges, saved)
@@ -141,12 +141,12 @@ class Recorder:
             for _, each in tensors:
                 set_history(each, node, has_own_edge=own)
         else:
-            for place, each in tensors:
+            for index, each in tensors:
                 each.geometry = each.geometry.replace(requires_grad=True)
-                each.autograd = node if place == 0 else Output(node, place)
-        for place in self.kept_results:
-            name = self.results[place]
-            kept = Form(listed[place].geometry) if name in self.kept_forms else keep_result(listed[place], place)
+                each.autograd = node if index == 0 else Output(node, index)
+        for index in self.kept_results:
+            name = self.results[index]
+            kept = Form(listed[index].geometry) if name in self.kept_forms else keep_result(listed[index], index)
             saved[name] = kept
         return results
 
@@ -189,8 +189,8 @@ class Recorder:
         for formula in self.formulas:
             found.update(self._run(formula, node, gradients, values))
         return [
-            found.get(self.arguments[at]) if place is None else _element(found.get(self.arguments[at]), place)
-            for at, place in self.edges
+            found.get(self.arguments[at]) if index is None else _element(found.get(self.arguments[at]), index)
+            for at, index in self.edges
         ]
 
     def _run(
@@ -207,7 +207,7 @@ class Recorder:
         """All gradients, zeros for undefined ones; None for results that have none."""
         forms = node.recipe.results
         return tuple(
-            defined(each, node, place) if has_gradients(forms[place]) else None for place, each in enumerate(gradients)
+            defined(each, node, index) if has_gradients(forms[index]) else None for index, each in enumerate(gradients)
         )
 
 
@@ -229,7 +229,7 @@ def _any(required: bool | tuple[bool, ...]) -> bool:
 
 def _places(required: bool | tuple[bool, ...]) -> list[int | None]:
     if isinstance(required, tuple):
-        return [place for place, each in enumerate(required) if each]
+        return [index for index, each in enumerate(required) if each]
     return [None]
 
 

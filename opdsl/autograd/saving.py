@@ -15,7 +15,7 @@ from weakref import ref
 
 from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
-from opdsl.runtime import Device, DType, Geometry, Tensor, version_of
+from opdsl.runtime import Device, DType, Tensor, TensorMeta, version_of
 
 __all__ = ["Form", "form_only", "keep", "keep_result", "restore"]
 
@@ -25,7 +25,7 @@ class Form:
 
     __slots__ = ("geometry",)
 
-    def __init__(self, geometry: Geometry) -> None:
+    def __init__(self, geometry: TensorMeta) -> None:
         self.geometry = geometry
 
     @property

@@ -28,7 +28,7 @@ from opdsl.autograd.graph import (
 )
 from opdsl.errors import GradientError, RequiresGradError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Creation, Geometry, Tensor, from_numpy, has_internal_overlap
+from opdsl.runtime import Creation, Tensor, TensorMeta, from_numpy, has_internal_overlap
 
 __all__ = ["ViewNode", "check_writable", "owner_of", "set_history", "view_node"]
 
@@ -61,7 +61,7 @@ class Piece(NamedTuple):
     shape, strides, offset: of the view, in elements from the owner's first one.
     """
 
-    owner: Geometry
+    owner: TensorMeta
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int

@@ -37,10 +37,10 @@ def scalar_graphs(definition: PointwiseDefinition) -> Iterator[tuple[str, str]]:
 
 def _graph(definition: PointwiseDefinition, formula: Formula, dtype: DType) -> object:
     operands = [
-        _operand(definition.parameters[at], dtype, exempt=place in formula.configuration.exempt)
+        _operand(definition.parameters[at], dtype, exempt=index in formula.configuration.exempt)
         if at not in formula.wrapped | formula.promoting
         else Number(float, NumberRole.WRAPPED)
-        for place, at in enumerate(formula.places)
+        for index, at in enumerate(formula.places)
     ]
     iteration = iterate(operands, formula.configuration, float32)
     return definition.graph(Elementwise(formula, iteration, float32))

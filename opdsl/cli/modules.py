@@ -125,8 +125,8 @@ def _is_within(module: ModuleType, root: Path, top: str) -> bool:
     origin = getattr(module, "__file__", None)
     if origin is None:
         return False
-    place = Path(origin).resolve()
-    return place in ((root / f"{top}.py").resolve(), (root / top / "__init__.py").resolve())
+    location = Path(origin).resolve()
+    return location in ((root / f"{top}.py").resolve(), (root / top / "__init__.py").resolve())
 
 
 def _execute(file: Path, name: str) -> ModuleType:

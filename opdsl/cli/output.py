@@ -96,9 +96,9 @@ def _print_decorated(sections: Sequence[Section]) -> None:
     from rich.text import Text
 
     console = _console()
-    for place, section in enumerate(sections):
+    for index, section in enumerate(sections):
         console.print(Text(section.title, "bold"))
-        console.print(Padding(_decorated(section), (0, 0, int(place < len(sections) - 1), _INDENT)))
+        console.print(Padding(_decorated(section), (0, 0, int(index < len(sections) - 1), _INDENT)))
 
 
 def _decorated(section: Section) -> RenderableType:
@@ -118,9 +118,9 @@ def _table(rows: Iterable[Row], styles: Row, header: Row | None = None) -> Rende
 
     kept = [*rows]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=header is not None)
-    for place, style in enumerate(styles):
-        is_short = max(len(row[place]) for row in kept) <= _SHORT
-        table.add_column(header[place] if header else "", style=style, overflow="fold", no_wrap=place == 0 or is_short)
+    for index, style in enumerate(styles):
+        is_short = max(len(row[index]) for row in kept) <= _SHORT
+        table.add_column(header[index] if header else "", style=style, overflow="fold", no_wrap=index == 0 or is_short)
     for row in kept:
         table.add_row(*(Text(cell, _MARKS.get(cell, "")) for cell in row))
     return table

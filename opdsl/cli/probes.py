@@ -154,9 +154,9 @@ def _kernel_cache(subject: str) -> Finding:
             else "Turn it on: unset OPDSL_CACHE"
         )
         return Finding(subject, Mark.OFF, problem.removesuffix("."), remedy)
-    place = cache.location()
-    count = sum(1 for each in place.iterdir() if each.is_file())
-    return Finding(subject, Mark.OK, f"{count} files, {size_text(cache.size())}, in {place}")
+    location = cache.location()
+    count = sum(1 for each in location.iterdir() if each.is_file())
+    return Finding(subject, Mark.OK, f"{count} files, {size_text(cache.size())}, in {location}")
 
 
 def _block_cache(subject: str) -> Finding:

@@ -97,9 +97,9 @@ def _value(value: object) -> str:
 def _kernels(operator: Operator) -> Iterator[Row]:
     """The kernels by key, the newest first; those after it wait for its removal."""
     for key in registered_keys(operator):
-        for place, kernel in enumerate(operator.registrations[key]):
+        for index, kernel in enumerate(operator.registrations[key]):
             description = describe(kernel)
-            note = " (replaced)" if place else ""
+            note = " (replaced)" if index else ""
             yield str(key), description.text + note, shorten(description.place)
 
 

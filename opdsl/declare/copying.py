@@ -23,7 +23,7 @@ def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callabl
     """Copies what the base writes, calls it, and returns its fresh results and the copies."""
     names = [each.python_name for each in schema.positional]
     written = [each.python_name for each in schema.written_arguments]
-    fresh = [place for place, each in enumerate(schema.returns) if each.alias is None]
+    fresh = [index for index, each in enumerate(schema.returns) if each.alias is None]
 
     def body(*given: object, **named: object) -> object:
         values = dict(zip(names, given, strict=True)) | named
@@ -32,7 +32,7 @@ def functional_body(base: Callable[..., Any], schema: FunctionSchema) -> Callabl
         positional = [values.pop(name) for name in names]
         result = base(*positional, **values)
         results = result if isinstance(result, tuple) else (result,)
-        made = (*(results[place] for place in fresh), *copies.values())
+        made = (*(results[index] for index in fresh), *copies.values())
         return made[0] if len(made) == 1 else made
 
     return body

@@ -105,7 +105,7 @@ class Declaration:
         if out is not None:
             return tuple(each.python_name for each in out.schema.out)
         count = len(self.main.schema.returns)
-        return ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
+        return ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
 
     # ----------------------------------------------------------------------------------------------- what is attached
 

@@ -228,8 +228,8 @@ def _check_variants(where: str, schemas: Mapping[str, FunctionSchema]) -> None:
     Raises:
         DeclarationError: a name that was given makes no schema, or is that of another variant.
     """
-    for place, (variant, schema) in enumerate(schemas.items()):
-        violations = check(schema) if place else check_relations(schema)
+    for index, (variant, schema) in enumerate(schemas.items()):
+        violations = check(schema) if index else check_relations(schema)
         if violations:
             raise DeclarationError(f"{where}: the {variant} variant {schema}: {violations[0].message}")
         if variant in _VARIANTS and schema.kind.value != variant:

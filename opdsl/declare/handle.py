@@ -173,8 +173,8 @@ def define_beside(
 ) -> FunctionType:
     """Define an operator that copies around one that is declared, as if it stood where that one does."""
     function = declaration.function
-    place = (function.__code__.co_filename, function.__code__.co_firstlineno)
-    return define(declaration.library, schema, body, KEY, function.__module__, place, options)
+    location = (function.__code__.co_filename, function.__code__.co_firstlineno)
+    return define(declaration.library, schema, body, KEY, function.__module__, location, options)
 
 
 def _define_functional(declaration: Declaration) -> FunctionType:

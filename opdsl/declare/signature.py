@@ -110,8 +110,8 @@ def _named_parameters(function: FunctionType, code: CodeType) -> list[tuple[str,
     by_place = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
     by_name = function.__kwdefaults__ or {}
     return [
-        (name, place >= count, by_name.get(name, MISSING) if place >= count else by_place.get(name, MISSING))
-        for place, name in enumerate(names)
+        (name, index >= count, by_name.get(name, MISSING) if index >= count else by_place.get(name, MISSING))
+        for index, name in enumerate(names)
     ]
 
 

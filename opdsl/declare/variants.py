@@ -58,7 +58,7 @@ def out_schema(schema: FunctionSchema, how: Out) -> FunctionSchema:
     count = len(schema.returns)
     if not count or any(str(each.type) != "Tensor" or each.alias is not None for each in schema.returns):
         raise _no_variant(schema, "out", "it does not return fresh Tensors only")
-    by_rule = ("out",) if count == 1 else tuple(f"out{place}" for place in range(count))
+    by_rule = ("out",) if count == 1 else tuple(f"out{index}" for index in range(count))
     names = by_rule if how.args is None else how.args
     if len(names) != count:
         raise _no_variant(schema, "out", f"Out(args={names!r}) names {len(names)} results of {count}")

@@ -136,8 +136,8 @@ def _make_key(name: str, index: int, bits: int, functionality: str, backend: str
 def _make_runtime_keys() -> tuple[DispatchKey, ...]:
     """Every row of the computed table, in PyTorch's order: Undefined, then by functionality and backend."""
     rows = [_make_key("Undefined", 0, 0, "Undefined")]
-    for place, functionality in enumerate(FUNCTIONALITIES):
-        bit = 1 << (_WIDTH + place)
+    for index, functionality in enumerate(FUNCTIONALITIES):
+        bit = 1 << (_WIDTH + index)
         prefix = PER_BACKEND.get(functionality)
         if prefix is None:
             rows.append(_make_key(functionality, len(rows), bit, functionality))

@@ -14,7 +14,7 @@ from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, backends, cpu
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.storage import bump_version
@@ -40,7 +40,7 @@ class OutputSpec(NamedTuple):
     names: Names | None = None
 
     @property
-    def geometry(self) -> Geometry:
+    def geometry(self) -> TensorMeta:
         """Of a new output."""
         inference = current.get().inference_mode
         return geometry(self.dtype, self.device, self.shape, self.strides, is_inference=inference)
@@ -51,7 +51,7 @@ def array_of(tensor: Tensor) -> Any:
     return getattr(tensor, "array", None)
 
 
-def tensor_over(array: Any, form: Geometry) -> Tensor:
+def tensor_over(array: Any, form: TensorMeta) -> Tensor:
     """A tensor of an array, which is None where there is no memory, and the geometry that it has."""
     made = Tensor()
     if array is not None:
@@ -62,7 +62,7 @@ def tensor_over(array: Any, form: Geometry) -> Tensor:
     return made
 
 
-def new_tensor(form: Geometry, *, pinned: bool = False) -> Tensor:
+def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
     """A tensor of a geometry that is no view, its elements undefined.
 
     Args:
@@ -78,19 +78,19 @@ def new_tensor(form: Geometry, *, pinned: bool = False) -> Tensor:
     return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
 
 
-def in_this_mode(form: Geometry) -> Geometry:
+def in_this_mode(form: TensorMeta) -> TensorMeta:
     """The geometry of what is new here: under inference mode it is one of inference tensors."""
     inference = current.get().inference_mode
     return form if form.is_inference is inference else form.replace(is_inference=inference)
 
 
-def _pinned_array(form: Geometry) -> Any:
+def _pinned_array(form: TensorMeta) -> Any:
     if form.device is not cpu:
         raise DeviceError(f"Only dense CPU tensors can be pinned (got one on {form.device}).")
     return backends.memory(Device("cuda")).empty_pinned(form.shape, form.strides, form.dtype)
 
 
-def maker_for(form: Geometry) -> Callable[[], Any]:
+def maker_for(form: TensorMeta) -> Callable[[], Any]:
     """Makes the array of a new tensor of that geometry, again and again."""
     memory = backends.memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
@@ -195,7 +195,7 @@ class Target(NamedTuple):
         return self.given.geometry.shape != self.spec.shape
 
     @property
-    def form(self) -> Geometry:
+    def form(self) -> TensorMeta:
         """The geometry of what the kernel fills."""
         if self.uses_proxy:
             return self.spec.geometry

@@ -130,8 +130,8 @@ def _return_differences(old: tuple[Return, ...], new: tuple[Return, ...]) -> Ite
         yield f"gives {_count(new)}, and gave {_count(old)}", True
         return
     names = [each.name for each in old]
-    for place, (before, after) in enumerate(zip(old, new, strict=True)):
-        what = f"return {place}"
+    for index, (before, after) in enumerate(zip(old, new, strict=True)):
+        what = f"return {index}"
         if before.name != after.name:
             moved = after.name is not None and after.name in names
             yield (
@@ -158,18 +158,18 @@ def _argument_differences(
 ) -> Iterator[Difference]:
     """Arguments are compared by place, as positional calls have them."""
     names = [each.name for each in after]
-    for place, argument in enumerate(before):
-        if argument.name not in names and (place >= len(after) or after[place].name in [each.name for each in before]):
+    for index, argument in enumerate(before):
+        if argument.name not in names and (index >= len(after) or after[index].name in [each.name for each in before]):
             yield f"the {what} {argument.name} is gone", True
-        elif place >= len(after) or (argument.name in names and after[place].name != argument.name):
+        elif index >= len(after) or (argument.name in names and after[index].name != argument.name):
             yield f"the {what} {argument.name} has another place", True
-        elif after[place].name != argument.name:
-            yield f"the {what} {argument.name} is called {after[place].name} now", True
+        elif after[index].name != argument.name:
+            yield f"the {what} {argument.name} is called {after[index].name} now", True
         else:
-            yield from _changes_of(argument, after[place], old, new, what)
+            yield from _changes_of(argument, after[index], old, new, what)
     known = {each.name for each in before}
-    for place, argument in enumerate(after):
-        is_renamed = place < len(before) and before[place].name not in names
+    for index, argument in enumerate(after):
+        is_renamed = index < len(before) and before[index].name not in names
         if argument.name in known or is_renamed:
             continue
         has_default = argument.default is not None

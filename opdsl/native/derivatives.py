@@ -304,7 +304,7 @@ def _named(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
     """What a formula is for is an argument or a result."""
     arguments = {each.name for each in schema.arguments}
     results = {"result", *(each.name for each in schema.returns if each.name is not None)}
-    results |= {f"result{place}" for place in range(len(schema.returns))}
+    results |= {f"result{index}" for index in range(len(schema.returns))}
     for name in formula.names:
         if name not in (results if formula.is_forward else arguments):
             yield f"{schema.name} has no {'argument or result' if formula.is_forward else 'argument'} {name}"
@@ -362,7 +362,7 @@ def _known_names(schema: FunctionSchema, formula: Formula) -> Iterator[str]:
         return
     values = {each.name for each in schema.arguments}
     values |= {each.name for each in schema.returns if each.name is not None}
-    values |= {"result", *(f"result{place}" for place in range(len(schema.returns)))}
+    values |= {"result", *(f"result{index}" for index in range(len(schema.returns)))}
     values |= {f"original_{name}" for name in values}
     values |= {f"{name}_{part}" for name in values for part in "pt"}
     for found in dict.fromkeys(_compiled(BARE_NAME).findall(_compiled(ASIDE).sub(" ", formula.text))):

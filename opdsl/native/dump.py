@@ -69,7 +69,7 @@ class Layout:
     def __init__(self, source: Source) -> None:
         self.text = source.text
         self.entries = source.entries
-        self.places = {id(mapping): place for place, mapping in enumerate(source.entries)}
+        self.places = {id(mapping): index for index, mapping in enumerate(source.entries)}
 
     def holds_lines_of(self, origin: Origin) -> bool:
         """Whether an entry has lines of its own, as it has in a block list, which other entries may stand between."""

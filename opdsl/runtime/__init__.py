@@ -57,7 +57,7 @@ from opdsl.runtime.generator import (
 )
 from opdsl.runtime.geometry import (
     Creation,
-    Geometry,
+    TensorMeta,
     contiguous_strides,
     geometry_of,
     strides_for,
@@ -96,12 +96,12 @@ __all__ = [
     "DType",
     "Device",
     "Generator",
-    "Geometry",
     "Layout",
     "MemoryFormat",
     "MetaArray",
     "Overlap",
     "Tensor",
+    "TensorMeta",
     "View",
     "autograd_comes_from",
     "backends",

@@ -117,8 +117,8 @@ class Differentiable:
     @property
     def output_nr(self) -> int:
         """Which of the results of ``grad_fn`` it is."""
-        place: int = _load[0]().output_nr_of(self)
-        return place
+        index: int = _load[0]().output_nr_of(self)
+        return index
 
     @property
     def retains_grad(self) -> bool:

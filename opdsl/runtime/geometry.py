@@ -60,7 +60,7 @@ class Form:
         self.order = order
 
 
-class Geometry:
+class TensorMeta:
     """One combination of dtype, device, sizes, strides and flags. Made by ``geometry``, equal only to itself.
 
     dtype, device: of the tensor.
@@ -168,7 +168,7 @@ class Geometry:
         creation: Creation | None = None,
         is_inference: bool | None = None,
         read_only: bool | None = None,
-    ) -> Geometry:
+    ) -> TensorMeta:
         """The geometry that differs from this one in what is given; what is no view was created as none."""
         kept = self.creation if is_view is not False else Creation.DEFAULT
         return geometry(
@@ -185,15 +185,15 @@ class Geometry:
 
     def __repr__(self) -> str:
         flags = "".join(f", {flag}" for flag in _FLAGS if getattr(self, flag))
-        return f"Geometry({self.dtype.name}, {self.device}, {self.shape}, strides={self.strides}{flags})"
+        return f"TensorMeta({self.dtype.name}, {self.device}, {self.shape}, strides={self.strides}{flags})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return _restore, (self.dtype, self.device, self.shape, self.strides, *(getattr(self, each) for each in _MARKS))
 
-    def __copy__(self) -> Geometry:
+    def __copy__(self) -> TensorMeta:
         return self
 
-    def __deepcopy__(self, memo: object) -> Geometry:
+    def __deepcopy__(self, memo: object) -> TensorMeta:
         return self
 
 
@@ -207,7 +207,7 @@ _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 _Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, int, bool, bool]
 
 _LOCK = held_across_fork(threading.Lock())
-_INTERNED: dict[_Key, Geometry] = {}
+_INTERNED: dict[_Key, TensorMeta] = {}
 _SMALLEST_LIMIT = 1 << 12
 _limit = _SMALLEST_LIMIT
 
@@ -224,7 +224,7 @@ def _forget_unused() -> None:
 
 def _references_of_unused() -> int:
     """What ``sys.getrefcount`` says of a geometry that only the table holds."""
-    table = {"key": Geometry()}
+    table = {"key": TensorMeta()}
     return next(sys.getrefcount(each) for _, each in list(table.items()))
 
 
@@ -242,14 +242,14 @@ def geometry(
     creation: Creation = Creation.DEFAULT,
     is_inference: bool = False,
     read_only: bool = False,
-) -> Geometry:
+) -> TensorMeta:
     """The one geometry object of these values.
 
     Args:
         dtype, device: of the tensor.
         shape: sizes, plain ints.
         strides: in elements, plain ints; None for contiguous ones.
-        requires_grad, is_view, creation, is_inference, read_only: see ``Geometry``.
+        requires_grad, is_view, creation, is_inference, read_only: see ``TensorMeta``.
 
     Returns:
         An object that is the same as long as anything refers to it; it may be compared with ``is``. One of symbolic
@@ -325,8 +325,8 @@ def _new_geometry(
     creation: Creation,
     is_inference: bool,
     read_only: bool,
-) -> Geometry:
-    made = Geometry()
+) -> TensorMeta:
+    made = TensorMeta()
     made.dtype = dtype
     made.device = device
     made.shape = shape
@@ -349,7 +349,7 @@ def _new_geometry(
 _FORMS: dict[tuple[object, ...], Form] = {}
 
 
-def _form_of(geometry: Geometry) -> Form:
+def _form_of(geometry: TensorMeta) -> Form:
     shape, strides = geometry.shape, geometry.strides
     small = tuple([min(size, 2) for size in shape])
     order: tuple[int, ...] | None = tuple(range(len(shape)))
@@ -376,11 +376,11 @@ def _backend_of(device_type: str) -> str:
     return found
 
 
-def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tuple[int, ...], *marks: Any) -> Geometry:
+def _restore(dtype: DType, device: Device, shape: tuple[int, ...], strides: tuple[int, ...], *marks: Any) -> TensorMeta:
     return geometry(dtype, device, shape, strides, **dict(zip(_MARKS, marks, strict=True)))
 
 
-def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool = False) -> Geometry:
+def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool = False) -> TensorMeta:
     """The geometry of a CPU tensor whose elements are those of ``array``.
 
     Args:
@@ -397,7 +397,7 @@ def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool =
 @lru_cache(maxsize=1024)
 def _geometry_of(
     dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...], *, is_view: bool, read_only: bool
-) -> Geometry:
+) -> TensorMeta:
     strides = []
     for step in steps:
         elements, rest = divmod(step, dtype.itemsize)

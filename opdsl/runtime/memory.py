@@ -12,7 +12,7 @@ from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType
 
 if TYPE_CHECKING:
-    from opdsl.runtime.geometry import Geometry
+    from opdsl.runtime.geometry import TensorMeta
 
 
 class Memory(Protocol):
@@ -34,7 +34,7 @@ class Memory(Protocol):
     def view(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: DType) -> Any:
         """Another array over the same memory; ``offset`` counts from the first element of ``array``."""
 
-    def viewer(self, source: Geometry, view: Geometry, offset: int) -> Callable[[Any], Any]:
+    def viewer(self, source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Any], Any]:
         """Makes one view of every tensor of a geometry, which holds it; a backend may have none."""
 
     def address(self, array: Any) -> int:

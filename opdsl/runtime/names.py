@@ -51,9 +51,9 @@ def check_names(tensor: Tensor, names: Names) -> None:
     Raises:
         ShapeError: a dimension has another name.
     """
-    for place, (mine, wanted) in enumerate(zip(names_of(tensor), names, strict=False)):
+    for index, (mine, wanted) in enumerate(zip(names_of(tensor), names, strict=False)):
         if mine is not None and wanted is not None and mine != wanted:
             raise ShapeError(
-                f"dimension {place} of the out tensor has the name {mine!r}, but that of the result has {wanted!r}. "
+                f"dimension {index} of the out tensor has the name {mine!r}, but that of the result has {wanted!r}. "
                 "Give an output without names, or with these."
             )

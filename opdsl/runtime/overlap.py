@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from opdsl.errors import OverlapError, ReadOnlyError
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Lowering, lowering
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.tensor import Tensor
@@ -34,7 +34,7 @@ class Overlap(enum.Enum):
     UNKNOWN = 3
 
 
-def has_internal_overlap(geometry: Geometry) -> bool:
+def has_internal_overlap(geometry: TensorMeta) -> bool:
     """Whether two elements lie in the same place; False also where finding out would take too long.
 
     PyTorch only sees expanded dimensions (at::has_internal_overlap); this sees overlapping windows, too.
@@ -119,11 +119,11 @@ def _overlap_of_arrays(first: Tensor, second: Tensor) -> Overlap:
     return Overlap.PARTIAL if shared else Overlap.NONE
 
 
-def _same_steps(form: Geometry, other: Geometry) -> bool:
+def _same_steps(form: TensorMeta, other: TensorMeta) -> bool:
     return form.dtype.itemsize == other.dtype.itemsize and (form.shape, form.strides) == (other.shape, other.strides)
 
 
-def _extent(form: Geometry) -> int:
+def _extent(form: TensorMeta) -> int:
     return required_storage(form.shape, form.strides) * form.dtype.itemsize
 
 

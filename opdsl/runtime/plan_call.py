@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from opdsl.runtime.geometry import Geometry
+    from opdsl.runtime.geometry import TensorMeta
 
 __all__ = ["Plan", "PlanCall", "PlanOperand"]
 
@@ -40,5 +40,5 @@ class PlanCall(NamedTuple):
     name: str
     arguments: int
     operands: tuple[PlanOperand, ...]
-    result: Geometry
+    result: TensorMeta
     converts: bool

@@ -16,7 +16,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
-    Geometry,
+    TensorMeta,
     byte_strides,
     contiguous_strides,
     geometry,
@@ -66,7 +66,7 @@ class Tensor(Differentiable):
     __array_priority__: ClassVar[float] = 1000.0
 
     array: Any
-    geometry: Geometry
+    geometry: TensorMeta
     _writes: int
     _base: Tensor | None
     _memory: Any

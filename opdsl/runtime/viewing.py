@@ -10,7 +10,7 @@ from opdsl.errors import KernelError
 from opdsl.runtime import values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Creation, Geometry, byte_strides
+from opdsl.runtime.geometry import Creation, TensorMeta, byte_strides
 from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.storage import base_for_view, storage_root
 from opdsl.runtime.symbol import NotLoweredError
@@ -120,7 +120,7 @@ def become(tensor: Tensor, view: View) -> Tensor:
     return tensor
 
 
-def view_geometry(form: Geometry, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> Geometry:
+def view_geometry(form: TensorMeta, shape: Sizes, strides: Sizes, dtype: DType | None = None) -> TensorMeta:
     """The geometry of a view: a view that does not require gradients, otherwise like what is viewed."""
     creation = Creation.DEFAULT if form.creation.is_apart else form.creation
     return form.replace(dtype=dtype, shape=shape, strides=strides, is_view=True, creation=creation, requires_grad=False)

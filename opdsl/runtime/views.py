@@ -416,9 +416,11 @@ def unsqueeze(source: View, dim: int) -> View:
         DimensionError: there is no such place.
     """
     shape, strides, offset = source
-    place = wrap_dimension(dim, len(shape) + 1)
-    stride = 1 if place == len(shape) else shape[place] * strides[place]
-    return View((*shape[:place], 1, *shape[place:]), (*strides[:place], stride, *strides[place:]), offset)
+    dimension = wrap_dimension(dim, len(shape) + 1)
+    stride = 1 if dimension == len(shape) else shape[dimension] * strides[dimension]
+    return View(
+        (*shape[:dimension], 1, *shape[dimension:]), (*strides[:dimension], stride, *strides[dimension:]), offset
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- as_strided

@@ -71,10 +71,10 @@ class ScalarFunction:
 
     def underived(self) -> ScalarFunctionError | None:
         """What is written there that has no derivative in the language, underlined; None for nothing."""
-        for node, place in zip(self.nodes, self.places, strict=True):
+        for node, index in zip(self.nodes, self.places, strict=True):
             if node.op in WITHOUT_DERIVATIVE:
-                return place.source.error(
-                    place.node,
+                return index.source.error(
+                    index.node,
                     f"`{OPERATIONS[node.op].symbol}` has no derivative in the language",
                     'Declare one for the operator: @f.derivative("self").',
                 )

@@ -79,10 +79,10 @@ def _check_names(source: FunctionSource, names: Sequence[str], wanted: Sequence[
 
 
 def _check_elements(graph: Graph) -> None:
-    for node, place in zip(graph.nodes, graph.places, strict=True):
+    for node, index in zip(graph.nodes, graph.places, strict=True):
         if node.op in ROW_FOLDS:
-            raise place.source.error(
-                place.node, f"{node.op} folds a row, and this function sees single elements", "Attach it with @f.row."
+            raise index.source.error(
+                index.node, f"{node.op} folds a row, and this function sees single elements", "Attach it with @f.row."
             )
 
 

@@ -34,9 +34,9 @@ def rounded_results(function: ScalarFunction, types: Mapping[str, str], wanted: 
     """
     kinds = function.specialise(types).result_types
     pairs = enumerate(zip(kinds, wanted, strict=True))
-    found = [place for place, (kind, to) in pairs if kind.category >= FLOAT and ScalarType(to).category == INTEGER]
+    found = [index for index, (kind, to) in pairs if kind.category >= FLOAT and ScalarType(to).category == INTEGER]
     whole = _whole_nodes(function, types) if found else []
-    return [place for place in found if not whole[function.results[place]]]
+    return [index for index in found if not whole[function.results[index]]]
 
 
 def _whole_nodes(function: ScalarFunction, types: Mapping[str, str]) -> list[bool]:

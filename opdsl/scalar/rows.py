@@ -155,8 +155,8 @@ class _Cutter:
         folds = [each for earlier in self.folds[:stage] for each in earlier]
         kept = [each for earlier in self.kept[:stage] for each in earlier]
         for kind, positions in (("fold", folds), ("kept", kept)):
-            for place, position in enumerate(positions):
-                places[position] = builder.parameter(f"{kind}{place}", self.graph.nodes[position].type)
+            for index, position in enumerate(positions):
+                places[position] = builder.parameter(f"{kind}{index}", self.graph.nodes[position].type)
         for position in folds:
             node = self.graph.nodes[position]
             if node.op == "row_mean":

@@ -78,8 +78,8 @@ class FunctionSource:
         shown = text.strip()
         lead = len(text) - len(text.lstrip())
         underline = " " * max(start - lead, 0) + "~" * max(end - start - 1, 0) + "^"
-        place = f"{code.co_filename}:{line}: scalar function {self.name}: {problem}"
-        return ScalarFunctionError(f"{place}\n    {shown}\n    {underline}\n{advice}")
+        location = f"{code.co_filename}:{line}: scalar function {self.name}: {problem}"
+        return ScalarFunctionError(f"{location}\n    {shown}\n    {underline}\n{advice}")
 
     def _columns(self, node: ast.AST, first: int, text: str) -> tuple[int, int]:
         """Columns of the node on its first line, in characters (syntax trees count bytes)."""
@@ -152,9 +152,9 @@ def _find_lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
     except SyntaxError:
         module = ast.Module([], [])
     places = [
-        ((place[0], place[2]), (place[1], place[3]))
-        for place in code.co_positions()
-        if None not in place and place[:1] + place[2:3] != place[1:2] + place[3:]
+        ((index[0], index[2]), (index[1], index[3]))
+        for index in code.co_positions()
+        if None not in index and index[:1] + index[2:3] != index[1:2] + index[3:]
     ]
     found = [
         node

@@ -83,12 +83,12 @@ def specialise(
     found: list[Operand] = []
     for name in function.parameters:  # so that unused ones are there too
         typer.builder.parameter(name, types[name])
-    for node, place in zip(function.nodes, function.places, strict=True):
+    for node, index in zip(function.nodes, function.places, strict=True):
         try:
             found.append(typer.add(node, [found[at] for at in node.arguments], types))
         except Refused as refusal:
             signature = ", ".join(f"{name}: {types[name].value}" for name in function.parameters)
-            raise place.source.error(place.node, f"for ({signature}), {refusal}", refusal.advice) from None
+            raise index.source.error(index.node, f"for ({signature}), {refusal}", refusal.advice) from None
     positions = [typer.settle(found[at]).position for at in function.results]
     graph = typer.builder.finish(function.name, positions)
     return graph if results is None else with_results(graph, results)

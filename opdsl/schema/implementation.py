@@ -109,9 +109,9 @@ def returned_lengths(code: CodeType) -> Iterator[int]:
     [2]
     """
     text = code.co_code
-    for place in range(0, len(text), 2):
-        operation, value = text[place], text[place + 1]
-        returns = text[place + 2 : place + 3] == bytes((_RETURN,))
+    for index in range(0, len(text), 2):
+        operation, value = text[index], text[index + 1]
+        returns = text[index + 2 : index + 3] == bytes((_RETURN,))
         if operation == _BUILD and returns:
             yield value
         elif operation == _RETURN_CONSTANT or (operation == _LOAD and returns):
@@ -158,9 +158,9 @@ def scalar_fault(
     if len(names) != len(expected):
         problem = f"it takes ({', '.join(names)}) for ({', '.join(expected)})"
         return Fault(problem, "Give it one parameter for each argument")
-    for name, place in zip(names, expected, strict=True):
-        if name != place and name in expected and not is_derived:
-            return Fault(f"{name!r} stands where {place!r} is handed over", f"Write ({', '.join(expected)})")
+    for name, index in zip(names, expected, strict=True):
+        if name != index and name in expected and not is_derived:
+            return Fault(f"{name!r} stands where {index!r} is handed over", f"Write ({', '.join(expected)})")
     return None
 
 
@@ -196,7 +196,7 @@ def result_names(schema: FunctionSchema) -> tuple[str, ...]:
     returns = schema.returns
     if len(returns) == 1:
         return (returns[0].name or "result",)
-    return tuple(each.name or f"result{place}" for place, each in enumerate(returns))
+    return tuple(each.name or f"result{index}" for index, each in enumerate(returns))
 
 
 def derivative_fault(schema: FunctionSchema, names: Sequence[str], parameters: Sequence[str]) -> Fault | None:

@@ -238,31 +238,31 @@ class GradientCheck:
         """Compare every entry of the Jacobian."""
         outputs = self.outputs()
         found = [[self.gradients(outputs, seeds) for seeds in _basis(outputs, at)] for at in range(len(outputs))]
-        for number, place in enumerate(self.wanted):
-            for entry, change in enumerate(_directions(self.inputs[place])):
-                for at, numeric in enumerate(self.difference(place, change)):
+        for number, index in enumerate(self.wanted):
+            for entry, change in enumerate(_directions(self.inputs[index])):
+                for at, numeric in enumerate(self.difference(index, change)):
                     analytic = numpy.array([each[number][entry] for each in found[at]])
-                    self.compare(analytic, numeric, at, place, entry)
+                    self.compare(analytic, numeric, at, index, entry)
 
     def projections(self) -> None:
         """Compare the Jacobian between random directions of inputs and outputs."""
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
-        directions = [random_like(self.inputs[place], random) for place in self.wanted]
+        directions = [random_like(self.inputs[index], random) for index in self.wanted]
         seeds = [random_like(each, random) for each in outputs]
         if self.finite_only:
             given = self.gradients(outputs, seeds)
             directions = [_masked(each, [found]) for each, found in zip(directions, given, strict=True)]
         differences = [
-            self.difference(place, each.numpy()) for place, each in zip(self.wanted, directions, strict=True)
+            self.difference(index, each.numpy()) for index, each in zip(self.wanted, directions, strict=True)
         ]
         if self.finite_only:
             seeds = [_masked(each, [found[at] for found in differences]) for at, each in enumerate(seeds)]
         gradients = self.gradients(outputs, seeds)
-        for number, place in enumerate(self.wanted):
+        for number, index in enumerate(self.wanted):
             numeric = sum(map(_product, map(_real, seeds), differences[number]))
             analytic = _product(_real(directions[number]), gradients[number])
-            self.compare(numpy.array([analytic]), numpy.array([numeric]), 0, place, 0)
+            self.compare(numpy.array([analytic]), numpy.array([numeric]), 0, index, 0)
 
     def compare(self, analytic: _Array, numeric: _Array, output: int, place: int, entry: int) -> None:
         """Raise for the first entry that is too far off."""
@@ -282,9 +282,9 @@ class GradientCheck:
         """The product of the Jacobian with a direction, and that with its transpose, agree."""
         random = numpy.random.default_rng(0)
         outputs = self.outputs()
-        directions = [random_like(self.inputs[place], random) for place in self.wanted]
+        directions = [random_like(self.inputs[index], random) for index in self.wanted]
         seeds = [random_like(each, random) for each in outputs]
-        found = pushed(outputs, [self.inputs[place] for place in self.wanted], directions, create_graph=False)
+        found = pushed(outputs, [self.inputs[index] for index in self.wanted], directions, create_graph=False)
         tangents = [(seed, each) for seed, each in zip(seeds, found, strict=True) if each is not None]
         forward = sum(_product(_real(seed), _real(each)) for seed, each in tangents)
         backward = sum(map(_product, map(_real, directions), self.gradients(outputs, seeds)))
@@ -301,10 +301,10 @@ class GradientCheck:
         outputs = self.outputs()
         seeds = [random_like(each, numpy.random.default_rng(0)) for each in outputs]
         once, again = self.gradients(outputs, seeds), self.gradients(outputs, seeds)
-        for place, first, second in zip(self.wanted, once, again, strict=True):
+        for index, first, second in zip(self.wanted, once, again, strict=True):
             if first.size and float(numpy.abs(first - second).max()) > self.tolerance.nondeterminism:
                 raise LawError(
-                    f"{self.name}: two backward passes give different gradients of {self.names[place]}. "
+                    f"{self.name}: two backward passes give different gradients of {self.names[index]}. "
                     "Pass nondet_tol= if that is intended."
                 )
 
@@ -313,12 +313,12 @@ class GradientCheck:
         outputs = self.outputs()
         for at in range(len(outputs) if len(outputs) > 1 else 0):
             seeds = [random_like(each, numpy.random.default_rng(at)) for each in outputs]
-            zeros = [each * 0 if place != at else each for place, each in enumerate(seeds)]
+            zeros = [each * 0 if index != at else each for index, each in enumerate(seeds)]
             alone = self.gradients(outputs[at : at + 1], seeds[at : at + 1])
-            for place, one, other in zip(self.wanted, alone, self.gradients(outputs, zeros), strict=True):
+            for index, one, other in zip(self.wanted, alone, self.gradients(outputs, zeros), strict=True):
                 if not numpy.allclose(one, other, atol=1e-12, rtol=1e-9, equal_nan=True):
                     raise LawError(
-                        f"{self.name}: with gradients of output {at} alone, {self.names[place]} gets another gradient "
+                        f"{self.name}: with gradients of output {at} alone, {self.names[index]} gets another gradient "
                         "than with zeros for the other outputs. Undefined gradients (None) have to count as zeros."
                     )
 

@@ -154,13 +154,13 @@ def from_schema(operator: Operator, make: Maker) -> Iterator[Sample]:
 def _sample(operator: Operator, make: Maker, form: Callable[[Maker, int], Tensor], complete: bool) -> Sample | None:
     given: list[object] = []
     named: dict[str, object] = {}
-    for place, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
+    for index, argument in enumerate((*operator.schema.positional, *operator.schema.keyword_only)):
         if argument.default is not None and not complete:
             continue
-        value = _value(argument, make, partial(form, make, place))
+        value = _value(argument, make, partial(form, make, index))
         if value is None and argument.default is not None:
             continue
-        if argument in operator.schema.keyword_only or len(given) < place:
+        if argument in operator.schema.keyword_only or len(given) < index:
             named[argument.python_name] = value
         else:
             given.append(value)

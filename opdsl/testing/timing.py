@@ -63,15 +63,15 @@ def compare(
     loops = [(_loops(ours), _loops(theirs)) for ours, theirs in timers]
     turns: list[list[tuple[float, float]]] = [[] for _ in cases]
     for turn in range(rounds):
-        for place, (ours, theirs) in enumerate(timers):
-            first, second = loops[place]
+        for index, (ours, theirs) in enumerate(timers):
+            first, second = loops[index]
             # Each side is first as often as the other: a turn may warm, or cool, the next one.
             if turn % 2:
                 pair = ours.timeit(first) / first, theirs.timeit(second) / second
             else:
                 late = theirs.timeit(second) / second
                 pair = ours.timeit(first) / first, late
-            turns[place].append(pair)
+            turns[index].append(pair)
     return [measured(each.name, pairs, each.goal) for each, pairs in zip(cases, turns, strict=True)]
 
 

@@ -164,7 +164,7 @@ def _forms(signature: CallableType, calls: Calls | None) -> Iterator[CallableTyp
     """One signature with what may be added to it."""
     full = _with_out(signature) if calls is not None and calls.has_out else signature
     yield full
-    positional = [place for place, kind in enumerate(full.arg_kinds) if kind.is_positional()]
+    positional = [index for index, kind in enumerate(full.arg_kinds) if kind.is_positional()]
     if len(positional) == 1 and full.arg_kinds[positional[0]] == ARG_POS:
         kind = get_proper_type(full.arg_types[positional[0]])
         if isinstance(kind, Instance) and kind.type.fullname in LISTS and _is_int(kind.args[0]):

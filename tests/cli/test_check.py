@@ -52,7 +52,7 @@ def test_all_files_are_checked_in_one_run(run: Run, good: Path) -> None:
 
 def test_all_faults_of_an_older_file_are_shown(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "old.yaml"
-    path.write_text("".join(f"- func: f{place}(Tensor self, *\n" for place in range(70)))
+    path.write_text("".join(f"- func: f{index}(Tensor self, *\n" for index in range(70)))
     result = run("check", str(path), "--dialect", "1.5")
     assert result.exit_code == 1
     assert [each for each in range(70) if f"{path}:{each + 1}:" not in result.stdout] == []

@@ -21,9 +21,9 @@ load()
 def part(result: Result, title: str) -> list[str]:
     """The lines beneath a title that begins so, without their indentation."""
     lines = result.stdout.splitlines()
-    start = next(place for place, line in enumerate(lines) if line.startswith(title))
+    start = next(index for index, line in enumerate(lines) if line.startswith(title))
     rest = lines[start + 1 :]
-    end = next((place for place, line in enumerate(rest) if line and not line.startswith(" ")), len(rest))
+    end = next((index for index, line in enumerate(rest) if line and not line.startswith(" ")), len(rest))
     return [line.removeprefix("    ") for line in rest[:end] if line]
 
 

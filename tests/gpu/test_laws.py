@@ -59,7 +59,7 @@ def cases() -> list[tuple[Operator, tuple[DType, ...]]]:
     """The operators, and the dtypes in the order in which they are tried with each."""
     # Generated operators call what is here anyway.
     own = OPERATORS if IS_WHOLE else [each for each in OPERATORS if GENERATED not in each.tags]
-    turns = [place % len(ALL_DTYPES) for place in range(len(own))]
+    turns = [index % len(ALL_DTYPES) for index in range(len(own))]
     return [(each, ALL_DTYPES[turn:] + ALL_DTYPES[:turn]) for each, turn in zip(own, turns, strict=True)]
 
 

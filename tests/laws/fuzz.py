@@ -294,10 +294,10 @@ def _short(value: Any) -> str:
 def run(steps: Sequence[Step]) -> Failure | None:
     """Run a program in both worlds, up to its first failure."""
     world = World()
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         problem = world.run(step)
         if problem is not None:
-            return Failure(tuple(steps[: place + 1]), problem)
+            return Failure(tuple(steps[: index + 1]), problem)
         if world.is_over:
             return None
     return None
@@ -305,13 +305,13 @@ def run(steps: Sequence[Step]) -> Failure | None:
 
 def shrink(failure: Failure) -> Failure:
     """The same failure with the steps left out that it does not need."""
-    place = len(failure.steps) - 2
-    while place >= 0:
-        kept = failure.steps[:place] + failure.steps[place + 1 :]
+    index = len(failure.steps) - 2
+    while index >= 0:
+        kept = failure.steps[:index] + failure.steps[index + 1 :]
         again = run(kept)
         if again is not None and again.steps[-1] == failure.steps[-1] and again.steps == kept:
             failure = again
-        place -= 1
+        index -= 1
     return failure
 
 

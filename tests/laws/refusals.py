@@ -46,8 +46,8 @@ def known() -> set[tuple[str, str]]:
 
 def lines_of(dtype: DType) -> Iterator[str]:
     refused = sorted(each.name for each in operators() if is_refused(each, dtype))
-    for place in range(0, len(refused), 4):
-        yield " ".join([str(dtype), *refused[place : place + 4]])
+    for index in range(0, len(refused), 4):
+        yield " ".join([str(dtype), *refused[index : index + 4]])
 
 
 if __name__ == "__main__":

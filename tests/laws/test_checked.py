@@ -28,7 +28,7 @@ GROUPS = [OPERATORS[place::16] for place in range(16)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("operators", GROUPS, ids=[f"group{place}" for place in range(16)])
+@pytest.mark.parametrize("operators", GROUPS, ids=[f"group{index}" for index in range(16)])
 def test_operators_pass_their_checks(operators: list[Operator], dtype: Any) -> None:
     failed: list[str] = []
     with warnings.catch_warnings():

@@ -72,8 +72,8 @@ def test_a_structured_operator(lib: Library) -> None:
 
     @tiny_upsample.out_kernel("CPU")
     def tiny_upsample_cpu(self: Array, output_size, out: Array) -> None:
-        for place in range(len(out)):
-            out[place] = self[place * len(self) // len(out)]
+        for index in range(len(out)):
+            out[index] = self[index * len(self) // len(out)]
 
     assert tiny_upsample(opdsl.tensor([1.0, 2.0]), 4).tolist() == [1.0, 1.0, 2.0, 2.0]
     with pytest.raises(RuntimeError, match=r"expected a vector \(got=\(1, 1\)\)"):

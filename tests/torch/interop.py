@@ -372,7 +372,7 @@ def operator(ops: Any, name: str) -> Any:
 def cases(names: Any = None) -> list[tuple[str, int]]:
     """Every sample, as a name and a place."""
     chosen = SAMPLES if names is None else names
-    return [(name, place) for name in chosen for place in range(len(SAMPLES[name]()))]
+    return [(name, index) for name in chosen for index in range(len(SAMPLES[name]()))]
 
 
 def followed(value: Any) -> Any:

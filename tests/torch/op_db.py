@@ -86,13 +86,13 @@ def cases(
 
     turns: groups of dtypes, of each of which an operator takes one.
     """
-    for place, info in enumerate(operators()):
+    for index, info in enumerate(operators()):
         if wanted is not None and not wanted(info):
             continue
         dtypes = info.dtypes - UNKNOWN
         for group in () if FULL else turns:
             possible = [each for each in group if each in dtypes]
-            dtypes -= {each for each in possible if each is not possible[place % len(possible)]}
+            dtypes -= {each for each in possible if each is not possible[index % len(possible)]}
         for dtype in sorted(dtypes if FULL or wanted is None else dtypes & VARIED, key=str):
             if not str(dtype).startswith("torch.float8") and (name_of(info), dtype) not in REFUSED:
                 yield pytest.param(info, dtype, id=f"{name_of(info)}-{str(dtype).removeprefix('torch.')}")

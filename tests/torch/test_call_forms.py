@@ -211,10 +211,10 @@ def _forms(base: str, kind: str, places: list[Argument], options: list[Argument]
     if has_out:
         base_named["out"] = "out"
     yield call(base_given, base_named)
-    for place, argument in enumerate(places):
-        before = [_fitting(each) for each in places[:place]]
-        after = [_fitting(each) for each in required if each not in places[: place + 1]]
-        rest = {_name(each, kind): value for each, value in zip(places[place + 1 :], after, strict=False)}
+    for index, argument in enumerate(places):
+        before = [_fitting(each) for each in places[:index]]
+        after = [_fitting(each) for each in required if each not in places[: index + 1]]
+        rest = {_name(each, kind): value for each, value in zip(places[index + 1 :], after, strict=False)}
         for value in VALUES:
             yield call([*before, value, *after], base_named)
         yield call([*before, *after], base_named)

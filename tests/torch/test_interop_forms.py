@@ -326,13 +326,13 @@ def test_gradients_of_composites_at_new_shapes(ops):
 @pytest.mark.parametrize("results", [(0,), (1,), (0, 1)])
 def test_declared_derivatives_at_new_shapes(ops, wanted, results):
     for columns, by in ((2, 2.0), (3, 0.5), (4, -1.0), (1, 3.0)):
-        values = [torch.randn(3, columns, dtype=torch.float64, requires_grad=place in wanted) for place in (0, 1)]
+        values = [torch.randn(3, columns, dtype=torch.float64, requires_grad=index in wanted) for index in (0, 1)]
         expected = values[0] * values[1] * by, values[1].exp()
         found = ops.gated(*values, by)
         torch.testing.assert_close(found, expected)
-        inputs = [values[place] for place in wanted]
+        inputs = [values[index] for index in wanted]
         for _ in range(2):
-            totals = [sum(each[place].square().sum() for place in results) for each in (found, expected)]
+            totals = [sum(each[index].square().sum() for index in results) for each in (found, expected)]
             if not totals[1].requires_grad:
                 break
             pairs = [torch.autograd.grad(total, inputs, create_graph=True, materialize_grads=True) for total in totals]

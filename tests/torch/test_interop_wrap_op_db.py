@@ -104,8 +104,8 @@ def tensor_differences(mine: Any, expected: Any) -> list[str]:
 def samples(entry: Any) -> Iterator[Any]:
     for dtype in DTYPES:
         if dtype in entry.supported_dtypes("cpu"):
-            for place, sample in enumerate(entry.sample_inputs("cpu", dtype)):
-                if place == SAMPLES:
+            for index, sample in enumerate(entry.sample_inputs("cpu", dtype)):
+                if index == SAMPLES:
                     break
                 yield sample
 

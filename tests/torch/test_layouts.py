@@ -30,8 +30,8 @@ def operand(draw: Any, shape: list[int]) -> torch.Tensor:
     order = draw(st.permutations(range(len(sizes))))
     steps = [draw(st.sampled_from([1, 1, 1, 2])) for _ in sizes]
     laid = torch.ones([sizes[dim] * steps[dim] for dim in order], dtype=draw(DTYPES))
-    for place, dim in enumerate(order):
-        laid = laid.narrow(place, 0, laid.shape[place])[(slice(None),) * place + (slice(None, None, steps[dim]),)]
+    for index, dim in enumerate(order):
+        laid = laid.narrow(index, 0, laid.shape[index])[(slice(None),) * index + (slice(None, None, steps[dim]),)]
     made = laid.permute([order.index(dim) for dim in range(len(sizes))])
     expanded = draw(st.booleans())
     return made.expand([size if expanded and mine == 1 else mine for size, mine in zip(kept, sizes, strict=True)])

@@ -98,7 +98,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
     computed = dtype if dtype.is_floating_point or dtype.is_complex else torch.float32
     made = list(samples(info, dtype))
     in_turn = not FULL and len(made) >= TURNS
-    for place, (given, named) in enumerate(made):
+    for index, (given, named) in enumerate(made):
         if not isinstance(given[0], (torch.Tensor, list, tuple)) or info.name == "matmul":
             continue
         expected = outcome(lambda given=given, named=named: info.op(*given, **named))[0]
@@ -107,7 +107,7 @@ def test_out(info: Any, dtype: torch.dtype) -> None:
         if info.name.startswith("fft.ihfft") and _is_along_one(given[0], named):
             continue  # PyTorch leaves out= as it was
         kinds = outputs(expected)
-        for out in kinds[(ORDER.index(dtype) + place) % TURNS :: TURNS] if in_turn else kinds:
+        for out in kinds[(ORDER.index(dtype) + index) % TURNS :: TURNS] if in_turn else kinds:
             if info.name in UNWRITTEN and not out.is_contiguous():
                 continue
             if info.name == "logsumexp" and expected.is_complex() and not out.is_complex():

@@ -73,11 +73,11 @@ DTYPES = (torch.float64, torch.complex128)
 
 def cases(wanted: Callable[[Any], object] = lambda info: True, *, in_turn: bool = False) -> Iterator[Any]:
     """Operators and dtypes; ``in_turn``: one dtype of each operator that finite differences hold, too, in both."""
-    for place, info in enumerate(filter(wanted, operators())):
+    for index, info in enumerate(filter(wanted, operators())):
         known = info.supported_backward_dtypes("cpu") if info.supports_autograd else ()
         dtypes = [dtype for dtype in DTYPES if dtype in known]
         if in_turn and dtypes and not FULL and f"aten::{our_name(info)}" not in WITHOUT_DIFFERENCES:
-            dtypes = [dtypes[place % len(dtypes)]]
+            dtypes = [dtypes[index % len(dtypes)]]
         for dtype in dtypes:
             name = f"{name_of(info)}-{str(dtype).removeprefix('torch.')}"
             if not {name, name_of(info)} & LEFT_OUT.keys():
@@ -131,8 +131,8 @@ class Calls:
         self.leaves = differentiable(self.given)
         self.own = differentiable(twins)
         every = list(tensors_in(self.call(*self.given[0], **self.given[1]))) if self.leaves else []
-        self.places = [place for place, each in enumerate(every) if each.requires_grad]
-        self.results = [every[place] for place in self.places]
+        self.places = [index for index, each in enumerate(every) if each.requires_grad]
+        self.results = [every[index] for index in self.places]
         self.found: list[Any] = []
         self.problem: list[str] = []
         if self.results:
@@ -153,7 +153,7 @@ class Calls:
         duals = map(forward_ad.make_dual, self.leaves, directions)
         positional, named = replaced(self.given, duals)
         every = list(tensors_in(self.call(*positional, **named)))
-        return [every[place] for place in self.places]
+        return [every[index] for index in self.places]
 
 
 def replaced(value: Any, tensors: Iterator[torch.Tensor]) -> Any:

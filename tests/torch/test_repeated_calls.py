@@ -31,8 +31,8 @@ def in_every_order(call: Callable[[Any, Any], Any], choices: list[Any]) -> None:
     for order in permutations(range(len(choices)), min(3, len(choices))):
         for packet in opdsl.registry.packets.values():
             packet.forget()
-        for place in (*order, *order):
-            assert_agree(call(opdsl, Twins().of(choices[place])), expected[place])
+        for index in (*order, *order):
+            assert_agree(call(opdsl, Twins().of(choices[index])), expected[index])
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "div", "eq"])
@@ -217,9 +217,9 @@ def test_any_order_of_calls(calls: list[Callable[[Any, Any], Any]], order: list[
         ordinary(torch.float32, (6, 8))[::2, ::2],
     )[layout]
     own = Twins().of(x)
-    for place in order:
-        expected = calls[place](torch, x)
-        assert_agree(calls[place](opdsl, own), expected, tolerance=1e-5)
+    for index in order:
+        expected = calls[index](torch, x)
+        assert_agree(calls[index](opdsl, own), expected, tolerance=1e-5)
     assert_agree(own, x, tolerance=1e-5)
 
 

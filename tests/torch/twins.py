@@ -134,8 +134,8 @@ def differences(ours: Any, expected: Any, *, tolerance: Tolerance = None, stride
         if not isinstance(ours, (list, tuple)) or len(ours) != len(expected):
             return [f"{type(ours).__name__} for {type(expected).__name__} of {len(expected)}"]
         return [
-            f"[{place}] {text}"
-            for place, (one, two) in enumerate(zip(ours, expected, strict=True))
+            f"[{index}] {text}"
+            for index, (one, two) in enumerate(zip(ours, expected, strict=True))
             for text in differences(one, two, tolerance=tolerance, strides=strides)
         ]
     if not isinstance(expected, torch.Tensor):

@@ -135,7 +135,7 @@ def _rename(each: Implementation) -> bool:
         return False
     parameters = each.function.args.args
     if each.kind == "derivative":
-        chosen = next(place for place, name in enumerate(each.names) if name in ("grad", "grads"))
+        chosen = next(index for index, name in enumerate(each.names) if name in ("grad", "grads"))
     else:
         chosen = _first(each)
     if chosen >= len(parameters):

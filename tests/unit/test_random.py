@@ -40,8 +40,8 @@ def test_philox_gives_the_published_words(counter: Any, key: Any, words: Any) ->
 def test_the_compiled_sequence_is_that_of_the_scalar_function() -> None:
     found = opdsl.rand(5000, dtype=opdsl.float64, generator=seeded(7)).tolist()
     wanted = []
-    for place in range(5000):
-        high, low, _, _ = block(place, 7)
+    for index in range(5000):
+        high, low, _, _ = block(index, 7)
         wanted.append(((high << 21) ^ (low >> 11)) * 2.0**-53)
     assert found == wanted
 

@@ -113,8 +113,8 @@ def _author(function: FunctionType, call: AuthorCall, checks_bounds: bool) -> Ke
 def _load_or_compile(function: FunctionType, arguments: Sequence[Any], checks_bounds: bool) -> Loaded:
     stamp = fingerprint(function)
     checked = " with bounds checked" if checks_bounds else ""
-    place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
-    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor{checked} {place} {stamp} {signature_text(arguments)}"
+    location = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"  # which its errors name
+    key = f"{engine.environment()}\n{_numba_stamp()}\nauthor{checked} {location} {stamp} {signature_text(arguments)}"
     packed = None if stamp is None else cache.load(key)
     if packed is not None:
         engine.Statistics.loaded += 1

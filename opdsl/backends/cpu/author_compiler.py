@@ -137,10 +137,10 @@ def _refusal(function: FunctionType, arguments: Sequence[Any], error: NumbaError
     # The innermost comes first; what calls the kernel is generated, and has no text.
     named = [(each, int(number)) for file, number in _PLACES.findall(str(error)) for each in (abspath(file), file)]
     lines = (_line(file, number) for file, number in named if linecache.getline(file, number))
-    place = next(lines, f"{code.co_filename}:{code.co_firstlineno}")
+    location = next(lines, f"{code.co_filename}:{code.co_firstlineno}")
     reason = " ".join(str(error).split("\n\n")[0].split())
     return (
-        f"{function.__module__}.{function.__qualname__} ({place}): numba cannot compile the kernel for "
+        f"{function.__module__}.{function.__qualname__} ({location}): numba cannot compile the kernel for "
         f"({signature_text(arguments)}): {reason}"
     )
 

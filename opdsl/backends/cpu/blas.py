@@ -110,8 +110,8 @@ def _threads(*libraries: tuple[int, int]) -> engine.Code:
     before the first comes back.
     """
     imports = {
-        f"{word}{place}": address
-        for place, pair in enumerate(libraries)
+        f"{word}{index}": address
+        for index, pair in enumerate(libraries)
         for word, address in zip(("get", "set"), pair, strict=True)
     }
     symbols = ("blas_enter", "blas_leave", "blas_reset")
@@ -202,14 +202,14 @@ done:
 
 def _text(count: int) -> str:
     declared = [
-        f"declare i32 @get{place}()\ndeclare void @set{place}(i32)\n@saved{place} = internal global i32 0"
-        for place in range(count)
+        f"declare i32 @get{index}()\ndeclare void @set{index}(i32)\n@saved{index} = internal global i32 0"
+        for index in range(count)
     ]
     save, put, restore = [], [], []
-    for place in range(count):
-        save += [f"  %found{place} = call i32 @get{place}()", f"  store i32 %found{place}, ptr @saved{place}"]
-        put += [f"  call void @set{place}(i32 %count)"]
-        restore += [f"  %kept{place} = load i32, ptr @saved{place}", f"  call void @set{place}(i32 %kept{place})"]
+    for index in range(count):
+        save += [f"  %found{index} = call i32 @get{index}()", f"  store i32 %found{index}, ptr @saved{index}"]
+        put += [f"  call void @set{index}(i32 %count)"]
+        restore += [f"  %kept{index} = load i32, ptr @saved{index}", f"  call void @set{index}(i32 %kept{index})"]
     functions = [
         "\n".join([f"define internal void @{name} {{", *body, "  ret void", "}"])
         for name, body in (("save_all()", save), ("set_all(i32 %count)", put), ("restore_all()", restore))

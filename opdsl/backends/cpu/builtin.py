@@ -248,10 +248,10 @@ class Template:
         values: dict[str, Any] = {}
         patches: list[int] = []
         numbers: Sequence[Any] = words
-        for place, word in enumerate(numbers):
+        for index, word in enumerate(numbers):
             if is_symbol(word):
                 values.setdefault(word.text, word)
-                patches += [place, list(values).index(word.text)]
+                patches += [index, list(values).index(word.text)]
         self.values = tuple(values.values())
         self.outputs = outputs
         form: list[int | Table] = [

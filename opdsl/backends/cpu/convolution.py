@@ -58,8 +58,8 @@ def convolution(call: ConvolutionCall) -> Kernel | None:
     places = {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[len(call.windows)]
     strides = zip(read[2:], call.weight[2:], written[2:], strict=True)
     given = {
-        place: _dimension(window, spreads, *each)
-        for place, window, each in zip(places, call.windows, strides, strict=True)
+        index: _dimension(window, spreads, *each)
+        for index, window, each in zip(places, call.windows, strides, strict=True)
     }
     dimensions = [given.get(dim, _NO_DIMENSION) for dim in range(DIMENSIONS)]
     words = Words(

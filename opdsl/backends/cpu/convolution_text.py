@@ -119,8 +119,8 @@ def _correlate(machine: Machine) -> str:
         )
         weight = text.at(w, text.mul(group, known.w_group))
         with Loop(text, "row", "0", known.outputs) as row:
-            place = text.at(weight, text.mul(row.counter, known.w_output))
-            text.line(f"  store ptr {place}, ptr {text.at(rows, row.counter, 'ptr')}")
+            address = text.at(weight, text.mul(row.counter, known.w_output))
+            text.line(f"  store ptr {address}, ptr {text.at(rows, row.counter, 'ptr')}")
         flat = text.mul(text.sub(counts[0], 1), bands.extents[1])
         flat = text.mul(text.add(flat, text.sub(counts[1], 1)), bands.extents[2])
         width = text.add(flat, counts[2])
@@ -339,7 +339,7 @@ def _write_weight(text: Function, known: Known, sums: str, pitch: str, target: s
         with Loop(text, "c", "0", channels) as c, Loop(text, "o", "0", known.outputs) as o:
             read = text.at(source, text.inner((c.counter, text.mul(window, pitch)), (o.counter, 1)))
             value = text.value(f"load {text.machine.element}, ptr {read}")
-            place = text.at(element, text.inner((c.counter, known.w_channel), (o.counter, known.w_output)))
-            text.line(f"  store {text.machine.element} {value}, ptr {place}")
+            address = text.at(element, text.inner((c.counter, known.w_channel), (o.counter, known.w_output)))
+            text.line(f"  store {text.machine.element} {value}, ptr {address}")
         text.line("  br label %laid\nlaid:")
     text.line("  br label %written\nwritten:")

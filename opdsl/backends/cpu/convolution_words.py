@@ -77,10 +77,10 @@ class Known:
     """The words of ``known_words`` in memory: ``known.samples``, ``known.size[0]``."""
 
     def __init__(self, text: Function, block: str = "%known") -> None:
-        for place, name in enumerate(Words._fields):
-            self.__dict__[name] = text.word(block, place)
-        for place, name in enumerate(_OF_DIMENSIONS, start=len(Words._fields)):
-            places = [place + dim * len(_OF_DIMENSIONS) for dim in range(DIMENSIONS)]
+        for index, name in enumerate(Words._fields):
+            self.__dict__[name] = text.word(block, index)
+        for index, name in enumerate(_OF_DIMENSIONS, start=len(Words._fields)):
+            places = [index + dim * len(_OF_DIMENSIONS) for dim in range(DIMENSIONS)]
             self.__dict__[name] = [text.word(block, each) for each in places]
 
     def __getattr__(self, name: str) -> Any:
@@ -91,13 +91,13 @@ def known_words(text: Function) -> str:
     """The words of the plan in ``%frame``, and behind those of each dimension what follows from them; on the stack."""
     total = len(Words._fields) + DIMENSIONS * len(_OF_DIMENSIONS)
     text.line(f"  %plan = load ptr, ptr %frame\n  %known = alloca i64, i64 {total}, align 64")
-    given = {name: text.word("%plan", builtin.HEADER + place) for place, name in enumerate(Words._fields)}
-    for place, value in enumerate(given.values()):
-        text.put("%known", place, value)
+    given = {name: text.word("%plan", builtin.HEADER + index) for index, name in enumerate(Words._fields)}
+    for index, value in enumerate(given.values()):
+        text.put("%known", index, value)
     spreads = text.is_("ne", given["spreads"], 0)
     for dim in range(DIMENSIONS):
         start = builtin.HEADER + len(Words._fields) + dim * len(Dimension._fields)
-        values = {name: text.word("%plan", start + place) for place, name in enumerate(Dimension._fields)}
+        values = {name: text.word("%plan", start + index) for index, name in enumerate(Dimension._fields)}
         stride, first = values["stride"], values["first"]
         reach = text.mul(text.sub(values["length"], 1), values["dilation"])
         shift = text.divide(reach, stride)
@@ -113,8 +113,8 @@ def known_words(text: Function) -> str:
         }
         values |= {name: text.choose(spreads, theirs, ours) for name, (ours, theirs) in derived.items()}
         start = len(Words._fields) + dim * len(_OF_DIMENSIONS)
-        for place, name in enumerate(_OF_DIMENSIONS):
-            text.put("%known", start + place, values[name])
+        for index, name in enumerate(_OF_DIMENSIONS):
+            text.put("%known", start + index, values[name])
     return "%known"
 
 

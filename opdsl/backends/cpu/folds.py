@@ -189,21 +189,21 @@ def _lane(text: Text, signature: FoldSignature, arrays: Sequence[str], lane: str
 
 def _load(text: Text, signature: FoldSignature, places: Sequence[str], suffix: str = ACCESS) -> list[str]:
     return [
-        load_pair(text, kind, place, suffix)
+        load_pair(text, kind, index, suffix)
         if kind in PART
-        else text.value(f"load {REGISTER[kind]}, ptr {place}{suffix}")
-        for kind, place in zip(signature.accumulators, places, strict=True)
+        else text.value(f"load {REGISTER[kind]}, ptr {index}{suffix}")
+        for kind, index in zip(signature.accumulators, places, strict=True)
     ]
 
 
 def _store(
     text: Text, signature: FoldSignature, places: Sequence[str], values: Sequence[str], suffix: str = ACCESS
 ) -> None:
-    for kind, place, value in zip(signature.accumulators, places, values, strict=True):
+    for kind, index, value in zip(signature.accumulators, places, values, strict=True):
         if kind in PART:
-            store_pair(text, kind, place, value, suffix)
+            store_pair(text, kind, index, value, suffix)
         else:
-            text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{suffix}")
+            text.line(f"  store {REGISTER[kind]} {value}, ptr {index}{suffix}")
 
 
 def _call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
@@ -466,7 +466,7 @@ def _collapse(signature: FoldSignature) -> str:
 
 def _halves(lanes: int) -> list[int]:
     """The powers of two below a power of two, the largest first."""
-    return [1 << place for place in reversed(range(lanes.bit_length() - 1))]
+    return [1 << index for index in reversed(range(lanes.bit_length() - 1))]
 
 
 def _halve(text: Text, signature: FoldSignature, arrays: Sequence[str], name: str, half: str) -> None:
@@ -499,8 +499,8 @@ def _finish(signature: FoldSignature) -> str:
         arguments = list(zip(kinds, (*accumulators, "%count", *values), strict=True))
         results = _call(text, "finish", arguments, [each.value for each in signature.outputs])
         for output, base, step, result in zip(signature.outputs, bases, steps, results, strict=True):
-            place = text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 {w}, {step}')}")
-            store_operand(text, output, place, result)
+            address = text.value(f"getelementptr i8, ptr {base}, i64 {text.value(f'mul i64 {w}, {step}')}")
+            store_operand(text, output, address, result)
 
     head = "@finish_set(ptr %set, i64 %lanes, i64 %count, ptr %numbers, ptr %outputs, ptr %strides)"
     return _over_lanes(head, body, prepare)

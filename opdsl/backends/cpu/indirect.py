@@ -100,7 +100,7 @@ def _layout(call: IndirectCall) -> str:
         found = letter(spec)
         return STRIDED if found == SINGLE and is_moved else found
 
-    data = "".join(choose(spec, place == call.reads) for place, spec in enumerate(call.inputs))
+    data = "".join(choose(spec, index == call.reads) for index, spec in enumerate(call.inputs))
     positions = "".join(choose(spec, False) for spec in call.positions)
     return data + positions + NUMBER * (2 * len(positions)) + choose(call.output, True)
 

@@ -139,9 +139,9 @@ def _text(arguments: int) -> str:
     address and the bytes from one matrix to the next.
     """
     lines = ["define void @stack(ptr %frame) {", "entry:"]
-    fields = ["count", "threads", *(f"{word}{place}" for place in range(arguments) for word in ("base", "step"))]
-    for place, field in enumerate(fields):
-        lines.append(f"  %{field}_at = getelementptr i64, ptr %frame, i64 {place}")
+    fields = ["count", "threads", *(f"{word}{index}" for index in range(arguments) for word in ("base", "step"))]
+    for index, field in enumerate(fields):
+        lines.append(f"  %{field}_at = getelementptr i64, ptr %frame, i64 {index}")
         lines.append(f"  %{field} = load {'ptr' if field.startswith('base') else 'i64'}, ptr %{field}_at")
     lines += [
         "  %limit = trunc i64 %threads to i32",
@@ -153,10 +153,10 @@ def _text(arguments: int) -> str:
         "  br i1 %any, label %one, label %done",
         "one:",
     ]
-    for place in range(arguments):
-        lines.append(f"  %offset{place} = mul i64 %matrix, %step{place}")
-        lines.append(f"  %argument{place} = getelementptr i8, ptr %base{place}, i64 %offset{place}")
-    called = ", ".join(f"ptr %argument{place}" for place in range(arguments))
+    for index in range(arguments):
+        lines.append(f"  %offset{index} = mul i64 %matrix, %step{index}")
+        lines.append(f"  %argument{index} = getelementptr i8, ptr %base{index}, i64 %offset{index}")
+    called = ", ".join(f"ptr %argument{index}" for index in range(arguments))
     lines += [
         f"  call void @routine({called})",
         "  %following = add i64 %matrix, 1",

@@ -151,8 +151,8 @@ class Row:
             values = self.inputs(i)
             places = [self.place(len(self.signature.inputs) + o, i) for o in range(len(outputs))]
             results = _call(text, self.called, function, values)
-            for output, place, value in zip(outputs, places, results, strict=True):
-                store_operand(text, output, place, value)
+            for output, index, value in zip(outputs, places, results, strict=True):
+                store_operand(text, output, index, value)
 
     def any_rare(self, begin: str, end: str) -> str:
         """A loop that finds out whether an element is a rare one; an i8 that tells."""

@@ -27,7 +27,7 @@ from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
     from opdsl.runtime.dtype import DType
-    from opdsl.runtime.geometry import Geometry
+    from opdsl.runtime.geometry import TensorMeta
     from opdsl.runtime.tensor import Tensor
 
 NDArray: TypeAlias = numpy.ndarray[Any, Any]
@@ -80,7 +80,7 @@ def view(array: NDArray, shape: tuple[int, ...], strides: tuple[int, ...], offse
     return view_array(array, shape, steps, offset * dtype.itemsize, dtype.numpy)
 
 
-def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], Tensor]:
+def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tensor], Tensor]:
     """A built-in function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
 
     Args:

@@ -70,11 +70,11 @@ class Loop:
         line(f"  br label %{n}_latch\n{n}_latch:\n  %{n}_next = add nuw nsw i64 {self.counter}, {self.step}")
         line(f"  %{n}_more = icmp slt i64 %{n}_next, {self.end}")
         line(f"  br i1 %{n}_more, label %{n}_loop, label %{n}_end{self.kind}\n{n}_end:")
-        for place, ((at, kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
+        for index, ((at, kind, first), value) in enumerate(zip(self._carried, self._next, strict=True)):
             ends = f"phi {kind} [ {first}, %{n}_head ], [ {value}, %{n}_latch ]"
-            self.text.lines[at] = f"  %{n}_carried{place} = {ends}"
-            self.results.append(f"%{n}_result{place}")
-            line(f"  %{n}_result{place} = {ends}")
+            self.text.lines[at] = f"  %{n}_carried{index} = {ends}"
+            self.results.append(f"%{n}_result{index}")
+            line(f"  %{n}_result{index} = {ends}")
 
 
 def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[str]) -> list[str]:
@@ -95,21 +95,21 @@ def call(text: Text, name: str, arguments: Sequence[tuple[str, str]], results: S
 
 def load_lane(text: Text, kind: str, array: str, lane: str) -> str:
     """An element of an array of values."""
-    place = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
+    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
     return (
-        load_pair(text, kind, place, ACCESS)
+        load_pair(text, kind, address, ACCESS)
         if kind in PART
-        else text.value(f"load {REGISTER[kind]}, ptr {place}{ACCESS}")
+        else text.value(f"load {REGISTER[kind]}, ptr {address}{ACCESS}")
     )
 
 
 def store_lane(text: Text, kind: str, array: str, lane: str, value: str) -> None:
     """Store an element of an array of values."""
-    place = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
+    address = text.value(f"getelementptr {REGISTER[kind]}, ptr {array}, i64 {lane}")
     if kind in PART:
-        store_pair(text, kind, place, value, ACCESS)
+        store_pair(text, kind, address, value, ACCESS)
     else:
-        text.line(f"  store {REGISTER[kind]} {value}, ptr {place}{ACCESS}")
+        text.line(f"  store {REGISTER[kind]} {value}, ptr {address}{ACCESS}")
 
 
 class Operands:
@@ -148,9 +148,9 @@ class Operands:
     def moved(self, places: dict[int, str], strides: dict[int, str], steps: str) -> dict[int, str]:
         """Where the operands lie some steps farther."""
         found = {}
-        for k, place in places.items():
+        for k, index in places.items():
             distance = self.text.value(f"mul i64 {strides[k]}, {steps}")
-            found[k] = self.text.value(f"getelementptr i8, ptr {place}, i64 {distance}")
+            found[k] = self.text.value(f"getelementptr i8, ptr {index}, i64 {distance}")
         return found
 
     def singles(self, inputs: int, places: dict[int, str]) -> dict[int, str]:

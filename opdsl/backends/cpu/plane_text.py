@@ -35,7 +35,7 @@ def prepare_ir(machine: Machine) -> str:
             start = text.add(begins[2], r2.counter)
             with Loop(text, "i0", "0", ends[0]) as i0, Loop(text, "i1", "0", ends[1]) as i1:
                 row = text.inner((i0.counter, "%e1"), (i1.counter, 1))
-                place = text.at("%to", text.add(target, text.mul(phase, size), text.mul(row, "%e2")))
+                address = text.at("%to", text.add(target, text.mul(phase, size), text.mul(row, "%e2")))
                 s0 = text.add(begins[0], text.mul(i0.counter, known.step[0]), r0.counter)
                 s1 = text.add(begins[1], text.mul(i1.counter, known.step[1]), r1.counter)
                 inside = text.value(
@@ -45,7 +45,7 @@ def prepare_ir(machine: Machine) -> str:
                 source = text.at(
                     "%x", text.add(channel, text.mul(s0, known.x_stride[0]), text.mul(s1, known.x_stride[1]))
                 )
-                _copy_row(text, place, source, start, ends[2], limit, known, unit)
+                _copy_row(text, address, source, start, ends[2], limit, known, unit)
     return text.end()
 
 
@@ -76,7 +76,7 @@ def _prepare_across(text: Function, known: Known, begins: list[str], ends: list[
         start = text.add(begins[2], r2.counter)
         with Loop(text, "across_i0", "0", ends[0]) as i0, Loop(text, "across_i1", "0", ends[1]) as i1:
             row = text.mul(text.inner((i0.counter, "%e1"), (i1.counter, 1)), "%e2")
-            place = text.at("%to", text.add(text.mul(phase, size), row))
+            address = text.at("%to", text.add(text.mul(phase, size), row))
             s0 = text.add(begins[0], text.mul(i0.counter, known.step[0]), r0.counter)
             s1 = text.add(begins[1], text.mul(i1.counter, known.step[1]), r1.counter)
             inside = text.value(f"and i1 {text.is_('ult', s0, known.size[0])}, {text.is_('ult', s1, known.size[1])}")
@@ -84,7 +84,7 @@ def _prepare_across(text: Function, known: Known, begins: list[str], ends: list[
             first = text.add(start, text.mul(low, known.step[2]))
             source = text.at("%x", text.inner(*zip((s0, s1, first), known.x_stride, strict=True)))
             with Loop(text, "across_c", "0", "%channels") as c, Loop(text, "across_j", "0", low) as j:
-                margin = text.at(place, text.add(text.mul(c.counter, "%plane"), j.counter))
+                margin = text.at(address, text.add(text.mul(c.counter, "%plane"), j.counter))
                 text.line(f"  store {text.machine.element} 0.0, ptr {margin}")
             text.call(
                 "turn",
@@ -93,7 +93,7 @@ def _prepare_across(text: Function, known: Known, begins: list[str], ends: list[
                 "i64 1",
                 f"i64 {count}",
                 "i64 %channels",
-                f"ptr {text.at(place, low)}",
+                f"ptr {text.at(address, low)}",
                 "i64 %plane",
                 f"i64 {text.sub(ends[2], low)}",
             )
@@ -187,9 +187,9 @@ def _finish_across(text: Function, known: Known, begins: list[str]) -> None:
     with Loop(text, "across_r", "0", "%height") as r:
         bias, row = _bias_of(text, r.counter), text.at("%from", text.mul(r.counter, "%pitch"))
         with Loop(text, "across_p", "0", text.mul("%n0", "%e1", "%e2"), lanes) as p:
-            place = text.at(row, p.counter)
-            read = text.value(f"load {vector}, ptr {place}, {align}")
-            text.line(f"  store {vector} {text.value(f'fadd {vector} {read}, {bias}')}, ptr {place}, {align}")
+            address = text.at(row, p.counter)
+            read = text.value(f"load {vector}, ptr {address}, {align}")
+            text.line(f"  store {vector} {text.value(f'fadd {vector} {read}, {bias}')}, ptr {address}, {align}")
     with Loop(text, "across_i0", "0", "%n0") as i0, Loop(text, "across_i1", "0", "%n1") as i1:
         s0 = text.add(begins[0], text.mul(i0.counter, known.out_step[0]))
         s1 = text.add(begins[1], text.mul(i1.counter, known.out_step[1]))

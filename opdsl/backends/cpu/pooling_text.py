@@ -138,8 +138,8 @@ class _Pooling:
             for dim in range(DIMENSIONS)
         ]
         self.operands = [
-            text.value(f"load ptr, ptr {text.value(f'getelementptr i8, ptr %frame, i64 {16 * (1 + place)}')}")
-            for place in range(self.count)
+            text.value(f"load ptr, ptr {text.value(f'getelementptr i8, ptr %frame, i64 {16 * (1 + index)}')}")
+            for index in range(self.count)
         ]
         self.step = self.step or self.known["x_lane"]
         text.line(f"  %held = alloca [{self.lanes} x {self.register}], align 64\n  %held_one = alloca {self.register}")

@@ -212,8 +212,8 @@ def _text(dtype: str, is_vector: bool) -> str:
     product is added, and the result.
     """
     lines = ["define void @product(ptr %frame, i64 %begin, i64 %end) {", "entry:", "  %plan = load ptr, ptr %frame"]
-    for place, word in enumerate(_Words._fields):
-        lines.append(f"  %{word}_at = getelementptr i64, ptr %plan, i64 {builtin.HEADER + place}")
+    for index, word in enumerate(_Words._fields):
+        lines.append(f"  %{word}_at = getelementptr i64, ptr %plan, i64 {builtin.HEADER + index}")
         lines.append(f"  %{word} = load i64, ptr %{word}_at")
     for name, slot in (("left", "%left_slot"), ("right", "%right_slot"), ("out", 16 * 5)):
         lines.append(f"  %{name}_operand = getelementptr i8, ptr %frame, i64 {slot}")
@@ -273,11 +273,11 @@ def _number(lines: list[str], name: str, slot: int, dtype: str) -> None:
     """A number of the frame in memory, as the BLAS takes it."""
     part = "float" if dtype in ("float32", "complex64") else "double"
     lines.append(f"  %{name} = alloca [2 x {part}]")
-    for place, word in enumerate(("real", "imaginary")[: 1 + dtype.startswith("complex")]):
+    for index, word in enumerate(("real", "imaginary")[: 1 + dtype.startswith("complex")]):
         value = f"%{name}_{word}"
-        lines.append(f"  {value}_at = getelementptr i8, ptr %frame, i64 {16 * slot + 8 * place}")
+        lines.append(f"  {value}_at = getelementptr i8, ptr %frame, i64 {16 * slot + 8 * index}")
         lines.append(f"  {value}_wide = load double, ptr {value}_at")
         if part == "float":
             lines.append(f"  {value} = fptrunc double {value}_wide to float")
-        lines.append(f"  %{name}_part{place} = getelementptr {part}, ptr %{name}, i64 {place}")
-        lines.append(f"  store {part} {value if part == 'float' else f'{value}_wide'}, ptr %{name}_part{place}")
+        lines.append(f"  %{name}_part{index} = getelementptr {part}, ptr %{name}, i64 {index}")
+        lines.append(f"  store {part} {value if part == 'float' else f'{value}_wide'}, ptr %{name}_part{index}")

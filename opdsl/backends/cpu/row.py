@@ -100,7 +100,7 @@ def row_code(graph: TypedGraph, signature: RowSignature, *, keep: bool) -> engin
         from opdsl.backends.cpu.printer import declarations, function_ir
 
         program = _program(graph, sum(not each.is_number for each in signature.inputs), keep=keep)
-        graphs = {f"stage{place}": stage.graph for place, stage in enumerate(program.stages)}
+        graphs = {f"stage{index}": stage.graph for index, stage in enumerate(program.stages)}
         graphs |= {
             name: each for name, each in (("elements", program.elements), ("rows", program.rows)) if each.results
         }

@@ -141,8 +141,8 @@ class _Kernel:
 
     def store_outputs(self, outputs: Sequence[int], places: Sequence[str], values: Sequence[str]) -> None:
         """Store the results of some outputs."""
-        for o, place, value in zip(outputs, places, values, strict=True):
-            store_operand(self.text, self.signature.outputs[o], place, value)
+        for o, index, value in zip(outputs, places, values, strict=True):
+            store_operand(self.text, self.signature.outputs[o], index, value)
 
 
 class _Along(_Kernel):
@@ -159,9 +159,9 @@ class _Along(_Kernel):
             self.same = operands.singles(self.arrays, self.places)
             self.folds: list[str] = []
             self.kept: list[str] = []
-            for place, stage in enumerate(self.program.stages):
-                self.stage(f"stage{place}", stage)
-                if place == 0:
+            for index, stage in enumerate(self.program.stages):
+                self.stage(f"stage{index}", stage)
+                if index == 0:
                     self.fetch_next()
             self.finish()
 
@@ -174,8 +174,8 @@ class _Along(_Kernel):
         ahead = text.value(f"getelementptr i8, ptr {self.places[0]}, i64 {operands.kept[0]}")
         size = text.value(f"mul i64 {operands.length}, {operands.along[0]}")
         with Loop(text, "line", "0", smaller(text, size, str(_FETCHED)), _LINE) as line:
-            place = text.value(f"getelementptr i8, ptr {ahead}, i64 {line.counter}")
-            text.line(f"  call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+            address = text.value(f"getelementptr i8, ptr {ahead}, i64 {line.counter}")
+            text.line(f"  call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
     def values(self, i: str) -> list[tuple[str, str]]:
         """The arguments of a stage for an element."""
@@ -240,8 +240,8 @@ class _Across(_Kernel):
             self.lanes = smaller(text, left, str(LANES))
             self.places = operands.moved(operands.bases, operands.kept, tile.counter)
             done = kept = 0
-            for place, stage in enumerate(self.program.stages):
-                self.stage(f"stage{place}", stage, done, kept)
+            for index, stage in enumerate(self.program.stages):
+                self.stage(f"stage{index}", stage, done, kept)
                 done, kept = done + len(stage.folds), kept + stage.kept
             self.finish(done, kept)
 

@@ -100,8 +100,8 @@ class _Scan:
         signature = self.signature
         types = [each.value for each in signature.outputs]
         results = call(self.text, "finish", list(zip(signature.accumulators, values, strict=True)), types)
-        for output, place, result in zip(signature.outputs, places, results, strict=True):
-            store_operand(self.text, output, place, result)
+        for output, index, result in zip(signature.outputs, places, results, strict=True):
+            store_operand(self.text, output, index, result)
 
 
 class _Across(_Scan):

@@ -127,13 +127,13 @@ def store(text: Text, dtype: str, pointer: str, value: str, suffix: str = "") ->
 def load_pair(text: Text, kind: str, pointer: str, suffix: str) -> str:
     """Load a complex number, part by part: that vectorises, as loading a struct does not."""
     places = _part_places(text, kind, pointer)
-    return pair(text, kind, [text.value(f"load {REGISTER[PART[kind]]}, ptr {place}{suffix}") for place in places])
+    return pair(text, kind, [text.value(f"load {REGISTER[PART[kind]]}, ptr {index}{suffix}") for index in places])
 
 
 def store_pair(text: Text, kind: str, pointer: str, value: str, suffix: str) -> None:
     """Store a complex number, part by part."""
-    for part, place in zip(parts(text, kind, value), _part_places(text, kind, pointer), strict=True):
-        text.line(f"  store {REGISTER[PART[kind]]} {part}, ptr {place}{suffix}")
+    for part, index in zip(parts(text, kind, value), _part_places(text, kind, pointer), strict=True):
+        text.line(f"  store {REGISTER[PART[kind]]} {part}, ptr {index}{suffix}")
 
 
 def _part_places(text: Text, kind: str, pointer: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu.builtin import Kernel, Table, builtin_over
 from opdsl.backends.cpu.native import CONSTANTS
-from opdsl.runtime.geometry import Geometry, byte_strides
+from opdsl.runtime.geometry import TensorMeta, byte_strides
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def plan(compiled: Callable[..., Any], call: PlanCall, slow: Callable[..., objec
     )
 
 
-def view_function(source: Geometry, view: Geometry, offset: int) -> Kernel:
+def view_function(source: TensorMeta, view: TensorMeta, offset: int) -> Kernel:
     """A built-in function from a tensor to a view of it; see ``opdsl.backends.cpu.memory.viewer``."""
     size, dtype = view.dtype.itemsize, view.dtype.numpy
     steps = Table(byte_strides(view.strides, size))
@@ -50,7 +50,7 @@ def _words(operand: PlanOperand) -> tuple[int, int]:
     return CONSTANTS["ARRAY_OF" if operand.is_array else "ARGUMENT"], operand.place
 
 
-def _result(form: Geometry) -> Table:
+def _result(form: TensorMeta) -> Table:
     """How tensor.ll makes a tensor of a geometry."""
     return Table([id(Tensor), id(form), id(_FIRST_VERSION), *_slots()])
 

@@ -48,8 +48,8 @@ def _turn_square(text: Function, i: str, j: str) -> None:
     square: list[str] = []
     for lane in range(lanes):
         line = text.add(i, lane)
-        place = text.at("%from", text.add(text.mul(line, "%pitch"), j))
-        square.append(text.masked_load(place, text.only(text.is_("ult", line, "%rows"), columns)))
+        address = text.at("%from", text.add(text.mul(line, "%pitch"), j))
+        square.append(text.masked_load(address, text.only(text.is_("ult", line, "%rows"), columns)))
     bit = 1
     while bit < lanes:
         for row in range(lanes):
@@ -61,5 +61,5 @@ def _turn_square(text: Function, i: str, j: str) -> None:
         bit *= 2
     for lane, values in enumerate(square):
         column = text.add(j, lane)
-        place = text.at("%to", text.add(text.mul(column, "%to_pitch"), i))
-        text.masked_store(values, place, text.only(text.is_("ult", column, "%columns"), rows))
+        address = text.at("%to", text.add(text.mul(column, "%to_pitch"), i))
+        text.masked_store(values, address, text.only(text.is_("ult", column, "%columns"), rows))

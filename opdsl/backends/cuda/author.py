@@ -129,7 +129,7 @@ class _Kernel:
         strided = taken_strides(source.handed)
         taken = {each.name for each in source.handed if each.what == "address"}
         self.dense = [
-            place for place, name in enumerate(self.arrays) if name in taken - strided and specs[name].layout != "C"
+            index for index, name in enumerate(self.arrays) if name in taken - strided and specs[name].layout != "C"
         ]
         self._prepared: dict[tuple[object, ...], Callable[..., None]] = {}
 

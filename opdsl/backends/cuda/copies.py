@@ -69,8 +69,8 @@ def transfer(source: DeviceArray | NDArray, target: DeviceArray | NDArray, *, no
     on_device, on_host = (source, target) if leaves else (target, source)
     assert isinstance(on_device, DeviceArray) and isinstance(on_host, numpy.ndarray), "one of them is on a device"
     stream = stream_for(on_device)
-    place, first = used_by(on_device, stream, writes=not leaves), on_host.__array_interface__["data"][0]
-    api.copy(first if leaves else place, place if leaves else first, size, stream.handle)
+    address, first = used_by(on_device, stream, writes=not leaves), on_host.__array_interface__["data"][0]
+    api.copy(first if leaves else address, address if leaves else first, size, stream.handle)
     if non_blocking and host.is_pinned(on_host):
         host.note_use(on_host, stream)
     else:

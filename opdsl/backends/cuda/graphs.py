@@ -17,7 +17,7 @@ from opdsl.backends.cuda.streams import ENDED, Stream, stream_of
 from opdsl.errors import ArgumentError, DriverError, RequiresGradError
 from opdsl.kernels.outputs import new_tensor
 from opdsl.kernels.primitives.copying import copy_
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
 
@@ -135,7 +135,7 @@ class Graph:
         return found.start(arguments)
 
     def _capture(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Capture:
-        forms = [each for each in key if isinstance(each, Geometry)]
+        forms = [each for each in key if isinstance(each, TensorMeta)]
         if not any(each.device.type == "cuda" for each in forms):
             raise ArgumentError(f"{self.__name__}: a graph needs a CUDA tensor among its arguments (got {arguments!r})")
         if any(each.requires_grad for each in forms):

@@ -77,11 +77,11 @@ def items_of(call: IndirectCall) -> int:
     if is_update(call) or not call.sizes or any(spec.strides and spec.strides[-1] for spec in call.positions):
         return 1
     places = (call.reads, len(data) - 1 if call.writes else None)
-    for place, spec in enumerate(data):
+    for index, spec in enumerate(data):
         if (
             spec.strides is not None
             and spec.strides[-1] != spec.dtype.itemsize
-            and (spec.strides[-1] or place in places or place == len(data) - 1)
+            and (spec.strides[-1] or index in places or index == len(data) - 1)
         ):
             return 1
     largest = max(spec.dtype.itemsize for spec in data if spec.strides is not None)

@@ -128,8 +128,8 @@ def export_dlpack(
                 f"copy only (got dl_device={dl_device}, copy={copy})"
             )
         there = copies.to_host(array)
-        place = there.__array_interface__["data"][0]
-        return capsule_of(Contents(place, (_CPU, 0), dtype, array.shape, array.strides), there, max_version)
+        address = there.__array_interface__["data"][0]
+        return capsule_of(Contents(address, (_CPU, 0), dtype, array.shape, array.strides), there, max_version)
     if stream == 0 or (stream is not None and stream < _NO_ORDER):
         raise InterchangeError(
             f"__dlpack__(stream={stream}) names no CUDA stream: 1 is the legacy default stream, 2 that of a thread, -1 "

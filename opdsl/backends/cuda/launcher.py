@@ -105,7 +105,7 @@ class Frame:
         for offset, content in constants:
             ctypes.memmove(ctypes.addressof(self.buffer) + offset, content, len(content))
         begin = ctypes.addressof(self.buffer)
-        self._arrays = [(ctypes.c_void_p * max(1, len(each)))(*(begin + place for place in each)) for each in places]
+        self._arrays = [(ctypes.c_void_p * max(1, len(each)))(*(begin + index for index in each)) for each in places]
         self.pointers = [ctypes.addressof(each) for each in self._arrays]
 
 

@@ -19,7 +19,7 @@ from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device
-    from opdsl.runtime.geometry import Geometry
+    from opdsl.runtime.geometry import TensorMeta
 
 __all__ = [
     "address",
@@ -73,7 +73,7 @@ def maker(shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device
     return lambda: make(index, stream_of(index))
 
 
-def viewer(source: Geometry, view: Geometry, offset: int) -> Callable[[Tensor], Tensor]:
+def viewer(source: TensorMeta, view: TensorMeta, offset: int) -> Callable[[Tensor], Tensor]:
     """A function that makes one view of every tensor of a geometry; it trusts that the view lies inside.
 
     Args:

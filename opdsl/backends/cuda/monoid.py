@@ -129,7 +129,7 @@ def finished(
         *(f"{VALUE_TYPES[kind]} result{at};" for at, kind in enumerate(folding.finish.result_types)),
         f"finish_function({', '.join(given)});",
         *(
-            f"store({place}, convert<{loaded_type(spec.dtype)}>({result}));"
-            for spec, place, result in zip(outputs, places, results, strict=True)
+            f"store({index}, convert<{loaded_type(spec.dtype)}>({result}));"
+            for spec, index, result in zip(outputs, places, results, strict=True)
         ),
     ]

@@ -37,12 +37,12 @@ def product(call: ProductCall) -> Callable[..., None]:
 
     def run(first: DeviceArray, second: DeviceArray, alpha: complex, beta: complex, out: DeviceArray) -> None:
         given = [first, second, out]
-        arrays = [each if place else contiguous(each) for each, place in zip(given, places, strict=True)]
+        arrays = [each if index else contiguous(each) for each, index in zip(given, places, strict=True)]
         stream = stream_for(out)
         matrices = []
-        for array, place, size in zip(arrays, places, sizes, strict=True):
+        for array, index, size in zip(arrays, places, sizes, strict=True):
             rows, columns = size
-            found = place or _Place(True, max(1, columns), rows * columns)
+            found = index or _Place(True, max(1, columns), rows * columns)
             address = used_by(array, stream, writes=array is arrays[2])
             matrices.append(cublas.Matrix(address, found.by_rows, found.leading, found.batch))
         one, two, made = matrices

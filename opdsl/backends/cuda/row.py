@@ -155,12 +155,12 @@ class _Kernel:
         from opdsl.backends.cuda.printer import function_source
 
         program = self.program
-        graphs = {f"stage{place}": stage.graph for place, stage in enumerate(program.stages)}
+        graphs = {f"stage{index}": stage.graph for index, stage in enumerate(program.stages)}
         graphs |= {"elements": program.elements, "rows": program.rows}
         functions = [function_source(each, f"{name}_function") for name, each in graphs.items() if each.results]
-        structures = [_monoid(place, stage) for place, stage in enumerate(program.stages)]
-        for place, stage in enumerate(program.stages):
-            self._stage(place, stage)
+        structures = [_monoid(index, stage) for index, stage in enumerate(program.stages)]
+        for index, stage in enumerate(program.stages):
+            self._stage(index, stage)
         self._elements()
         self._rows()
         # Tiles leave registers for the threads of several blocks, whose loads hide each other's latency.

@@ -12,7 +12,7 @@ from opdsl.dispatch.overrides.native_dsl import Version, installed_version, miss
 from opdsl.errors import ArgumentError
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Tensor, backends
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 
 NAME = "numba-cuda"
 _AT_LEAST = (0, 15)
@@ -46,7 +46,7 @@ Launch = tuple[Any, Any]
 
 
 def launched(
-    configuration: Callable[..., Launch], result: Callable[..., Geometry] | None = None
+    configuration: Callable[..., Launch], result: Callable[..., TensorMeta] | None = None
 ) -> Callable[[Callable[..., object]], Callable[..., Tensor]]:
     """An implementation of a kernel that numba-cuda compiles when it is first called.
 

@@ -92,11 +92,11 @@ def write_module(
     folded = {id(each) for fold in folds.values() for each in (fold.inplace, fold.out) if each is not None}
     writer = Writer(listed)
     blocks = []
-    for place, entry in enumerate(listed):
+    for index, entry in enumerate(listed):
         if id(entry) not in folded:
             blocks.append(writer.declaration(folds.get(id(entry), Fold(entry, None, None))))
         if progress is not None:
-            progress(place + 1, len(listed))
+            progress(index + 1, len(listed))
     head = HEADER.format(file=" ".join("".join(filter(str.isprintable, file)).replace("\\", "/").split('"')))
     source = "\n\n\n".join(["\n".join([head, *writer.imports()]), *writer.classes(), *blocks]) + "\n"
     counts = [sum(getattr(fold, which) is not None for fold in folds.values()) for which in ("inplace", "out")]

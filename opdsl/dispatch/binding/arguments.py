@@ -275,7 +275,7 @@ def _list(first: Converter, later: Converter, size: int | None) -> Converter:
                 return NO_MATCH
             element = first(value)
             return NO_MATCH if element is NO_MATCH else (element,) * size
-        elements = tuple([later(each) if place else first(each) for place, each in enumerate(value)])
+        elements = tuple([later(each) if index else first(each) for index, each in enumerate(value)])
         # Identity, not `in`: a tensor's == is an operator.
         return NO_MATCH if any(each is NO_MATCH for each in elements) else elements
 

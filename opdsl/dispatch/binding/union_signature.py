@@ -100,10 +100,10 @@ def union_parameters(signatures: Sequence[Signature]) -> list[UnionParameter]:
     longest = max((each.maximum for each in signatures), default=0)
     union: list[UnionParameter] = []
     names: set[str] = set()
-    for place in range(longest):
-        here = [each.parameters[place] for each in signatures if place < each.maximum]
+    for index in range(longest):
+        here = [each.parameters[index] for each in signatures if index < each.maximum]
         # A name that stands further behind in another overload, as `end` in arange, is the name of that place.
-        later = {each.name for one in signatures for each in one.parameters[place + 1 : one.maximum]}
+        later = {each.name for one in signatures for each in one.parameters[index + 1 : one.maximum]}
         here.sort(key=lambda each: each.name in later or each.name in names)
         # Overloads that name this place otherwise share it; their names are keyword-only in the union.
         union.append(UnionParameter(here, everywhere=len(here) == len(signatures), keyword_only=False))
@@ -187,7 +187,7 @@ class UnionSignature:
     @property
     def handed(self) -> list[str]:
         """The names of what plans of exact geometries are handed."""
-        names = [each.name for place, each in enumerate(self.parameters) if each.is_dynamic and place != self.spread]
+        names = [each.name for index, each in enumerate(self.parameters) if each.is_dynamic and index != self.spread]
         return names + ["out"] * self.required_out
 
     def has_key(self, named: Mapping[str, object]) -> bool:
@@ -223,10 +223,10 @@ class UnionSignature:
             pairs = ()
             own = {name: self.aliases.get(name, name) for name in named}
             named = {name if own[name] in named else own[name]: value for name, value in named.items()}
-        for place, (parameter, value) in enumerate(pairs):
+        for index, (parameter, value) in enumerate(pairs):
             if not self.is_given(parameter.name, value):
                 continue
-            if len(positional) == place and parameter.name not in self.by_name:
+            if len(positional) == index and parameter.name not in self.by_name:
                 positional.append(value)
             else:
                 rest[parameter.name] = value

@@ -100,11 +100,11 @@ class CheckedKernel:
 
     def _check_arguments(self, arguments: tuple[object, ...]) -> None:
         schema, numbers = self.operator.schema, self.operator.accepts_numbers
-        for place, (argument, value) in enumerate(zip(schema.arguments, arguments, strict=True)):
+        for index, (argument, value) in enumerate(zip(schema.arguments, arguments, strict=True)):
             if not _holds(value, python_type(argument.type, numbers)):
                 raise ArgumentError(
                     f"{self.operator.name}: {argument.name} is {type(value).__name__}, but the schema has "
-                    f"{argument.type}:\n{_marked(schema, argument_part(place))}\nHand the operator that."
+                    f"{argument.type}:\n{_marked(schema, argument_part(index))}\nHand the operator that."
                 )
 
     def _check_results(self, arguments: tuple[object, ...], result: object) -> None:
@@ -112,11 +112,11 @@ class CheckedKernel:
         returns = schema.returns
         results = result if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
         masked = any(each.name == OUTPUT_MASK for each in schema.arguments)
-        for place, (declared, value) in enumerate(zip(returns, results, strict=False)):
+        for index, (declared, value) in enumerate(zip(returns, results, strict=False)):
             undefined = masked and value is None
             if not undefined and not _holds(value, python_type(declared.type, False)):
-                text = f"result {place} is {_described(value)}, but the schema has {declared.type}"
-                raise self._kernel_error(text, return_part(place), "Return that from it")
+                text = f"result {index} is {_described(value)}, but the schema has {declared.type}"
+                raise self._kernel_error(text, return_part(index), "Return that from it")
         function = _author_of(self.kernel)
         text = "" if function is None else annotation_fault(function, result)
         if text:
@@ -190,7 +190,7 @@ def with_marks(
         if operator is None:
             continue
         schema = operator.schema
-        places = [place for place, each in enumerate(schema.arguments) if each.python_name == name]
+        places = [index for index, each in enumerate(schema.arguments) if each.python_name == name]
         lines.append(_marked(schema, argument_part(places[0])) if places else str(schema))
     return ArgumentError("\n".join(lines))
 

@@ -54,10 +54,10 @@ class Effects:
         """
         returns = self._operator.schema.returns
         results = tuple(result) if len(returns) > 1 and isinstance(result, (tuple, list)) else (result,)
-        for place, (argument, value) in enumerate(self._values):
+        for index, (argument, value) in enumerate(self._values):
             if value is not None:
-                yield from self._written(place, argument, value)
-                yield from self._shared(place, argument, value, results)
+                yield from self._written(index, argument, value)
+                yield from self._shared(index, argument, value, results)
         yield from self._shared_results(results)
 
     def _written(self, place: int, argument: Argument, value: Any) -> Iterator[Effect]:

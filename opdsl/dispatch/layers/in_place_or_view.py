@@ -13,7 +13,7 @@ from opdsl.dispatch.binding.results import written_values
 from opdsl.dispatch.keys import AUTOGRAD_KEYS
 from opdsl.dispatch.state import State, current
 from opdsl.errors import RequiresGradError
-from opdsl.runtime import Creation, Geometry, Tensor, version_of
+from opdsl.runtime import Creation, Tensor, TensorMeta, version_of
 from opdsl.runtime.snapshot import tensors_in
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ class TrackedViews(Around):
         if creation is Creation.DEFAULT:
             return None
         follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
-        marked: dict[Geometry, Geometry] = {form: form}  # the tensor itself is no view of it
+        marked: dict[TensorMeta, TensorMeta] = {form: form}  # the tensor itself is no view of it
 
-        def marked_form(made: Geometry) -> Geometry:
+        def marked_form(made: TensorMeta) -> TensorMeta:
             requires_grad = follows and (made.dtype.is_floating_point or made.dtype.is_complex)
             return made.replace(creation=creation, requires_grad=requires_grad) if made.is_view else made
 
@@ -116,7 +116,7 @@ class TrackedViews(Around):
 
         return mark
 
-    def _creation(self, form: Geometry, state: State) -> Creation:
+    def _creation(self, form: TensorMeta, state: State) -> Creation:
         """How views of a tensor are made now."""
         derivative = self.operator.derivative
         viewed = self.operator.schema.arguments[0].python_name

@@ -100,8 +100,8 @@ def _innermost(state: State, key: DispatchKey) -> DispatchMode | None:
 def _without_innermost(key: DispatchKey, state: State) -> State:
     """The state without the innermost mode of a key, and without the key if that was the last one."""
     mode = _innermost(state, key)
-    place = max((place for place, each in enumerate(state.modes) if each is mode), default=len(state.modes))
-    less = state.change(modes=state.modes[:place] + state.modes[place + 1 :])
+    index = max((index for index, each in enumerate(state.modes) if each is mode), default=len(state.modes))
+    less = state.change(modes=state.modes[:index] + state.modes[index + 1 :])
     return less if _innermost(less, key) else less.change(include=less.include - KeySet(key))
 
 

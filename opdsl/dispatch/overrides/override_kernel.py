@@ -215,11 +215,11 @@ class OverrideKernel:
         }
         sources = [name if name in dynamic else f"constant_{name}" for name in names]
         count = len(self.operator.schema.positional)
-        passed = [source if place < count else f"{names[place]}={source}" for place, source in enumerate(sources)]
+        passed = [source if index < count else f"{names[index]}={source}" for index, source in enumerate(sources)]
         namespace: dict[str, object] = {"override_keys": self._keys, **constants}
         lines = [f"def override_plan({', '.join(dynamic)}):"]
-        for place, step in enumerate(self.steps):
-            lines += self._lines(place, step, passed, sources, namespace)
+        for index, step in enumerate(self.steps):
+            lines += self._lines(index, step, passed, sources, namespace)
             if step.condition is None:
                 break
         else:
@@ -248,7 +248,7 @@ class OverrideKernel:
     def _rest(self, sources: list[str], arguments: tuple[object, ...], namespace: dict[str, object]) -> Plan:
         """What runs when no condition holds: the kernel beneath, which is asked for its plan on the first such call."""
         dynamic = self.operator.dynamic_names
-        places = {name: place for place, name in enumerate(dynamic)}
+        places = {name: index for index, name in enumerate(dynamic)}
         spots = [places.get(source) for source in sources]
 
         def rest(*given: object) -> object:

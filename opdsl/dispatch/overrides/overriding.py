@@ -109,9 +109,9 @@ class Overrides:
 
     def follow(self, operator: Operator) -> None:
         """An operator is declared (again): its overrides stand before its kernels."""
-        for place in tuple(self._graphs):
-            if place[0] == operator.name:
-                self._refresh(place)
+        for index in tuple(self._graphs):
+            if index[0] == operator.name:
+                self._refresh(index)
 
     def is_enabled(self, override: Override) -> bool:
         """Whether neither its DSL, its operator nor its key is disabled."""
@@ -144,17 +144,17 @@ class Overrides:
             ):
                 disabled.difference_update(names) if on else disabled.update(names)
             self._disabled_keys = self._disabled_keys - keys if on else self._disabled_keys | keys
-            for place in self._graphs:
-                self._refresh(place)
+            for index in self._graphs:
+                self._refresh(index)
 
     def reorder(self, function: OrderFunction) -> None:
         """See ``reorder_graphs_from_user_function``."""
         with self.registry.lock:
-            made = {place: _ordered(function, place, graph) for place, graph in self._graphs.items()}
+            made = {index: _ordered(function, index, graph) for index, graph in self._graphs.items()}
             self._graphs.update(made)
             self._ordered.update(made)
-            for place in made:
-                self._refresh(place)
+            for index in made:
+                self._refresh(index)
 
     def remove(self, override: Override) -> None:
         """Take one override out for good."""

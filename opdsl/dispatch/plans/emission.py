@@ -12,7 +12,7 @@ from typing import Any
 
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
-from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry
+from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
@@ -148,7 +148,7 @@ class Emitter:
         if isinstance(step.results, Tensor):
             self.texts[id(step.results)] = name
         else:
-            self.texts |= {id(each): f"{name}[{place}]" for place, each in enumerate(step.results)}
+            self.texts |= {id(each): f"{name}[{index}]" for index, each in enumerate(step.results)}
 
     def _operand(self, value: Any) -> str:
         if isinstance(value, Tensor):
@@ -257,7 +257,7 @@ class Emitter:
                 return f"{self.recorder.constant(base_for_view)}({text})"
         return self._tensor(base)
 
-    def _geometry(self, form: Geometry) -> str:
+    def _geometry(self, form: TensorMeta) -> str:
         if self.recorder.is_exact:
             return self.recorder.constant(form)
         source = self.recorder.source
@@ -268,7 +268,7 @@ class Emitter:
             parts.append(f"creation={source(form.creation)}")
         return f"{self.recorder.constant(geometry)}({', '.join(parts)})"
 
-    def _known_form(self, name: str, form: Geometry) -> list[str]:
+    def _known_form(self, name: str, form: TensorMeta) -> list[str]:
         """The line that tells a geometry its form, where no sizes change it."""
         if self.recorder.is_exact:
             return []

@@ -13,8 +13,8 @@ def _parameters(union: UnionSignature) -> str:
     spread = union.spread
     parts: list[str] = []
     after_star = False
-    for place, parameter in enumerate(union.parameters):
-        if spread is not None and place == spread:
+    for index, parameter in enumerate(union.parameters):
+        if spread is not None and index == spread:
             parts.append(f"*{parameter.name}")
             after_star = True
             continue
@@ -41,8 +41,8 @@ def _keys(union: UnionSignature, *, with_options: bool, as_tensor: bool = True, 
     spread = union.spread
     levels: list[str] = []
     options: list[str] = []
-    for place, parameter in enumerate(union.parameters):
-        if spread is not None and place == spread:
+    for index, parameter in enumerate(union.parameters):
+        if spread is not None and index == spread:
             levels.append(f"§value_form({parameter.name})" if of_form and parameter.is_sized else "§spread")
         elif parameter.required:
             levels.append(parameter.key(as_tensor=as_tensor, of_form=of_form))
@@ -185,8 +185,8 @@ def _at_default(union: UnionSignature) -> str:
     """The expression that tells whether no option is given; empty where there are none."""
     options = [
         parameter
-        for place, parameter in enumerate(union.parameters)
-        if not parameter.required and place != union.spread
+        for index, parameter in enumerate(union.parameters)
+        if not parameter.required and index != union.spread
     ]
     return " and ".join(f"{parameter.name} is §default_{parameter.name}" for parameter in options)
 
@@ -198,8 +198,8 @@ def _look_up(union: UnionSignature, *, as_tensor: bool = True) -> list[str]:
     """
     dynamic = [
         parameter.name
-        for place, parameter in enumerate(union.parameters)
-        if parameter.is_dynamic and place != union.spread
+        for index, parameter in enumerate(union.parameters)
+        if parameter.is_dynamic and index != union.spread
     ]
     passed = ", ".join(dynamic + (["out"] if union.required_out else []))
     direct, full = (
@@ -241,7 +241,7 @@ def with_free_names(source: str, taken: Collection[str]) -> str:
     plain, *marked = source.split("§")
     parts = [plain]
     for part in marked:
-        length = next((place for place, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
+        length = next((index for index, each in enumerate(part) if not (each.isalnum() or each == "_")), len(part))
         parts += [free_name(part[:length], taken), part[length:]]
     return "".join(parts)
 

@@ -22,7 +22,7 @@ from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
 from opdsl.runtime import Tensor, cpu, version_of
 from opdsl.runtime.dumping import dump
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
@@ -270,7 +270,7 @@ class Inputs:
         self.tensors: list[tuple[Tensor, str]] = []
         self.seen: dict[int, Tensor] = {}
         self.numbers: list[str] = []
-        self.forms: list[Geometry] = []
+        self.forms: list[TensorMeta] = []
 
     def check_kept(self) -> None:
         """Hold the arguments against what they were.
@@ -295,9 +295,9 @@ class Inputs:
             return self._tensor(value, text)
         if type(value) is slice:
             bounds = [(getattr(value, each), f"{text}.{each}") for each in ("start", "stop", "step")]
-            return slice(*[self._taken(each, place, given) for each, place in bounds])
+            return slice(*[self._taken(each, index, given) for each, index in bounds])
         if type(value) in (tuple, list):
-            parts = [self._taken(each, f"{text}[{place}]", given) for place, each in enumerate(value)]
+            parts = [self._taken(each, f"{text}[{index}]", given) for index, each in enumerate(value)]
             return type(value)(parts)
         if type(value) is int and given.is_sized and value >= 2 and not self.recorder.is_exact:
             return self._size(value, text)
@@ -359,7 +359,7 @@ class Inputs:
         self.seen[id(tensor)] = made
         return made
 
-    def symbolic(self, form: Geometry, shape_text: str, strides_text: str) -> Any:
+    def symbolic(self, form: TensorMeta, shape_text: str, strides_text: str) -> Any:
         """A geometry of the same form whose sizes are symbols.
 
         Args:
@@ -438,12 +438,12 @@ def given_call(union: UnionSignature, given: Sequence[Any], named: dict[str, Any
         call.append(Given(text, name, value, parameter.kinds, parameter.is_sized, is_handed))
 
     positional = True
-    for place, parameter in enumerate(places):
-        if union.spread == place:
-            for at, each in enumerate(given[place:]):
+    for index, parameter in enumerate(places):
+        if union.spread == index:
+            for at, each in enumerate(given[index:]):
                 note(parameter, f"{parameter.name}[{at}]", None, each, is_handed=False)
             break
-        value = given[place]
+        value = given[index]
         if not is_handed(parameter, value):
             positional = False
             continue

@@ -97,7 +97,7 @@ def _form(value: Any, dim: int | None = None) -> Any:
     """A meta tensor of the shape of a tensor, or of what is left of it without a dimension."""
     if not isinstance(value, torch.Tensor):
         return to_opdsl(value, _form)
-    shape = [size for place, size in enumerate(value.shape) if dim is None or place != dim % value.ndim]
+    shape = [size for index, size in enumerate(value.shape) if dim is None or index != dim % value.ndim]
     return over(None, geometry(DTYPES[value.dtype], META, tuple(shape)))
 
 
@@ -155,7 +155,7 @@ def _choose(value: Any, dim: Any, at: int | None) -> Any:
     if dim is None:
         return value
     if at is None:
-        return value.new_zeros([size for place, size in enumerate(value.shape) if place != dim % value.ndim])
+        return value.new_zeros([size for index, size in enumerate(value.shape) if index != dim % value.ndim])
     return value.select(dim, at)
 
 

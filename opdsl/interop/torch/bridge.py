@@ -108,7 +108,7 @@ class Bridge:
     @cached_property
     def optional_lists(self) -> tuple[int, ...]:
         """The places of lists of tensors that may be missing."""
-        return tuple(place for place, each in enumerate(self.schema.arguments) if str(each.type) == "Tensor?[]")
+        return tuple(index for index, each in enumerate(self.schema.arguments) if str(each.type) == "Tensor?[]")
 
     @cached_property
     def returns_tensors(self) -> bool:
@@ -263,7 +263,7 @@ class Bridge:
                 return True
             # torch does not look into lists of tensors that may be missing.
             if self.optional_lists and any(
-                torch._C._any_requires_grad(*values[place]) for place in self.optional_lists
+                torch._C._any_requires_grad(*values[index]) for index in self.optional_lists
             ):
                 return True
         return forward_ad._current_level >= 0

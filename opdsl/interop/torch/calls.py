@@ -54,7 +54,7 @@ class Completion:
         defaults = {each.name: each.default for each in own_signature(operator).parameters}
         values = [defaults.get(each.python_name, MISSING) for each in schema.arguments]
         self._defaults = tuple(None if each is MISSING else to_torch(each) for each in values)
-        self._places = {name: place for place, name in enumerate(self.names)}
+        self._places = {name: index for index, name in enumerate(self.names)}
 
     def complete(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments, in the order of the schema."""

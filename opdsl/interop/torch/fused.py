@@ -17,7 +17,7 @@ from opdsl import aten
 from opdsl.dispatch import Operator, registry
 from opdsl.interop.torch.calls import Completion
 from opdsl.interop.torch.tensors import DTYPES, array_over
-from opdsl.runtime import Geometry, Tensor, contiguous_strides, cpu
+from opdsl.runtime import Tensor, TensorMeta, contiguous_strides, cpu
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 
@@ -82,7 +82,7 @@ def _shared(source: torch.Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=4096)
-def _form(dtype: torch.dtype, shape: torch.Size) -> Geometry:
+def _form(dtype: torch.dtype, shape: torch.Size) -> TensorMeta:
     sizes = tuple(shape)
     return geometry(DTYPES[dtype], cpu, sizes, contiguous_strides(sizes))
 

@@ -58,9 +58,9 @@ class _Noting(DispatchMode):
         (name,) = recorder.run(function, [_given(each) for each in given], ["result"])
         is_alone = len(called.schema.returns) == 1 and not called.returns_list
         known = {id(each) for each in arguments if isinstance(each, Tensor)}
-        for place, each in enumerate(made):
+        for index, each in enumerate(made):
             if id(each) not in known:
-                _holds(each, name if is_alone else f"{name}[{place}]")
+                _holds(each, name if is_alone else f"{name}[{index}]")
         return made[0] if is_alone else list(made) if called.returns_list else tuple(made)
 
     def _target(self, called: Operator, *, with_all: bool) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
 from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
-from opdsl.runtime.geometry import Geometry, contiguous_strides
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides
 from opdsl.runtime.lowering import SymbolicArray, Written, concrete
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
@@ -98,7 +98,7 @@ class MemoryPrinter(Emitter):
         self._add(f"{name} = {self.recorder.constant(torch.from_numpy)}({array.text}){self._lying(tensor.geometry)}")
         return name
 
-    def _lying(self, form: Geometry) -> str:
+    def _lying(self, form: TensorMeta) -> str:
         """What makes of a tensor that NumPy's array has given the one that is meant."""
         text = "" if _is_stored_alike(form.dtype) else f".view({self.recorder.constant(TORCH_DTYPES[form.dtype])})"
         is_wide = all((least(each) or 0) >= 2 for each in form.shape)
@@ -124,7 +124,7 @@ class Forms:
         self.function = function
         self.owner = owner
         self.kinds = kinds
-        self.names = [f"argument{place}" for place in range(len(kinds))]
+        self.names = [f"argument{index}" for index in range(len(kinds))]
         self.table = FormTable(f"torch {name}", owner)
         self.form_of = native.form_function()
         self.array_of = native.array_function()

@@ -1,8 +1,9 @@
 """The machine code of calls from torch (``call.ll``), and where torch keeps what that code reads.
 
-Geometry and memory of a tensor are asked through torch's stable C interface. Three more things have no interface: where
-in a Python tensor its handle lies, and where behind that its dispatch keys and what autograd knows. Each place is found
-by looking for known values in tensors that have them. Where one is not found, Python functions take every call.
+What a tensor is and where its memory lies is asked through torch's stable C interface. Three more things have no
+interface: where in a Python tensor its handle lies, and where behind that its dispatch keys and what autograd knows.
+Each place is found by looking for known values in tensors that have them. Where one is not found, Python functions
+take every call.
 """
 
 from __future__ import annotations

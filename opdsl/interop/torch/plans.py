@@ -21,7 +21,7 @@ from opdsl.interop.torch.lowered import Forms, kernel_of, state_of_call
 from opdsl.interop.torch.tensors import DTYPES
 from opdsl.kernels.definitions.structured import CompiledCall, StructuredKernel
 from opdsl.kernels.outputs import array_of
-from opdsl.runtime import Geometry, Tensor
+from opdsl.runtime import Tensor, TensorMeta
 from opdsl.runtime.views import required_storage
 from opdsl.schema.kinds import COMPILED
 
@@ -177,7 +177,7 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
     tensors = [each for each in arguments if isinstance(each, Tensor)]
     if definition.kind not in COMPILED or any(each.numel() == 0 for each in tensors):
         return None
-    given = tuple(arguments[place] for place in kernel.written)
+    given = tuple(arguments[index] for index in kernel.written)
     prepared = definition.prepare(inputs, given)
     targets = kernel.targets(prepared, inputs, given) if given else []
     forms = [each.given.geometry for each in targets] or [each.geometry for each in prepared.specs]
@@ -196,12 +196,12 @@ def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
         return None
     operands = _operands(bound, loop, inputs, forms[0] if definition.kind == "pointwise" else None)
     places = kernel.written or (_NEW,) * len(forms)
-    results = [_result(place, form) for place, form in zip(places, forms, strict=True)]
+    results = [_result(index, form) for index, form in zip(places, forms, strict=True)]
     return None if operands is None else Work(loop, operands, results)
 
 
 def _operands(
-    bound: CompiledCall, loop: Plan, arguments: Sequence[Any], written: Geometry | None
+    bound: CompiledCall, loop: Plan, arguments: Sequence[Any], written: TensorMeta | None
 ) -> list[tuple[int, ...]] | None:
     """Where operands come from; one of the geometry that is written elementwise may be what is written."""
     places = {id(array_of(each)): place for place, each in enumerate(arguments) if isinstance(each, Tensor)}
@@ -218,10 +218,10 @@ def _operands(
     return operands
 
 
-def _result(place: int, form: Geometry) -> tuple[int | Table, ...]:
+def _result(place: int, form: TensorMeta) -> tuple[int | Table, ...]:
     return place, form.dtype.code, form.ndim, Table(form.shape), Table(form.strides), _reach(form)
 
 
-def _reach(form: Geometry) -> int:
+def _reach(form: TensorMeta) -> int:
     """How many bytes lie from the first element to the end of the last."""
     return required_storage(form.shape, form.strides) * form.dtype.itemsize

@@ -206,7 +206,7 @@ class _Attachment:
     def attach(self) -> None:
         """Attach all of them."""
         groups: dict[Tensor | None, list[int]] = {}
-        for place, (mine, each) in enumerate(zip(self.ours, self.theirs, strict=True)):
+        for index, (mine, each) in enumerate(zip(self.ours, self.theirs, strict=True)):
             if not isinstance(mine, Tensor):
                 continue
             viewed = self.crossing.viewed(each)
@@ -215,9 +215,9 @@ class _Attachment:
             elif viewed is not None and viewed.requires_grad and not each.requires_grad:
                 mine.geometry = mine.geometry.replace(creation=Creation.DETACHED)
             elif each.requires_grad and mine is not viewed:
-                groups.setdefault(viewed, []).append(place)
+                groups.setdefault(viewed, []).append(index)
         for viewed, places in groups.items():
-            outputs = tuple(each if place in places else None for place, each in enumerate(self.theirs))
+            outputs = tuple(each if index in places else None for index, each in enumerate(self.theirs))
             self._attach_made(viewed, outputs)
 
     def _attach_written(self, mine: Tensor, output: torch.Tensor) -> None:
@@ -255,10 +255,10 @@ class _Attachment:
 
 def _give(node: Node, ours: Sequence[Any], outputs: Sequence[torch.Tensor | None]) -> None:
     """Give results their history."""
-    for place, (mine, output) in enumerate(zip(ours, outputs, strict=True)):
+    for index, (mine, output) in enumerate(zip(ours, outputs, strict=True)):
         if output is not None:
             mine.geometry = mine.geometry.replace(requires_grad=True)
-            mine.autograd = node if place == 0 else Output(node, place)
+            mine.autograd = node if index == 0 else Output(node, index)
 
 
 # ------------------------------------------------------------------------------------------------------------ backward

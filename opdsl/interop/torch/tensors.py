@@ -15,7 +15,7 @@ import torch.utils.dlpack
 from opdsl.errors import InterchangeError
 from opdsl.runtime import Device, DType, Layout, MemoryFormat, Tensor, from_dlpack
 from opdsl.runtime.dtype import ALL_DTYPES
-from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.views import required_storage
 
@@ -42,7 +42,7 @@ _FORMATS = {each: getattr(torch, each.name) for each in MemoryFormat}
 _LAYOUTS = {Layout.strided: torch.strided}
 
 
-def geometry_of(source: torch.Tensor, device: Device | None = None) -> Geometry:
+def geometry_of(source: torch.Tensor, device: Device | None = None) -> TensorMeta:
     """The geometry of a torch tensor; sizes that torch only knows as symbols stay symbols.
 
     Args:
@@ -65,7 +65,7 @@ def geometry_of(source: torch.Tensor, device: Device | None = None) -> Geometry:
 
 def _geometry(
     dtype: torch.dtype, device: torch.device | Device, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> Geometry:
+) -> TensorMeta:
     place = device if isinstance(device, Device) else Device(str(device))
     return geometry(DTYPES[dtype], place, tuple(shape), tuple(strides))
 
@@ -91,7 +91,7 @@ def proxy(source: torch.Tensor) -> Tensor:
     return over(source, geometry_of(source))
 
 
-def over(array: Any, form: Geometry) -> Tensor:
+def over(array: Any, form: TensorMeta) -> Tensor:
     """A tensor of a geometry over whatever holds its elements; None for nothing."""
     prepare()
     made = Tensor()
@@ -119,7 +119,7 @@ class _Layout(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _layout(form: Geometry) -> _Layout:
+def _layout(form: TensorMeta) -> _Layout:
     dtype, reach = form.dtype.numpy, required_storage(form.shape, form.strides)
     steps = tuple(step * dtype.itemsize for step in form.strides)
     return _Layout(ctypes.c_char * (reach * dtype.itemsize), form.shape, dtype, steps, reach)
@@ -140,7 +140,7 @@ def _require_memory(source: torch.Tensor, reach: int) -> None:
         )
 
 
-def array_over(source: torch.Tensor, form: Geometry) -> numpy.ndarray[Any, Any]:
+def array_over(source: torch.Tensor, form: TensorMeta) -> numpy.ndarray[Any, Any]:
     """An array over the memory of a torch tensor on the CPU; by ``Tensor.numpy`` it could not be resized any more.
 
     Raises:

@@ -224,9 +224,9 @@ class TorchCall:
         self.name = schema.name.qualified
         self.places = len(schema.positional)
         self.names = [each.name for each in schema.arguments[self.places :]]
-        self.outs = [place for place, each in enumerate(schema.arguments) if each in schema.out]
+        self.outs = [index for index, each in enumerate(schema.arguments) if each in schema.out]
         self.written = [
-            place for place, each in enumerate(schema.arguments) if each.alias is not None and each.alias.write
+            index for index, each in enumerate(schema.arguments) if each.alias is not None and each.alias.write
         ]
         self.python_names = [each.python_name for each in schema.arguments[self.places :]]
 
@@ -243,9 +243,9 @@ class TorchCall:
             crossing: whose tensors take part.
             arguments: of the call, in the order of the schema.
         """
-        written = [each for place in self.written for each in _tensors(arguments[place])]
+        written = [each for index in self.written for each in _tensors(arguments[index])]
         require_writable(written)
-        outs = [each for place in self.outs for each in _tensors(arguments[place])]
+        outs = [each for index in self.outs for each in _tensors(arguments[index])]
         crossing.stand_apart(each for each in outs if each.numel() == 0)
         try:
             returned = self._call(crossing, arguments)

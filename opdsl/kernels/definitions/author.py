@@ -24,7 +24,7 @@ from opdsl.kernels.iteration.dtypes import OutputCast, c_name, check_output_dtyp
 from opdsl.kernels.outputs import OutputSpec, array_of, maker_for, tensor_over
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import Noted, lowering
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.snapshot import tensors_in
@@ -175,7 +175,7 @@ class StructuredDefinition(Definition):
     # ----------------------------------------------------------------------------------------------------- a call
 
     def compile_call(
-        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         kernel = self._kernel(key)
@@ -202,7 +202,7 @@ class StructuredDefinition(Definition):
         return kernel
 
 
-def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[Geometry]) -> Compiled:
+def _compute(kernel: OutKernel, values: Arguments, outputs: Sequence[TensorMeta]) -> Compiled:
     """The kernel for these types, its faults as errors of ours."""
     if not kernel.compiled or not has_compiler(outputs[0].device.type):
         guarded = _guarded(kernel.function)
@@ -256,7 +256,7 @@ def _nothing() -> None:
 _NO_KERNEL = OutKernel(_nothing, compiled=True)
 
 
-def _allocating(compute: Compiled, geometries: Sequence[Geometry], *, compiled: bool) -> Compiled:
+def _allocating(compute: Compiled, geometries: Sequence[TensorMeta], *, compiled: bool) -> Compiled:
     """The kernel with outputs of its own, as a compiled pointwise kernel has them."""
 
     makers = [maker_for(each) for each in geometries]
@@ -283,7 +283,7 @@ def _allocating(compute: Compiled, geometries: Sequence[Geometry], *, compiled: 
     return allocating_array if compiled else allocating_tensor
 
 
-def _same_strides(form: Geometry, strides: tuple[int, ...]) -> bool:
+def _same_strides(form: TensorMeta, strides: tuple[int, ...]) -> bool:
     """Whether a tensor steps as promised; where it does not step at all strides do not matter."""
     return form.numel == 0 or all(
         mine == wanted for size, mine, wanted in zip(form.shape, form.strides, strides, strict=True) if size != 1
@@ -308,7 +308,7 @@ def _spec(value: Any) -> Any:
     return None if value is None else type(_handed(value))
 
 
-def _array_spec(form: Geometry) -> ArraySpec:
+def _array_spec(form: TensorMeta) -> ArraySpec:
     return ArraySpec(form.dtype, form.ndim, "C" if form.is_contiguous() else "A")
 
 

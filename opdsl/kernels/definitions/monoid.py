@@ -58,9 +58,9 @@ def require_exact(function: ScalarFunction, types: Mapping[str, str], results: S
     """
     from opdsl.scalar.rounding import rounded_results
 
-    for place in rounded_results(function, types, results):
-        source, node = function.places[function.results[place]]
-        problem = f"this is a floating-point number, which {results[place]} would round"
+    for index in rounded_results(function, types, results):
+        source, node = function.places[function.results[index]]
+        problem = f"this is a floating-point number, which {results[index]} would round"
         raise RoundedResultError(str(source.error(node, problem, _SAY_WHAT_IS_MEANT)))
 
 
@@ -94,6 +94,6 @@ def typed(function: ScalarFunction | None, types: Sequence[str], results: Sequen
     from opdsl.scalar.types import ScalarType
 
     builder = GraphBuilder()
-    given = [builder.parameter(f"a{place}", ScalarType(kind)) for place, kind in enumerate(types)]
+    given = [builder.parameter(f"a{index}", ScalarType(kind)) for index, kind in enumerate(types)]
     pairs = zip(given, results, strict=False)
-    return builder.finish("identity", [builder.cast(place, ScalarType(kind)) for place, kind in pairs])
+    return builder.finish("identity", [builder.cast(index, ScalarType(kind)) for index, kind in pairs])

@@ -40,7 +40,7 @@ from opdsl.kernels.iteration.tensor_iterator import (
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.promotion import number_kind
 from opdsl.runtime.symbol import pinned
@@ -166,16 +166,16 @@ class PointwiseDefinition(Definition):
         scalar = (
             function if isinstance(function, ScalarFunction) else read(function, constants=_known(function, condition))
         )
-        parameters = [(place, each) for place, each in enumerate(self.parameters) if each.name not in condition]
+        parameters = [(index, each) for index, each in enumerate(self.parameters) if each.name not in condition]
         named = {*condition, *keep, *wrapped, *promoting, *rounded, *nonzero}
         self._check_function(scalar, condition, promote, named, is_derived=scalar is function)
 
         def places(names: Iterable[str]) -> tuple[int, ...]:
             chosen = set(names)
-            return tuple(place for place, (_, each) in enumerate(parameters) if each.name in chosen)
+            return tuple(index for index, (_, each) in enumerate(parameters) if each.name in chosen)
 
         def operands(names: Iterable[str]) -> frozenset[int]:
-            return frozenset(parameters[place][0] for place in places(names))
+            return frozenset(parameters[index][0] for index in places(names))
 
         exempt, narrow = frozenset(places(keep)), frozenset(places(rounded))
         self.formulas.append(
@@ -183,7 +183,7 @@ class PointwiseDefinition(Definition):
                 scalar,
                 Configuration(PROMOTIONS[promote], exempt, narrow, self.results, self._cast_of(cast)),
                 condition,
-                tuple(place for place, _ in parameters),
+                tuple(index for index, _ in parameters),
                 operands(wrapped),
                 operands(promoting),
                 self._dtypes(dtypes),
@@ -259,7 +259,7 @@ class PointwiseDefinition(Definition):
     def _chosen(self, arguments: Arguments, default: DType) -> tuple[Formula, Iteration]:
         """The formula that is meant for the arguments and their dtypes, and how it runs."""
         for formula in self._meant(arguments):
-            operands = [self._operand(formula, place, arguments[place]) for place in formula.places]
+            operands = [self._operand(formula, index, arguments[index]) for index in formula.places]
             iteration = iterate(operands, formula.configuration, default)
             if formula.dtypes is None or iteration.common in formula.dtypes:
                 return formula, iteration
@@ -273,7 +273,7 @@ class PointwiseDefinition(Definition):
             for formula in self.formulas
             if all(_same(named[name], value) for name, value in formula.when.items())
         ]
-        complete = [formula for formula in found if all(arguments[place] is not None for place in formula.places)]
+        complete = [formula for formula in found if all(arguments[index] is not None for index in formula.places)]
         if found:
             return complete or found
         conditions = " or ".join(_condition(each.when) for each in self.formulas) or "nothing"
@@ -306,14 +306,14 @@ class PointwiseDefinition(Definition):
         return spec.dtype in PRECISION and output.dtype is not spec.dtype
 
     def compile_call(
-        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Elementwise = prepared.state
-        values = [self._cast(state, place, arguments[at]) for place, at in enumerate(state.formula.places)]
-        handed = tuple(self._value(state, place, value) for place, value in enumerate(values))
-        for place in self._checked_divisors(state):
-            check_divisor(handed[place] if not isinstance(values[place], Tensor) else values[place])
+        values = [self._cast(state, index, arguments[at]) for index, at in enumerate(state.formula.places)]
+        handed = tuple(self._value(state, index, value) for index, value in enumerate(values))
+        for index in self._checked_divisors(state):
+            check_divisor(handed[index] if not isinstance(values[index], Tensor) else values[index])
         return CompiledCall(self._compile(state, values, outputs, allocate=allocate), handed)
 
     def reads_elements(self, prepared: PreparedCall) -> bool:
@@ -366,14 +366,14 @@ class PointwiseDefinition(Definition):
             raise UnsupportedDTypeError(f"not implemented for '{iteration.common.scalar_type}': {error}") from error
 
     def _compile(
-        self, state: Elementwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
+        self, state: Elementwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool
     ) -> Compiled:
         iteration = state.iteration
         inputs = [
             value.geometry
             if isinstance(value, Tensor) and value.device is iteration.device
-            else iteration.parameters[place]
-            for place, value in enumerate(values)
+            else iteration.parameters[index]
+            for index, value in enumerate(values)
         ]
         call = pointwise_call(iteration.shape, inputs, outputs, allocate=allocate)
         return _compiled(iteration.device.type, self.graph(state), call)

@@ -30,7 +30,7 @@ from opdsl.kernels.iteration.numbers import Number, convert
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.dtype import Category, DType, float64, int64
-from opdsl.runtime.geometry import Geometry, contiguous_strides
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides
 from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
@@ -198,7 +198,7 @@ class ReductionDefinition(Definition):
         return aliased
 
     def compile_call(
-        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
@@ -211,7 +211,9 @@ class ReductionDefinition(Definition):
         compute = self._compile(state, source.geometry, outputs, allocate=allocate)
         return CompiledCall(compute, (array_of(source), *numbers))
 
-    def _compile(self, state: Reducing, source: Geometry, outputs: Sequence[Geometry], *, allocate: bool) -> Compiled:
+    def _compile(
+        self, state: Reducing, source: TensorMeta, outputs: Sequence[TensorMeta], *, allocate: bool
+    ) -> Compiled:
         call = reduction_call(
             source,
             state.dims,

@@ -60,8 +60,8 @@ class Fold(NamedTuple):
         """What a number is where None is given: the default of ``finish``'s parameter."""
         if self.finish is None:
             return None
-        place = len(self.accumulators) + 1 + self.numbers.index(number)
-        return self.finish.defaults.get(self.finish.parameters[place])
+        index = len(self.accumulators) + 1 + self.numbers.index(number)
+        return self.finish.defaults.get(self.finish.parameters[index])
 
     def folding(self, value: DType, results: Sequence[DType], numbers: Sequence[DType]) -> Folding:
         """The typed functions.

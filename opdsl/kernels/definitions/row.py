@@ -31,7 +31,7 @@ from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.promotion import promote_types
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import pinned
@@ -123,17 +123,17 @@ class RowDefinition(RowwiseDefinition):
         tensors = list(tensors_in(arguments))
         context = MetaContext(self.name, self.results, given, tensors[0].device)
         returned = self.meta(context, *(arguments if is_traceable(self.meta) else pinned(arguments)))
-        names = {each.name: place for place, each in enumerate(self.parameters)}
+        names = {each.name: index for index, each in enumerate(self.parameters)}
         wanted = [names[name] for name in _read(self.function).parameters if arguments[names[name]] is not None]
-        arrays = [place for place in wanted if isinstance(arguments[place], Tensor)]
-        shape = broadcast_all(arguments[place].shape for place in arrays)
+        arrays = [index for index in wanted if isinstance(arguments[index], Tensor)]
+        shape = broadcast_all(arguments[index].shape for index in arrays)
         dims = self._dims(returned, shape)
         specs = context.specs(self.meta.__name__)
         self._check_shapes(specs, shape, dims)
-        places = (*arrays, *(place for place in wanted if place not in arrays))
-        value, cast = self._value(reduce(promote_types, (arguments[place].dtype for place in arrays)))
+        places = (*arrays, *(index for index in wanted if index not in arrays))
+        value, cast = self._value(reduce(promote_types, (arguments[index].dtype for index in arrays)))
         if cast is not None:
-            specs = self._of_floats(specs, [self.parameters[place].name for place in places], precision_of(value))
+            specs = self._of_floats(specs, [self.parameters[index].name for index in places], precision_of(value))
         return PreparedCall(specs, Rowwise(shape, dims, places, precision_of(value), cast, specs))
 
     def _value(self, common: DType) -> tuple[DType, DType | None]:
@@ -161,26 +161,26 @@ class RowDefinition(RowwiseDefinition):
 
     def _check_shapes(self, specs: Sequence[OutputSpec], shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
         row = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-        for place, spec in enumerate(specs):
+        for index, spec in enumerate(specs):
             if spec.shape not in (shape, row):
-                problem = f"set output {place} to shape {spec.shape}"
+                problem = f"set output {index} to shape {spec.shape}"
                 raise self._error(problem, f"Rows of {shape} along {dims} have results of that shape, or of {row}")
 
     def _error(self, problem: str, remedy: str) -> KernelError:
         return KernelError(f"{self.name}: the shape function {self.meta.__name__} {problem}. {remedy}.")
 
-    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).row(self.graph(state, inputs), call)
 
-    def graph(self, state: Rowwise, inputs: Sequence[Geometry | DType]) -> TypedGraph:
+    def graph(self, state: Rowwise, inputs: Sequence[TensorMeta | DType]) -> TypedGraph:
         """The typed row function of a call.
 
         Raises:
             UnsupportedDTypeError: an operation does not exist for these dtypes.
         """
-        names = tuple(self.parameters[place].name for place in state.places)
-        kinds = [precision_of(each.dtype if isinstance(each, Geometry) else each) for each in inputs]
+        names = tuple(self.parameters[index].name for index in state.places)
+        kinds = [precision_of(each.dtype if isinstance(each, TensorMeta) else each) for each in inputs]
         results = [precision_of(each.dtype).name for each in state.details]
         types = {name: kind.name for name, kind in zip(names, kinds, strict=True)}
         try:

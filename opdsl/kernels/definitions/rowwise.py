@@ -15,7 +15,7 @@ from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.runtime.device import MemoryFormat
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class RowwiseDefinition(Definition):
     # Whether a kernel may write over an input that it reads, element for element.
     reads_before_writing = False
 
-    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """The kernel for a call.
 
         Args:
@@ -77,11 +77,11 @@ class RowwiseDefinition(Definition):
         return fits and row_call(state.shape, state.dims, [], [output.geometry]) is None
 
     def compile_call(
-        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Rowwise = prepared.state
-        values = [self._laid_out(state, arguments[place]) for place in state.places]
+        values = [self._laid_out(state, arguments[index]) for index in state.places]
         compute = self._compiled(state, values, outputs, allocate=allocate)
         assert compute is not None, "operands have been laid out"
         return CompiledCall(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
@@ -99,7 +99,7 @@ class RowwiseDefinition(Definition):
         return value
 
     def _compiled(
-        self, state: Rowwise, values: Sequence[Any], outputs: Sequence[Geometry], *, allocate: bool
+        self, state: Rowwise, values: Sequence[Any], outputs: Sequence[TensorMeta], *, allocate: bool
     ) -> Compiled | None:
         inputs = [each.geometry if isinstance(each, Tensor) else state.precision for each in values]
         call = row_call(state.shape, state.dims, inputs, outputs, allocate=allocate)

@@ -20,7 +20,7 @@ from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.dtype import Category, DType, bool_, complex64, complex128, float32, float64, int64
-from opdsl.runtime.geometry import Geometry, contiguous_strides, wrap_dimension
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, wrap_dimension
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 
@@ -177,7 +177,7 @@ class ScanDefinition(RowwiseDefinition):
         cast = value if value in PRECISION else None
         return PreparedCall(specs, Rowwise(source.shape, dims, (0,), value, cast, value))
 
-    def compile(self, state: Rowwise, inputs: Sequence[Geometry | DType], call: RowCall, device: str) -> Compiled:
+    def compile(self, state: Rowwise, inputs: Sequence[TensorMeta | DType], call: RowCall, device: str) -> Compiled:
         """See ``RowwiseDefinition.compile_call``."""
         return compiler_for(device).scan(self.scanning(state.details), call)
 

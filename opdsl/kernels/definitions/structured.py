@@ -25,7 +25,7 @@ from opdsl.kernels.outputs import (
     restored_on_error,
     tensor_over,
 )
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.names import check_names
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.tensor import Tensor
@@ -137,7 +137,7 @@ class Definition:
         raise NotImplementedError
 
     def compile_call(
-        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[Geometry], key: str, *, allocate: bool
+        self, prepared: PreparedCall, arguments: Arguments, outputs: Sequence[TensorMeta], key: str, *, allocate: bool
     ) -> CompiledCall:
         """The compiled kernel of a call and what it is called with; nothing is written yet.
 
@@ -188,7 +188,7 @@ class StructuredKernel(KernelInfo):
             if self._is_beyond(arguments):
                 from opdsl.kernels.primitives.host import through_host
 
-                return through_host(self, arguments, [arguments[place] for place in self.written])
+                return through_host(self, arguments, [arguments[index] for index in self.written])
             return self._run(arguments)
         except OpdslError as error:
             raise _named(error, self.name) from error.__cause__
@@ -202,7 +202,7 @@ class StructuredKernel(KernelInfo):
         return any(map(is_beyond, tensors_in(arguments)))
 
     def _run(self, arguments: Arguments) -> object:
-        given = tuple(arguments[place] for place in self.written)
+        given = tuple(arguments[index] for index in self.written)
         inputs = arguments[: len(self.definition.parameters)]
         prepared = self.definition.prepare(inputs, given)
         results = self._write(prepared, inputs, given) if given else self._make(prepared, inputs)
@@ -235,11 +235,11 @@ class StructuredKernel(KernelInfo):
         """What becomes of each given output; nothing is changed yet."""
         read = list(tensors_in(inputs))
         targets = []
-        for place, (spec, output) in enumerate(zip(prepared.specs, given, strict=True)):
-            aliased = check_written(output, read, given[:place])
+        for index, (spec, output) in enumerate(zip(prepared.specs, given, strict=True)):
+            aliased = check_written(output, read, given[:index])
             if output.shape != spec.shape:
                 others = [each for each in read if each is not output]
-                check_written(as_resized(output, spec.shape, spec.strides), others, given[:place])
+                check_written(as_resized(output, spec.shape, spec.strides), others, given[:index])
             if not self.definition.may_resize_inputs:
                 _check_input_keeps_shape(output, spec, read)
             self.definition.check_given(prepared, spec, output, inplace=self.is_inplace)

@@ -8,13 +8,13 @@ from opdsl.kernels.calls import NewArray, OperandSpec, ReductionCall
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.strides import Strides, loop_order
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 
 
 def reduction_call(
-    source: Geometry,
+    source: TensorMeta,
     dims: tuple[int, ...],
-    outputs: Sequence[Geometry],
+    outputs: Sequence[TensorMeta],
     *,
     allocate: bool = False,
     in_order: bool = False,
@@ -47,7 +47,7 @@ def reduction_call(
     )
 
 
-def _output_steps(output: Geometry, kept: Sequence[int], ndim: int) -> Strides:
+def _output_steps(output: TensorMeta, kept: Sequence[int], ndim: int) -> Strides:
     steps = tuple(stride * output.dtype.itemsize for stride in output.strides)
     return tuple(steps[dim] for dim in kept) if output.ndim == ndim else steps
 

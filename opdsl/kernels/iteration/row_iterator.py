@@ -8,14 +8,14 @@ from opdsl.kernels.calls import NewArray, OperandSpec, RowCall
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.strides import Strides, loop_order, steps
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 
 
 def row_call(
     shape: tuple[int, ...],
     dims: tuple[int, ...],
-    inputs: Sequence[Geometry | DType],
-    outputs: Sequence[Geometry],
+    inputs: Sequence[TensorMeta | DType],
+    outputs: Sequence[TensorMeta],
     *,
     allocate: bool = False,
 ) -> RowCall | None:
@@ -31,7 +31,7 @@ def row_call(
     Returns:
         None where an operand does not step through a row evenly.
     """
-    forms = [each for each in (*outputs, *inputs) if isinstance(each, Geometry)]
+    forms = [each for each in (*outputs, *inputs) if isinstance(each, TensorMeta)]
     strides = [steps(each, shape) for each in forms]
     length, along = _row([shape[dim] for dim in dims], [[each[dim] for dim in dims] for each in strides])
     if along is None:
@@ -45,7 +45,7 @@ def row_call(
         OperandSpec(form.dtype, (*steps_of, row)) for form, steps_of, row in zip(forms, stepping, along, strict=True)
     )
     written = tuple(next(specs) for _ in outputs)
-    read = tuple(next(specs) if isinstance(each, Geometry) else OperandSpec(each, None) for each in inputs)
+    read = tuple(next(specs) if isinstance(each, TensorMeta) else OperandSpec(each, None) for each in inputs)
     made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)
     return RowCall(coalesced, length, read, written, made)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.runtime.device import MemoryFormat
-from opdsl.runtime.geometry import Geometry, contiguous_strides, strides_for
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, strides_for
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]
 
 
-def steps(geometry: Geometry, shape: Shape) -> Strides:
+def steps(geometry: TensorMeta, shape: Shape) -> Strides:
     """The bytes between neighbours of an operand along each dimension of ``shape``, 0 where it is broadcast."""
     itemsize = geometry.dtype.itemsize
     missing = len(shape) - geometry.ndim
@@ -38,9 +38,9 @@ def loop_order(shape: Shape, operands: Sequence[Strides]) -> tuple[int, ...]:
     order = list(range(len(shape) - 1, -1, -1))
     # Insertion sort: the comparison is no total order, since broadcast dimensions say nothing, and the outcome for
     # such dimensions is part of what users see as strides.
-    for place in range(1, len(order)):
-        moving = place
-        for before in range(place - 1, -1, -1):
+    for index in range(1, len(order)):
+        moving = index
+        for before in range(index - 1, -1, -1):
             verdict = _compare(shape, operands, order[before], order[moving])
             if verdict > 0:
                 order[before], order[moving] = order[moving], order[before]
@@ -79,7 +79,7 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> Strides:
     return tuple(strides)
 
 
-def dense_strides(geometry: Geometry) -> Strides:
+def dense_strides(geometry: TensorMeta) -> Strides:
     """The strides, in elements, of a copy that preserves the layout (``at::infer_dense_strides``).
 
     They are the tensor's own where it is dense.
@@ -90,7 +90,7 @@ def dense_strides(geometry: Geometry) -> Strides:
     return strides_in_order([size or 1 for size in shape], loop_order(shape, [geometry.strides]))
 
 
-def output_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides:
+def output_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides:
     """The strides, in elements, that a new output of a pointwise loop gets.
 
     Args:
@@ -103,7 +103,7 @@ def output_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides:
     return strides_in_order(shape, loop_order(shape, [steps(each, shape) for each in operands]))
 
 
-def _common_strides(shape: Shape, operands: Sequence[Geometry]) -> Strides | None:
+def _common_strides(shape: Shape, operands: Sequence[TensorMeta]) -> Strides | None:
     """The strides where all operands lie alike, so that no order has to be found; otherwise None."""
     if any(each.ndim != len(shape) or each.shape != shape for each in operands):
         return None

@@ -18,7 +18,7 @@ from opdsl.kernels.iteration.dtypes import PRECISION, OutputCast, Promotion, pre
 from opdsl.kernels.iteration.strides import dense_strides, loop_order, output_strides, steps
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import Category, DType, bool_, int64
-from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.promotion import result_type
 
 
@@ -39,7 +39,7 @@ class Number(NamedTuple):
     role: NumberRole
 
 
-Operand = Geometry | Number
+Operand = TensorMeta | Number
 
 
 class Configuration(NamedTuple):
@@ -95,11 +95,11 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         ShapeError: shapes do not broadcast.
         DeviceError: the operands live on different devices.
     """
-    tensors = [each for each in operands if isinstance(each, Geometry)]
+    tensors = [each for each in operands if isinstance(each, TensorMeta)]
     shape = broadcast_all(each.shape for each in tensors)
-    promoting = [each for place, each in enumerate(operands) if place not in configuration.exempt and _promotes(each)]
+    promoting = [each for index, each in enumerate(operands) if index not in configuration.exempt and _promotes(each)]
     common = configuration.promotion.common(common_dtype(promoting, default), default)
-    exempt = [place in configuration.exempt for place in range(len(operands))]
+    exempt = [index in configuration.exempt for index in range(len(operands))]
     layout = [
         _layout(operand, None if keeps else common)
         for operand, keeps in zip(operands, exempt, strict=True)
@@ -112,7 +112,7 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
         output_strides(shape, layout),
         common_device(tensors),
         tuple(_parameter(operand, common, default, keeps) for operand, keeps in zip(operands, exempt, strict=True)),
-        tuple(_cast(operand, common, configuration, place) for place, operand in enumerate(operands)),
+        tuple(_cast(operand, common, configuration, index) for index, operand in enumerate(operands)),
         configuration.cast or _default_cast(configuration.promotion, common, len(promoting)),
     )
 
@@ -120,7 +120,7 @@ def iterate(operands: Sequence[Operand], configuration: Configuration, default: 
 _ZERO_DIM = geometry(int64, cpu, ())
 
 
-def _layout(operand: Operand, common: DType | None) -> Geometry:
+def _layout(operand: Operand, common: DType | None) -> TensorMeta:
     """What of an operand decides strides: its own, or where it is promoted those of the copy that PyTorch makes."""
     if isinstance(operand, Number):
         return _ZERO_DIM
@@ -130,7 +130,7 @@ def _layout(operand: Operand, common: DType | None) -> Geometry:
 
 
 def _promotes(operand: Operand) -> bool:
-    return isinstance(operand, Geometry) or operand.role is NumberRole.WRAPPED
+    return isinstance(operand, TensorMeta) or operand.role is NumberRole.WRAPPED
 
 
 def _default_cast(promotion: Promotion, common: DType, promoting: int) -> OutputCast:
@@ -148,7 +148,7 @@ def common_dtype(operands: Iterable[Operand], default: DType) -> DType:
         operands: at least one.
         default: the default dtype, which Python floats have.
     """
-    return result_type((each if isinstance(each, Geometry) else _SAMPLES[each.type] for each in operands), default)
+    return result_type((each if isinstance(each, TensorMeta) else _SAMPLES[each.type] for each in operands), default)
 
 
 _SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
@@ -156,7 +156,7 @@ _SAMPLES: dict[type, complex] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 def _parameter(operand: Operand, common: DType, default: DType, exempt: bool) -> DType:
     """The dtype that the scalar function sees of an operand."""
-    if isinstance(operand, Geometry):
+    if isinstance(operand, TensorMeta):
         return precision_of(operand.dtype if exempt else common)
     return _NUMBER_RULES[operand.role](common, default)
 
@@ -199,7 +199,7 @@ def _cast(operand: Operand, common: DType, configuration: Configuration, place: 
     return None if operand.dtype is common or (operand.ndim == 0 and not rounded) else common
 
 
-def common_device(tensors: Sequence[Geometry]) -> Device:
+def common_device(tensors: Sequence[TensorMeta]) -> Device:
     """The device of an operator's results: that of all operands, zero-dim CPU tensors beside others apart.
 
     Raises:
@@ -219,8 +219,8 @@ def common_device(tensors: Sequence[Geometry]) -> Device:
 
 def pointwise_call(
     shape: tuple[int, ...],
-    inputs: Sequence[Geometry | DType],
-    outputs: Sequence[Geometry],
+    inputs: Sequence[TensorMeta | DType],
+    outputs: Sequence[TensorMeta],
     *,
     allocate: bool = False,
 ) -> PointwiseCall:
@@ -232,14 +232,14 @@ def pointwise_call(
         outputs: the geometry of each output; its shape is ``shape``.
         allocate: whether the kernel makes the outputs.
     """
-    tensors = [*outputs, *(each for each in inputs if isinstance(each, Geometry))]
+    tensors = [*outputs, *(each for each in inputs if isinstance(each, TensorMeta))]
     strides = [steps(each, shape) for each in tensors]
     order = loop_order(shape, strides)
     sizes, coalesced = coalesce([shape[dim] for dim in order], [[each[dim] for dim in order] for each in strides])
     rest = iter(coalesced)
     written = tuple(OperandSpec(each.dtype, next(rest)) for each in outputs)
     read = tuple(
-        OperandSpec(each.dtype, next(rest)) if isinstance(each, Geometry) else OperandSpec(each, None)
+        OperandSpec(each.dtype, next(rest)) if isinstance(each, TensorMeta) else OperandSpec(each, None)
         for each in inputs
     )
     made = tuple(NewArray(each.shape, each.strides) if allocate else None for each in outputs)

@@ -6,7 +6,7 @@ from opdsl.kernels.calls import ConvolutionCall, WindowSpec
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.outputs import array_of
 from opdsl.runtime.device import meta
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
@@ -48,9 +48,9 @@ def slide(
 @made_once(1024)
 def _compiled(
     kind: str,
-    images: Geometry,
-    weight: Geometry,
-    results: Geometry,
+    images: TensorMeta,
+    weight: TensorMeta,
+    results: TensorMeta,
     windows: tuple[WindowSpec, ...],
     groups: int,
     is_biased: bool,

@@ -26,7 +26,7 @@ from opdsl.kernels.outputs import (
 )
 from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
-from opdsl.runtime.geometry import Geometry, geometry, geometry_of, strides_for
+from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of, strides_for
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
@@ -82,7 +82,7 @@ def cast(source: Tensor, dtype: DType) -> Tensor:
     return copied(source, geometry(dtype, source.device, source.shape, dense_strides(source.geometry)))
 
 
-def copied(source: Tensor, form: Geometry, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
+def copied(source: Tensor, form: TensorMeta, *, non_blocking: bool = False, pinned: bool = False) -> Tensor:
     """A new tensor of a geometry with the elements of ``source``, which has the same shape; on any device.
 
     ``non_blocking``: see ``copy_``. ``pinned``: a CPU tensor lies in page-locked memory.
@@ -263,7 +263,7 @@ def _doubled(strides: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @made_once(512)
-def elements_loop(target: Geometry, source: Geometry) -> Compiled | None:
+def elements_loop(target: TensorMeta, source: TensorMeta) -> Compiled | None:
     """What casts and copies the elements of the source's array into the target's, in one loop; None if that takes two.
 
     Args:
@@ -274,7 +274,7 @@ def elements_loop(target: Geometry, source: Geometry) -> Compiled | None:
     return None if target.dtype.is_complex or source.dtype.is_complex else copy_loop(target, source)
 
 
-def _bits(form: Geometry) -> Geometry:
+def _bits(form: TensorMeta) -> TensorMeta:
     """The geometry of the same memory as integers."""
     size = form.dtype.itemsize
     if size in _BITS:
@@ -287,7 +287,7 @@ def _run_copy(target: Tensor, source: Tensor) -> None:
 
 
 @made_once(512)
-def copy_loop(target: Geometry, source: Geometry) -> Compiled:
+def copy_loop(target: TensorMeta, source: TensorMeta) -> Compiled:
     """The compiled loop that casts and copies."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType
@@ -313,7 +313,7 @@ def _fill(target: Tensor, number: Any) -> None:
 
 
 @made_once(512)
-def fill_loop(target: Geometry) -> Compiled:
+def fill_loop(target: TensorMeta) -> Compiled:
     """The compiled loop that writes a number everywhere."""
     from opdsl.scalar.graph import Node, TypedGraph
     from opdsl.scalar.types import ScalarType

@@ -17,7 +17,7 @@ from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.lowering import SymbolicArray, deferred, lowering, made_once
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
@@ -90,7 +90,7 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
 
 
-def _column(form: Geometry) -> Any:
+def _column(form: TensorMeta) -> Any:
     """The indices of a tensor's elements; of those that a backend counts by itself the first one."""
     if counts(form.device.type):
         return 0
@@ -154,30 +154,30 @@ def _rows(flat: Tensor, part: tuple[int, int, int]) -> Tensor:
 
 
 @made_once(512)
-def _loop(function: Callable[..., Any], target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+def _loop(function: Callable[..., Any], target: TensorMeta, given: tuple[TensorMeta | type, ...]) -> Compiled:
     rows, columns = target.shape
     row = geometry(int64, target.device, (rows, 1), (1, 1))
     return _compiled(function, target, row, geometry(int64, target.device, (1, columns), (columns, 1)), given)
 
 
 @made_once(512)
-def _short_loop(function: Callable[..., Any], target: Geometry, given: tuple[Geometry | type, ...]) -> Compiled:
+def _short_loop(function: Callable[..., Any], target: TensorMeta, given: tuple[TensorMeta | type, ...]) -> Compiled:
     column = geometry(int64, target.device, target.shape, contiguous_strides(target.shape))
     return _compiled(function, target, int64, column, given)
 
 
 def _compiled(
     function: Callable[..., Any],
-    target: Geometry,
-    row: Geometry | DType,
-    column: Geometry,
-    given: Sequence[Geometry | type],
+    target: TensorMeta,
+    row: TensorMeta | DType,
+    column: TensorMeta,
+    given: Sequence[TensorMeta | type],
 ) -> Compiled:
     scalar = _read(function)
     device = target.device.type
     numbers = {**_NUMBERS, float: float32} if function in _IN_SINGLE_PRECISION else _NUMBERS
-    inputs = (row, column, *(each if isinstance(each, Geometry) else numbers[each] for each in given))
-    dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
+    inputs = (row, column, *(each if isinstance(each, TensorMeta) else numbers[each] for each in given))
+    dtypes = [each.dtype if isinstance(each, TensorMeta) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     precision = numbers[float].name
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,), default_float=precision)

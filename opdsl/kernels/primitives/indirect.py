@@ -22,7 +22,7 @@ from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import backends, cpu, meta
 from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
-from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import lowering, made_once
 from opdsl.runtime.tensor import Tensor
 
@@ -86,7 +86,7 @@ def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Po
     gather_loop(out.geometry, source.dtype, strides, positions)(array_of(source), *arrays, array_of(out))
 
 
-def gather_loop(out: Geometry, dtype: DType, strides: Strides, positions: Sequence[Positions]) -> Compiled:
+def gather_loop(out: TensorMeta, dtype: DType, strides: Strides, positions: Sequence[Positions]) -> Compiled:
     """The loop of ``gather``: the arrays of the source and of the positions, and that of ``out``, which it fills.
 
     Args:
@@ -148,11 +148,11 @@ def scatter(
 
 
 def scatter_loop(
-    target: Geometry,
+    target: TensorMeta,
     shape: Shape,
     strides: Strides,
     positions: Sequence[Positions],
-    values: Geometry | None,
+    values: TensorMeta | None,
     combine: Callable[..., Any] | None = None,
     numbers: Sequence[Number] = (),
 ) -> Compiled:
@@ -190,7 +190,7 @@ def _scaled(strides: Strides, dtype: DType) -> Strides:
     return tuple(stride * dtype.itemsize for stride in strides)
 
 
-def _geometries(positions: Sequence[Positions]) -> tuple[Geometry, ...]:
+def _geometries(positions: Sequence[Positions]) -> tuple[TensorMeta, ...]:
     return tuple(each.tensor.geometry for each in positions)
 
 
@@ -208,7 +208,7 @@ def _copy_loop(
     shape: Shape,
     output: tuple[DType, Strides],
     source: tuple[DType, Strides | None],
-    positions: tuple[Geometry, ...],
+    positions: tuple[TensorMeta, ...],
     writes: bool,
 ) -> Compiled:
     """A loop that copies, and converts if the dtypes differ: from where positions lead, or to there."""
@@ -228,7 +228,7 @@ def _update_loop(
     shape: Shape,
     target: tuple[DType, Strides],
     value: tuple[DType, Strides | None],
-    positions: tuple[Geometry, ...],
+    positions: tuple[TensorMeta, ...],
 ) -> Compiled:
     """A loop that combines what is where positions lead with values."""
     scalar = _scalar_function(function)
@@ -243,7 +243,7 @@ def _compile(
     shape: Shape,
     inputs: Sequence[tuple[DType, Strides | None]],
     output: tuple[DType, Strides],
-    positions: tuple[Geometry, ...],
+    positions: tuple[TensorMeta, ...],
     reads: int | None,
     writes: bool,
 ) -> Compiled:
@@ -274,7 +274,7 @@ def _scalar_function(function: FunctionType) -> ScalarFunction:
 
 
 @made_once(512)
-def range_loop(form: Geometry) -> Compiled:
+def range_loop(form: TensorMeta) -> Compiled:
     """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
     call = reduction_call(form, tuple(range(form.ndim)), results, allocate=True)

@@ -8,7 +8,7 @@ from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.kernels.outputs import array_of
-from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
@@ -29,7 +29,7 @@ def order_elements(source: Tensor, dim: int, descending: bool, values: Tensor, i
 
 
 @made_once(512)
-def _compiled(dim: int, descending: bool, source: Geometry, values: Geometry, indices: Geometry) -> Compiled:
+def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta, indices: TensorMeta) -> Compiled:
     dims = (dim,) if source.ndim else ()
     # Outputs of the first elements alone step through a row as those of all elements would.
     whole = [geometry(each.dtype, each.device, source.shape, each.strides) for each in (values, indices)]
@@ -43,7 +43,7 @@ _NOT_A_NUMBER = (1 << 63) - 1
 
 
 @made_once(512)
-def key_loop(source: Geometry, keys: Geometry, descending: bool) -> Compiled:
+def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled:
     """The loop that writes for every element an int64 in the order of the elements: NaN last, the two zeros equal.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opdsl.kernels.calls import PoolingCall, PoolSpec
 from opdsl.kernels.compiler import Compiled, compiler_for, has_compiler
 from opdsl.kernels.outputs import array_of
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
@@ -44,10 +44,10 @@ def pool_windows(
 @made_once(1024)
 def _compiled(
     kind: str,
-    images: Geometry,
+    images: TensorMeta,
     windows: tuple[PoolSpec, ...],
-    results: Geometry,
-    places: Geometry,
+    results: TensorMeta,
+    places: TensorMeta,
     divisor: int,
 ) -> Compiled | None:
     """The loop of ``pool_windows``: what it reads, and what it writes; None where the backend has none."""
@@ -70,6 +70,6 @@ def _compiled(
     return made
 
 
-def _strides(form: Geometry, is_batch: bool) -> tuple[int, ...]:
+def _strides(form: TensorMeta, is_batch: bool) -> tuple[int, ...]:
     """Of (batch, channels, ...)."""
     return form.strides if is_batch else (0, *form.strides)

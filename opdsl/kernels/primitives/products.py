@@ -9,7 +9,7 @@ from opdsl.kernels.primitives.copying import cast, copy_
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bfloat16, float16, float32
-from opdsl.runtime.geometry import Geometry, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.tensor import Tensor
 
@@ -48,7 +48,7 @@ def _multiplies_16_bits(device_type: str) -> bool:
 
 
 @made_once(4096)
-def product_loop(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
+def product_loop(first: TensorMeta, second: TensorMeta, out: TensorMeta) -> Compiled:
     """The loop of ``multiply``: the factors' arrays, ``alpha``, ``beta`` and the array of ``out``."""
     rows, inner = first.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
@@ -57,6 +57,6 @@ def product_loop(first: Geometry, second: Geometry, out: Geometry) -> Compiled:
     return compiler_for(out.device.type).product(call)
 
 
-def _layout(form: Geometry) -> MatrixLayout:
+def _layout(form: TensorMeta) -> MatrixLayout:
     row, column = form.strides[-2:] if form.ndim > 1 else (*form.strides, 1)
     return MatrixLayout(form.strides[0] if form.ndim == 3 else 0, row, column)

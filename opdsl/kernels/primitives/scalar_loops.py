@@ -11,12 +11,12 @@ from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import made_once
 
 
 @made_once(512)
-def scalar_loop(function: Callable[..., Any], inputs: tuple[Geometry | DType, ...], target: Geometry) -> Compiled:
+def scalar_loop(function: Callable[..., Any], inputs: tuple[TensorMeta | DType, ...], target: TensorMeta) -> Compiled:
     """The compiled loop of a scalar function with one result.
 
     Args:
@@ -25,7 +25,7 @@ def scalar_loop(function: Callable[..., Any], inputs: tuple[Geometry | DType, ..
         target: what is written, the last argument of the loop.
     """
     scalar = _read(function)
-    dtypes = [each.dtype if isinstance(each, Geometry) else each for each in inputs]
+    dtypes = [each.dtype if isinstance(each, TensorMeta) else each for each in inputs]
     types = {name: precision_of(dtype).name for name, dtype in zip(scalar.parameters, dtypes, strict=True)}
     graph = scalar.specialise(types, results=(precision_of(target.dtype).name,))
     return compiler_for(target.device.type).pointwise(graph, pointwise_call(target.shape, inputs, [target]))

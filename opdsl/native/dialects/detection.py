@@ -45,8 +45,8 @@ def _former(draft: Draft) -> Iterator[Change]:
     for each in () if draft.signature is None or func is None else draft.signature.parameters:
         if each.base in RETIRED_TYPES and func is not None:
             retired = RETIRED_TYPES[each.base]
-            place = Location(draft.source.file, func.start.line + 1, func.start.column + 1)
-            yield Change(f"{each.base} {retired}", place, retired.until)
+            location = Location(draft.source.file, func.start.line + 1, func.start.column + 1)
+            yield Change(f"{each.base} {retired}", location, retired.until)
 
 
 def _first_release(drafts: Iterable[Draft]) -> str | None:

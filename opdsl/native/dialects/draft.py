@@ -72,8 +72,8 @@ class Draft:
     ) -> None:
         """Notes a change, once for each message."""
         node = at or self.func or self.mapping
-        place = Location(self.source.file, node.start.line + 1, node.start.column + 1)
-        self.changes.setdefault(message, Change(message, place, until, needs_person))
+        location = Location(self.source.file, node.start.line + 1, node.start.column + 1)
+        self.changes.setdefault(message, Change(message, location, until, needs_person))
 
     def put(self, key: str, text: str) -> None:
         """Writes a key: ``text`` is YAML for its value."""

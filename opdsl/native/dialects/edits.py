@@ -40,7 +40,7 @@ class Rewriting:
             self._after.append(length)
             self._before.append(end)
         self.after = "".join([*pieces, before[end:]])
-        self.starts = [0, *(place + 1 for place, character in enumerate(before) if character == "\n")]
+        self.starts = [0, *(index + 1 for index, character in enumerate(before) if character == "\n")]
 
     def place_before(self, index: int) -> int:
         """Where an index of the text after the edits was before them; within an edit, where that began to be."""

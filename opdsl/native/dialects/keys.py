@@ -84,8 +84,8 @@ def _take_default(draft: Draft, argument: Parameter, text: str) -> bool:
         argument.default = "{}"
         draft.note(f"the default {text} of {argument.name} is that of self, which None says", CPP)
         return True
-    place = signature.arguments.index(argument)
-    behind = signature.positional[place + 1 :]
+    index = signature.arguments.index(argument)
+    behind = signature.positional[index + 1 :]
     is_value = text in ("true", "false", "True", "False") or text.lstrip("-").replace(".", "0", 1).isdigit()
     if not is_value or any(each.default is None for each in behind):
         return False

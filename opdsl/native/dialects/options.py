@@ -48,4 +48,4 @@ def _place(signature: Signature, options: Parameter, spread: list[Parameter]) ->
 
 
 def _index(parameters: list[Parameter], one: Parameter) -> int:
-    return next(place for place, each in enumerate(parameters) if each is one)
+    return next(index for index, each in enumerate(parameters) if each is one)

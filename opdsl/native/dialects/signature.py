@@ -184,7 +184,7 @@ def _split_tail(type: str) -> tuple[str, str]:
     ('std::array<bool,3>', '?')
     """
     start = type.rfind(">") + 1
-    ends = [place for place in (type.find("?", start), type.find("[", start)) if place >= 0]
+    ends = [index for index in (type.find("?", start), type.find("[", start)) if index >= 0]
     end = min(ends, default=len(type))
     return type[:end], type[end:]
 
@@ -206,8 +206,8 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
             depth -= 1
         elif character == "," and (depth == 0 or position == end):
             piece = text[first:position]
-            place = first + len(piece) - len(piece.lstrip())
-            found.append((place, max(place, first + len(piece.rstrip()))))
+            index = first + len(piece) - len(piece.lstrip())
+            found.append((index, max(index, first + len(piece.rstrip()))))
             first = position + 1
             if len(found) > MOST_PARTS:
                 raise _error(f"an operator takes at most {MOST_PARTS} arguments", start, end)

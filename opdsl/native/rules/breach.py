@@ -36,7 +36,7 @@ def number(rule: Callable[..., object]) -> str:
 
 def fault_of(source: Source, rule: str, breach: Breach) -> Fault:
     """The fault with its places in the text."""
-    others = tuple(_other(source, place) for place in breach.others)
+    others = tuple(_other(source, index) for index in breach.others)
     return fault_at(source, rule, breach.message, *breach.place)._replace(others=others)
 
 

@@ -458,12 +458,12 @@ def ctc_loss(
     frames = [int(each) for each in aten.asarray(input_lengths).reshape(-1)]
     counts = [int(each) for each in aten.asarray(target_lengths).reshape(-1)]
     offset, losses = 0, []
-    for place, (frame, count) in enumerate(zip(frames, counts, strict=True)):
+    for index, (frame, count) in enumerate(zip(frames, counts, strict=True)):
         if targets.ndim == 2:
-            labels = targets[place, :count]
+            labels = targets[index, :count]
         else:
             labels, offset = targets[offset : offset + count], offset + count
-        losses.append(_ctc_of_one(probabilities[:frame, place], labels, blank))
+        losses.append(_ctc_of_one(probabilities[:frame, index], labels, blank))
     loss = aten.stack(losses)
     if zero_infinity:
         loss = aten.where(loss.isinf(), aten.zeros_like(loss), loss)

@@ -278,8 +278,8 @@ _WEIGHTS: dict[str, _Weights] = {"bilinear": _linear_weights, "bicubic": _cubic_
 
 def _interpolated(points: Sequence[Tensor], read: Callable[[Sequence[Tensor]], Tensor], weights: _Weights) -> Tensor:
     """The sum of the pixels around points, each with the product of its weights along the dimensions."""
-    bases = [place.floor() for place in points]
-    along = [weights(place - base) for place, base in zip(points, bases, strict=True)]
+    bases = [index.floor() for index in points]
+    along = [weights(index - base) for index, base in zip(points, bases, strict=True)]
     total: Tensor | None = None
     for chosen in product(*along):
         factor: Tensor | None = None

@@ -92,8 +92,8 @@ def _of_sample(sample: Sample, subject: Subject, device: Device) -> Iterator[str
     if isinstance(found, OpdslError) and not isinstance(expected, OpdslError):
         return
     if schema.is_mutable:
-        for place, (one, other) in enumerate(zip(here.tensors(), there.tensors(), strict=True)):
-            yield from (f"tensor {place} afterwards: {each}" for each in _differences(one, other, values=values))
+        for index, (one, other) in enumerate(zip(here.tensors(), there.tensors(), strict=True)):
+            yield from (f"tensor {index} afterwards: {each}" for each in _differences(one, other, values=values))
     elif schema.kind is SchemaKind.functional and values and not isinstance(found, OpdslError):
         expected, found = _gradients(subject, here), _gradients(subject, there)
         yield from (f"gradients: {each}" for each in _compared(expected, found, device, least=1.0))
@@ -114,8 +114,8 @@ def _moved(sample: Sample, subject: Subject, device: Device) -> Sample | None:
     stays = _HOST_ARGUMENTS.get(schema.name.base)
     names = [each.python_name for each in schema.positional]
     given = [
-        each if place < len(names) and names[place] == stays else _on(each, device)
-        for place, each in enumerate(sample.given)
+        each if index < len(names) and names[index] == stays else _on(each, device)
+        for index, each in enumerate(sample.given)
     ]
     named = {name: each if name == stays else _on(each, device) for name, each in sample.named.items()}
     made = Sample(*given, **named)

@@ -62,7 +62,7 @@ def _never_happened(subject: Subject, seen: Seen) -> Iterator[str]:
         writable = argument in schema.out or any(each.numel() for each in tensors_in(values))
         if argument.is_written and writable and argument.python_name not in seen.written:
             yield f"{argument.name} is declared as written, but no sample changes it"
-        for place, returned in enumerate(schema.returns):
+        for index, returned in enumerate(schema.returns):
             promised = not argument.is_written and may_share(argument.alias, returned.alias)
-            if promised and (argument.python_name, place) not in seen.shared:
-                yield f"result {place} is declared to share the memory of {argument.name}, but in no sample does"
+            if promised and (argument.python_name, index) not in seen.shared:
+                yield f"result {index} is declared to share the memory of {argument.name}, but in no sample does"

@@ -134,4 +134,4 @@ def _larger(tensor: Tensor, by: int) -> Tensor:
     if order == list(range(tensor.ndim)):
         return made
     back = [order.index(dim) for dim in range(tensor.ndim)]
-    return make_view(made, shape, tuple(made.strides[place] for place in back))
+    return make_view(made, shape, tuple(made.strides[index] for index in back))

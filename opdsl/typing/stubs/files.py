@@ -122,9 +122,9 @@ class Stubs:
         packets += [packet_class(library_class_name(each), each, names, self._result) for each in self._others()]
         body = [_operator_decorator(names), *self.results.classes(names), *packets]
         body += [variable(name, reference) for name, reference in self.functions[""].items()]
-        for place in _OBJECTS:
-            members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[place].items())]
-            body += [class_of(f"_module_{place}", [], members), variable(place, f"_module_{place}")]
+        for index in _OBJECTS:
+            members = [variable(name, reference, indent=1) for name, reference in sorted(self.functions[index].items())]
+            body += [class_of(f"_module_{index}", [], members), variable(index, f"_module_{index}")]
         namespaces = sorted({namespace for namespace, _ in self.classes})
         for namespace in namespaces:
             chosen = sorted((name, text) for (space, name), text in self.classes.items() if space == namespace)

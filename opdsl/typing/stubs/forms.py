@@ -161,14 +161,14 @@ def _spread(parameters: Sequence[Parameter], place: int) -> Iterable[Parameter]:
 def ordered(forms: Sequence[Form]) -> list[Form]:
     """Forms without those that another one makes superfluous, narrower ones first."""
     kept: list[Form] = []
-    for place, form in enumerate(forms):
+    for index, form in enumerate(forms):
         others = [
             other
             for position, other in enumerate(forms)
-            if position != place and other.result == form.result and form.names <= other.names and covers(other, form)
+            if position != index and other.result == form.result and form.names <= other.names and covers(other, form)
         ]
         # Of two that take the same, the first stays.
-        if not any(not covers(form, other) or forms.index(other) < place for other in others):
+        if not any(not covers(form, other) or forms.index(other) < index for other in others):
             kept.append(form)
     result: list[Form] = []
     while kept:

@@ -56,7 +56,7 @@ from opdsl.runtime.generator import (
     seed,
     set_rng_state,
 )
-from opdsl.runtime.geometry import Creation, Geometry, contiguous_strides, geometry_of, strides_for, wrap_dimension
+from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry_of, strides_for, wrap_dimension
 from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
@@ -87,12 +87,12 @@ __all__ = [
     "DType",
     "Device",
     "Generator",
-    "Geometry",
     "Layout",
     "MemoryFormat",
     "MetaArray",
     "Overlap",
     "Tensor",
+    "TensorMeta",
     "View",
     "autograd_comes_from",
     "backends",

@@ -29,7 +29,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
-from opdsl.runtime.geometry import Geometry
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema.vocabulary import Scalar, Stream
 from types import EllipsisType, ModuleType
 from typing import Any, ClassVar, Literal, SupportsIndex, overload
@@ -54,7 +54,7 @@ class Tensor(Differentiable):
     __schema_type__: ClassVar[str]
     __array_priority__: ClassVar[_float]
     array: Any
-    geometry: Geometry
+    geometry: TensorMeta
     _writes: _int
     _base: Tensor | None
     _memory: Any

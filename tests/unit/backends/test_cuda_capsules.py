@@ -23,8 +23,8 @@ class Producer:
         self.array, self.dtype, self.version = array, dtype, version
 
     def __dlpack__(self, **options: object) -> object:
-        place = self.array.__array_interface__["data"][0]
-        contents = Contents(place, (1, 0), self.dtype, self.array.shape, self.array.strides)
+        address = self.array.__array_interface__["data"][0]
+        contents = Contents(address, (1, 0), self.dtype, self.array.shape, self.array.strides)
         return capsule_of(contents, self.array, self.version)
 
     def __dlpack_device__(self) -> tuple[int, int]:

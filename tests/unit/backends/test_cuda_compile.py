@@ -71,8 +71,8 @@ def test_the_kernels_of_operators_compile(part: int, dry_run: None) -> None:
     taken to need none.
     """
     operators = [each for each in opdsl.registry if each.name.startswith("aten::") and GENERATED not in each.tags]
-    names = {name: place for place, name in enumerate(dict.fromkeys(map(base_name, operators)))}
-    order = DTYPES if FULL else [DTYPES[(part + STRIDE * place) % len(DTYPES)] for place in range(TRIED)]
+    names = {name: index for index, name in enumerate(dict.fromkeys(map(base_name, operators)))}
+    order = DTYPES if FULL else [DTYPES[(part + STRIDE * index) % len(DTYPES)] for index in range(TRIED)]
     served, refused = set(), []
     for operator in operators:
         name = base_name(operator)

@@ -37,8 +37,8 @@ TURNS = 4
 
 def operators_in_turn(dtype: str) -> list[Any]:
     """Every fourth operator, so that each meets narrow and wide numbers, integers and others."""
-    place = DTYPES.index(dtype)
-    first = (place + place // TURNS) % TURNS
+    index = DTYPES.index(dtype)
+    first = (index + index // TURNS) % TURNS
     operators = list(operators_of("pointwise"))
     return operators if FULL else operators[first::TURNS]
 

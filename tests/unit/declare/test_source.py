@@ -167,7 +167,7 @@ def test_the_four_options_are_written_as_one_where_they_mean_the_same(dtype: str
 def test_names_that_look_alike_are_all_there(back: Back) -> None:
     names = ["a.b_c", "a_b.c", "a_b_c", "a", "a.default_", "a_.b", "a._b", "a.1"]
     entries = loads(
-        "".join(f"- func: {name}(int x{place}) -> ()\n" for place, name in enumerate(names) if name != "a_.b")
+        "".join(f"- func: {name}(int x{index}) -> ()\n" for index, name in enumerate(names) if name != "a_.b")
     )
     assert back(write_module(entries).source) == by_name(entries)
 

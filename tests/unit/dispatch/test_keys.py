@@ -208,5 +208,5 @@ def test_excluding_the_autograd_keys_excludes_all_the_alias_covers() -> None:
 
 
 def test_common_stands_between_backends_and_everything_else() -> None:
-    place = FUNCTIONALITIES.index("Common")
-    assert (FUNCTIONALITIES[place - 1], FUNCTIONALITIES[place + 1]) == ("NestedTensor", "BackendSelect")
+    index = FUNCTIONALITIES.index("Common")
+    assert (FUNCTIONALITIES[index - 1], FUNCTIONALITIES[index + 1]) == ("NestedTensor", "BackendSelect")

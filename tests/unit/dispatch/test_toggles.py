@@ -157,10 +157,10 @@ def walk(steps: list[str | None]) -> None:
     with kernel_at_the_key():
         try:
             check(model)
-            for place, step in enumerate(steps):
+            for index, step in enumerate(steps):
                 if step is not None:
                     stack.append(ExitStack())
-                    stack[-1].enter_context(SCOPES[step](model, 2.0 + place))
+                    stack[-1].enter_context(SCOPES[step](model, 2.0 + index))
                 elif stack:
                     stack.pop().close()
                 check(model)

@@ -7,17 +7,17 @@ from hypothesis import strategies
 
 from opdsl.kernels.iteration.tensor_iterator import Number, NumberRole
 from opdsl.runtime import cpu, to_dtype
-from opdsl.runtime.geometry import Geometry, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 
 DTYPES = [getattr(torch, name) for name in ("bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32")]
 
 
-def form(tensor: torch.Tensor, device=cpu) -> Geometry:
+def form(tensor: torch.Tensor, device=cpu) -> TensorMeta:
     """Our geometry of a PyTorch tensor."""
     return geometry(to_dtype(str(tensor.dtype)), device, tuple(tensor.shape), tensor.stride())
 
 
-def operand(value: object) -> Geometry | Number:
+def operand(value: object) -> TensorMeta | Number:
     """A PyTorch tensor or a Python number as TensorIterator gets it."""
     return form(value) if isinstance(value, torch.Tensor) else Number(type(value), NumberRole.WRAPPED)
 

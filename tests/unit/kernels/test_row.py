@@ -32,7 +32,7 @@ def standard(self: Tensor, dim: int, shift: float = 0.0, weight: Tensor | None =
 
 @standard.meta
 def standard_meta(ctx, self, dim, shift, weight):
-    rows = tuple(1 if place == dim else size for place, size in enumerate(self.shape))
+    rows = tuple(1 if index == dim else size for index, size in enumerate(self.shape))
     ctx.set_output(0, self.shape, like=self)
     ctx.set_output(1, rows, like=self)
     return (dim,)

@@ -82,7 +82,7 @@ def test_long_rows(shape):
         found = running_sum(opdsl.from_numpy(x), dim).numpy()
         numpy.testing.assert_allclose(found, numpy.cumsum(x.astype(numpy.float64), dim), rtol=1e-6, atol=1e-6)
         means = running_mean(opdsl.from_numpy(x), dim).numpy()
-        count = numpy.arange(1, shape[dim] + 1).reshape([-1 if place == dim else 1 for place in range(len(shape))])
+        count = numpy.arange(1, shape[dim] + 1).reshape([-1 if index == dim else 1 for index in range(len(shape))])
         wanted = numpy.cumsum(x.astype(numpy.float64), dim) / count
         numpy.testing.assert_allclose(means, wanted, rtol=1e-6, atol=1e-6)
 

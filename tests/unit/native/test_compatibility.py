@@ -77,8 +77,8 @@ def schemas(draw: st.DrawFn) -> str:
     star = draw(st.integers(0, len(arguments)))
     texts = []
     has_default = False
-    for place, (type, name, defaulted) in enumerate(arguments):
-        if place == star:
+    for index, (type, name, defaulted) in enumerate(arguments):
+        if index == star:
             texts.append("*")
             has_default = False
         if type in DEFAULTS and (defaulted or has_default):

@@ -347,8 +347,8 @@ def test_loading_gives_what_the_upgraded_text_says() -> None:
 def test_values_know_where_they_stood() -> None:
     lines = FIXTURE.read_text().splitlines()
     for read in load(FIXTURE, dialect="0.4"):
-        place = read.location("func")
-        assert lines[place.line - 1][place.column - 1 :].startswith(read.name.root)
+        location = read.location("func")
+        assert lines[location.line - 1][location.column - 1 :].startswith(read.name.root)
 
 
 def test_what_was_rewritten_is_written_as_it_is_now() -> None:
