@@ -6,7 +6,8 @@ import numpy
 
 from opdsl.dispatch import get_default_dtype, is_inference_mode_enabled
 from opdsl.errors import InterchangeError
-from opdsl.runtime import Device, DType, Tensor, backends, cpu, from_numpy, interchange
+from opdsl.runtime import Device, DType, Tensor, cpu, from_numpy, interchange
+from opdsl.runtime.memory import concrete_device
 
 
 def tensor(
@@ -51,7 +52,7 @@ def as_tensor(data: object, dtype: DType | None = None, device: Device | str | N
     >>> opdsl.as_tensor(array).add_(1), array.tolist()
     (tensor([1., 1.], dtype=opdsl.float64), [1.0, 1.0])
     """
-    place = cpu if device is None else backends.concrete(Device(device))
+    place = cpu if device is None else concrete_device(Device(device))
     if isinstance(data, Tensor) and (device is None or data.device is place):
         made = data
     elif isinstance(data, numpy.ndarray) and place is cpu:
@@ -96,7 +97,7 @@ def asarray(
             raise InterchangeError(f"{type(obj).__name__} becomes a tensor by a copy only (got copy=False)")
         made = tensor(obj, dtype=dtype, device=device)
     else:
-        place = shared.device if device is None else backends.concrete(Device(device))
+        place = shared.device if device is None else concrete_device(Device(device))
         changes = place is not shared.device or dtype not in (None, shared.dtype)
         if changes and copy is False:
             raise InterchangeError(
@@ -126,7 +127,7 @@ def from_dlpack(ext_tensor: object, *, device: Device | str | None = None, copy:
     (tensor([1., 2., 3.], dtype=opdsl.float64), tensor([0., 0., 0.], dtype=opdsl.float64), [1.0, 2.0, 3.0])
     """
     shared = interchange.from_dlpack(ext_tensor)
-    place = shared.device if device is None else backends.concrete(Device(device))
+    place = shared.device if device is None else concrete_device(Device(device))
     if shared.device is place:
         return shared.clone() if copy else shared
     if copy is False:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from opdsl.declare import op
 from opdsl.kernels import copied
 from opdsl.kernels.iteration.strides import dense_strides
-from opdsl.runtime import Device, Tensor, backends
+from opdsl.runtime import Device, Tensor
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.memory import device_memory
 from opdsl.schema import Alias
 from opdsl.schema.vocabulary import Stream
 
@@ -21,7 +22,7 @@ def is_pinned(self: Tensor, device: Device | None = None) -> bool:
 def is_pinned_kernel(self, device):
     if not self.is_cpu:
         return False
-    is_pinned = getattr(backends.memory(device or Device("cuda")), "is_pinned", None)
+    is_pinned = getattr(device_memory(device or Device("cuda")), "is_pinned", None)
     return is_pinned is not None and is_pinned(self.array)  # a device that copies from any memory has no such pages
 
 
@@ -56,4 +57,4 @@ def record_stream(self: Tensor[Alias("a", write=True)], s: Stream) -> None:
 
 @record_stream.kernel("CUDA")
 def record_stream_kernel(self, s):
-    backends.memory(self.device).record_use(self.array, s)
+    device_memory(self.device).record_use(self.array, s)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from opdsl.dispatch.state import current
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
-from opdsl.runtime.device import Device, backends, cpu
+from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.storage import bump_version
@@ -75,7 +76,7 @@ def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:
     form = in_this_mode(form)
     if pinned:
         return tensor_over(_pinned_array(form), form)
-    return tensor_over(backends.memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
+    return tensor_over(device_memory(form.device).empty(form.shape, form.strides, form.dtype, form.device), form)
 
 
 def in_this_mode(form: TensorMeta) -> TensorMeta:
@@ -87,12 +88,12 @@ def in_this_mode(form: TensorMeta) -> TensorMeta:
 def _pinned_array(form: TensorMeta) -> Any:
     if form.device is not cpu:
         raise DeviceError(f"Only dense CPU tensors can be pinned (got one on {form.device}).")
-    return backends.memory(Device("cuda")).empty_pinned(form.shape, form.strides, form.dtype)
+    return device_memory(Device("cuda")).empty_pinned(form.shape, form.strides, form.dtype)
 
 
 def maker_for(form: TensorMeta) -> Callable[[], Any]:
     """Makes the array of a new tensor of that geometry, again and again."""
-    memory = backends.memory(form.device)
+    memory = device_memory(form.device)
     make = getattr(memory, "maker", None) or partial(partial, memory.empty)
     made: Callable[[], Any] = make(form.shape, form.strides, form.dtype, form.device)
     return made

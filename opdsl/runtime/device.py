@@ -6,17 +6,10 @@ import enum
 import sys
 import threading
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 
 from opdsl.errors import DeviceError
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.lowering import Noted, concrete, lowering
-from opdsl.runtime.symbol import NotLoweredError
-
-if TYPE_CHECKING:
-    from opdsl.runtime.dtype import DType
-    from opdsl.runtime.memory import Memory
 
 
 class Layout(enum.Enum):
@@ -221,26 +214,6 @@ class BackendTable:
                 return f"{found.dist.name} {found.dist.version}"
         return ""
 
-    def concrete(self, device: Device) -> Device:
-        """The device that is meant: one without an index is the current one of its type; of some there is one alone.
-
-        Raises:
-            DeviceError: its backend is not there.
-        """
-        if device.type in _SINGLE:
-            return device if device.index is None else Device(device.type)
-        if device.index is not None:
-            return device
-        current = getattr(self.memory(device), "current_index", None)
-        return device if current is None else Device(device.type, current())
-
-    def memory(self, device: Device) -> Memory:
-        """The memory of a device, importing its backend when it is the first use."""
-        found = self.load(device.type, "memory")
-        recorder = lowering.get()
-        is_noted = recorder is not None and recorder.is_exact and device.type != "meta"
-        return cast("Memory", _NotingMemory(found) if is_noted else found)
-
     def load(self, device_type: str, part: str) -> object:
         """The module ``part`` (``"memory"``, ``"compiler"``) of a backend, imported on first use.
 
@@ -295,49 +268,6 @@ class BackendTable:
             return self._entries.setdefault(device_type, entry)
         return None
 
-
-class _NotingMemory:
-    """The memory of a device while a call is lowered for its very geometries: what is done to arrays is noted."""
-
-    # What looks at no array, and makes none itself.
-    _ASKED = frozenset(("array_viewer", "current_index", "guard", "is_current", "view", "viewer"))
-
-    __slots__ = ("_memory",)
-
-    def __init__(self, memory: object) -> None:
-        self._memory = memory
-
-    def maker(
-        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
-    ) -> Noted:
-        """See the memory of backends."""
-        memory: Any = self._memory
-        with concrete():
-            make = getattr(memory, "maker", partial(partial, memory.empty))(shape, strides, dtype, device)
-        return Noted(make, [dtype.numpy])
-
-    def empty(
-        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
-    ) -> object:
-        """See the memory of backends."""
-        return self.maker(shape, strides, dtype, device)()
-
-    def copy(self, source: object, target: object) -> None:
-        """See the memory of backends."""
-        memory: Any = self._memory
-        Noted(memory.copy, [])(source, target)
-
-    def __getattr__(self, name: str) -> object:
-        found = getattr(self._memory, name)
-        if name == "transfer":
-            return lambda *arrays, **how: Noted(partial(found, **how), [])(*arrays)
-        if name not in self._ASKED:
-            raise NotLoweredError(f"{name} of memory")
-        return found
-
-
-# Device types of which there is one.
-_SINGLE = frozenset(("cpu", "meta"))
 
 _HOW = "opdsl.runtime.device.backends.register(name, module)"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self, TypeVar
 
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.tensor_base import TensorBase
+
+T = TypeVar("T", bound=TensorBase)
 
 _load: list[Callable[[], Any]] = []
 
@@ -16,22 +17,20 @@ def autograd_comes_from(load: Callable[[], Any]) -> None:
     _load[:] = [load]
 
 
-def forget_history(tensor: Tensor) -> Tensor:
+def forget_history(tensor: T) -> T:
     """Make a tensor a leaf that does not require grad.
 
     Raises:
         RequiresGradError: it is a view.
     """
-    made: Tensor = _load[0]().forget_history(tensor)
+    made: T = _load[0]().forget_history(tensor)
     return made
 
 
-class Differentiable:
+class Differentiable(TensorBase):
     """The gradients of a tensor."""
 
     __slots__ = ()
-
-    geometry: Any
 
     @property
     def requires_grad(self) -> bool:
@@ -46,7 +45,7 @@ class Differentiable:
     def requires_grad(self, value: bool) -> None:
         _load[0]().set_requires_grad(self, value)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Have autograd follow it, from here on; returns itself.
 
         Raises:
@@ -58,11 +57,11 @@ class Differentiable:
         >>> x.grad
         tensor([2., 4.])
         """
-        made: Tensor = _load[0]().set_requires_grad(self, requires_grad)
+        made: Self = _load[0]().set_requires_grad(self, requires_grad)
         return made
 
     @property
-    def data(self) -> Tensor:
+    def data(self) -> Self:
         """A tensor over the same memory without its history, whose writes autograd does not see.
 
         Setting it makes the tensor show another one's memory; whether it requires grad, and its version, stay.
@@ -78,11 +77,11 @@ class Differentiable:
         >>> x._version
         0
         """
-        made: Tensor = _load[0]().data_of(self)
+        made: Self = _load[0]().data_of(self)
         return made
 
     @data.setter
-    def data(self, value: Tensor) -> None:
+    def data(self, value: Self) -> None:
         _load[0]().set_data(self, value)
 
     def is_inference(self) -> bool:
@@ -91,13 +90,13 @@ class Differentiable:
         return made
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Self | None:
         """What backward passes have accumulated; None before the first."""
-        gradient: Tensor | None = _load[0]().grad_of(self)
+        gradient: Self | None = _load[0]().grad_of(self)
         return gradient
 
     @grad.setter
-    def grad(self, value: Tensor | None) -> None:
+    def grad(self, value: Self | None) -> None:
         _load[0]().set_grad(self, value)
 
     @grad.deleter
@@ -134,7 +133,7 @@ class Differentiable:
         """
         _load[0]().retain_grad(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Any:
+    def register_hook(self, hook: Callable[[Self], Self | None]) -> Any:
         """Have ``hook(gradient)`` called with its gradient; what it returns, if not None, goes on in its place.
 
         Returns:
@@ -145,7 +144,7 @@ class Differentiable:
         """
         return _load[0]().register_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Self], None]) -> Any:
         """Have ``hook(tensor)`` called each time that a backward pass has added to its ``grad``.
 
         Returns:
@@ -158,7 +157,7 @@ class Differentiable:
 
     def backward(
         self,
-        gradient: Tensor | None = None,
+        gradient: Self | None = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
         inputs: Any = None,

@@ -6,16 +6,15 @@ single byte, the type code; that byte is what is rewritten here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 
 from opdsl.errors import InterchangeError, OpdslError
-from opdsl.runtime.device import Device, backends
+from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import DType, bfloat16, to_dtype
-
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.memory import device_memory
+from opdsl.runtime.tensor_base import TensorBase
 
 # DLDeviceType in dlpack.h
 _CPU = 1
@@ -47,7 +46,7 @@ def device_of(device: Device) -> tuple[int, int]:
 
 
 def export(
-    tensor: Tensor,
+    tensor: TensorBase,
     stream: int | None,
     max_version: tuple[int, int] | None,
     dl_device: tuple[int, int] | None,
@@ -61,9 +60,7 @@ def export(
     form = tensor.geometry
     own_device = device_of(form.device)
     if form.device.type != "cpu":
-        return backends.memory(form.device).export_dlpack(
-            tensor.array, form.dtype, stream, max_version, dl_device, copy
-        )
+        return device_memory(form.device).export_dlpack(tensor.array, form.dtype, stream, max_version, dl_device, copy)
     if dl_device is not None and tuple(dl_device) != own_device:
         raise InterchangeError(f"a tensor on the CPU is device {own_device} to DLPack (got dl_device={dl_device})")
     capsule = _export_array(tensor.array, stream, max_version, copy)
@@ -111,7 +108,7 @@ def take(source: object) -> Taken:
         )
     if kind == _CUDA:
         device = Device("cuda", index)
-        array, dtype = backends.memory(device).take_dlpack(source)
+        array, dtype = device_memory(device).take_dlpack(source)
         return Taken(array, dtype, device)
     if kind not in (_CPU, _CUDA_HOST):
         raise InterchangeError(f"from_dlpack knows CPU and CUDA memory (got DLPack device type {kind})")

@@ -10,10 +10,11 @@ import numpy
 from opdsl.errors import ConversionError, DTypeError, InterchangeError
 from opdsl.runtime import dlpack
 from opdsl.runtime.casting import array_of_numbers, cast_array
-from opdsl.runtime.device import Device, backends, cpu
+from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType, float32, to_dtype
 from opdsl.runtime.geometry import MOST_DIMENSIONS, contiguous_strides, geometry, is_non_overlapping_and_dense
 from opdsl.runtime.init_hooks import prepare
+from opdsl.runtime.memory import concrete_device, device_memory
 from opdsl.runtime.promotion import number_dtype, promote_types
 from opdsl.runtime.tensor import Tensor, wrap
 from opdsl.runtime.values import host_array, stored
@@ -79,7 +80,7 @@ def from_cuda_array(source: object) -> Tensor:
     Raises:
         InterchangeError: the memory cannot be shared.
     """
-    array, dtype = backends.memory(Device("cuda")).take_array(source)
+    array, dtype = device_memory(Device("cuda")).take_array(source)
     return _over_device_array(array, dtype, Device("cuda", array.index))
 
 
@@ -119,7 +120,7 @@ def tensor(
             [3.0000, 4.0000]])
     """
     array, found = _copied(data, None if dtype is None else to_dtype(dtype), default_dtype)
-    place = cpu if device is None else backends.concrete(Device(device))
+    place = cpu if device is None else concrete_device(Device(device))
     if place is cpu:
         return wrap(array, found)
     prepare()
@@ -129,7 +130,7 @@ def tensor(
     made._writes = 0
     made._base = None
     if place.type != "meta":
-        made.array = backends.memory(place).from_host(array, place)
+        made.array = device_memory(place).from_host(array, place)
     return made
 
 

@@ -1,18 +1,19 @@
-"""What a backend's memory has to offer: the protocol, and nothing else."""
+"""What a backend's memory has to offer, and the memory of a device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 import numpy
 
-from opdsl.runtime.device import Device
+from opdsl.runtime.device import Device, backends
 from opdsl.runtime.dtype import DType
-
-if TYPE_CHECKING:
-    from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.lowering import Noted, concrete, lowering
+from opdsl.runtime.symbol import NotLoweredError
 
 
 class Memory(Protocol):
@@ -99,3 +100,73 @@ class Memory(Protocol):
 
     def take_dlpack(self, source: object) -> tuple[Any, DType]:
         """The array of a DLPack producer on a device of this backend; never asked of the CPU's memory."""
+
+
+def device_memory(device: Device) -> Memory:
+    """The memory of a device, importing its backend when it is the first use.
+
+    Raises:
+        DeviceError: its backend is not there.
+    """
+    found = backends.load(device.type, "memory")
+    recorder = lowering.get()
+    is_noted = recorder is not None and recorder.is_exact and device.type != "meta"
+    return cast("Memory", _NotingMemory(found) if is_noted else found)
+
+
+def concrete_device(device: Device) -> Device:
+    """The device that is meant: one without an index is the current one of its type; of some there is one alone.
+
+    Raises:
+        DeviceError: its backend is not there.
+    """
+    if device.type in _SINGLE:
+        return device if device.index is None else Device(device.type)
+    if device.index is not None:
+        return device
+    current = getattr(device_memory(device), "current_index", None)
+    return device if current is None else Device(device.type, current())
+
+
+# Device types of which there is one.
+_SINGLE = frozenset(("cpu", "meta"))
+
+
+class _NotingMemory:
+    """The memory of a device while a call is lowered for its very geometries: what is done to arrays is noted."""
+
+    # What looks at no array, and makes none itself.
+    _ASKED = frozenset(("array_viewer", "current_index", "guard", "is_current", "view", "viewer"))
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, memory: object) -> None:
+        self._memory = memory
+
+    def maker(
+        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+    ) -> Noted:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        with concrete():
+            make = getattr(memory, "maker", partial(partial, memory.empty))(shape, strides, dtype, device)
+        return Noted(make, [dtype.numpy])
+
+    def empty(
+        self, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: DType, device: Device | None = None
+    ) -> object:
+        """See the memory of backends."""
+        return self.maker(shape, strides, dtype, device)()
+
+    def copy(self, source: object, target: object) -> None:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        Noted(memory.copy, [])(source, target)
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._memory, name)
+        if name == "transfer":
+            return lambda *arrays, **how: Noted(partial(found, **how), [])(*arrays)
+        if name not in self._ASKED:
+            raise NotLoweredError(f"{name} of memory")
+        return found

@@ -31,8 +31,8 @@ def install_method(name: str, function: Callable[..., object] | property, *, rep
         present = Tensor.__dict__.get(name, _ABSENT)
     if isinstance(present, LateMethod):
         present = present.before
-    taken = name in _INSTALLED or present not in (_ABSENT, None)
-    if taken and not replace:
+    inherited = any(name in vars(base) for base in Tensor.__mro__[1:-1])
+    if (name in _INSTALLED or inherited or present not in (_ABSENT, None)) and not replace:
         raise DuplicateOperatorError(f"Tensor.{name} is taken; give the operator another name or variants='function'")
     _INSTALLED.setdefault(name, present)
     setattr(Tensor, name, function)

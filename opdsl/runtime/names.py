@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from opdsl.errors import ShapeError
 from opdsl.runtime.lowering import lowering
 from opdsl.runtime.symbol import NotLoweredError
-
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.tensor_base import TensorBase
 
 Names = tuple[str | None, ...]
 
-_names: dict[int, tuple[weakref.ref[Tensor], Names]] = {}
+_names: dict[int, tuple[weakref.ref[TensorBase], Names]] = {}
 
 
-def names_of(tensor: Tensor) -> Names:
+def names_of(tensor: TensorBase) -> Names:
     """The names of a tensor's dimensions, None for each that has none."""
     found = _names.get(id(tensor))
     return (None,) * tensor.geometry.ndim if found is None or found[0]() is not tensor else found[1]
 
 
-def set_names(tensor: Tensor, names: Sequence[str | None]) -> None:
+def set_names(tensor: TensorBase, names: Sequence[str | None]) -> None:
     """Name the dimensions of a tensor.
 
     Raises:
@@ -45,7 +42,7 @@ def set_names(tensor: Tensor, names: Sequence[str | None]) -> None:
         _names.pop(key, None)
 
 
-def check_names(tensor: Tensor, names: Names) -> None:
+def check_names(tensor: TensorBase, names: Names) -> None:
     """Hold the names of a given output against those of the result.
 
     Raises:

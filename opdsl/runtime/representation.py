@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy
 
 from opdsl.errors import OptionError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType, bfloat16, bool_, float32, int64
-
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.memory import device_memory
+from opdsl.runtime.tensor_base import TensorBase
 
 _PREFIX = "tensor("
 
@@ -80,7 +78,7 @@ def set_printoptions(
 _Values = numpy.ndarray[Any, Any]
 
 
-def representation(tensor: Tensor, default_dtype: DType = float32, suffixes: Sequence[str] = ()) -> str:
+def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes: Sequence[str] = ()) -> str:
     """The text of a tensor.
 
     Args:
@@ -99,7 +97,7 @@ def representation(tensor: Tensor, default_dtype: DType = float32, suffixes: Seq
         if form.ndim != 1:
             ends.append(f"size={form.shape}")
     else:
-        array = tensor.array if device.type == "cpu" else backends.memory(device).to_host(tensor.array)
+        array = tensor.array if device.type == "cpu" else device_memory(device).to_host(tensor.array)
         if not _options.edgeitems:
             ends.append(f"size={form.shape}")
         text = format_values(bfloat16_values.widen(array) if form.dtype is bfloat16 else array)

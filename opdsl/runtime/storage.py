@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from opdsl.runtime.geometry import Creation
 from opdsl.runtime.lowering import Written, lowering
 from opdsl.runtime.symbol import NotLoweredError
+from opdsl.runtime.tensor_base import TensorBase
 
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
+T = TypeVar("T", bound=TensorBase)
 
 
-def storage_root(tensor: Tensor) -> Tensor:
+def storage_root(tensor: T) -> T:
     """The tensor that owns the memory: the base of a view, otherwise the tensor itself."""
     base = tensor._base
     while base is not None:
@@ -20,18 +20,18 @@ def storage_root(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def base_for_view(tensor: Tensor) -> Tensor:
+def base_for_view(tensor: T) -> T:
     """What a view of the tensor has for a base."""
     base = tensor._base
     return tensor if base is None or tensor.geometry.creation.is_apart else base
 
 
-def version_of(tensor: Tensor) -> int:
+def version_of(tensor: TensorBase) -> int:
     """How often the memory of the tensor has been written, through it or through any other view of it."""
     return version_counter(tensor)._writes
 
 
-def bump_version(tensor: Tensor, before: int | None = None) -> None:
+def bump_version(tensor: TensorBase, before: int | None = None) -> None:
     """Counts a write to the memory of the tensor.
 
     Args:
@@ -49,7 +49,7 @@ def bump_version(tensor: Tensor, before: int | None = None) -> None:
         recorder.steps.append(Written(counter, amount))
 
 
-def version_counter(tensor: Tensor) -> Tensor:
+def version_counter(tensor: T) -> T:
     """The tensor that counts the writes: data counts its own."""
     base = tensor._base
     while base is not None and tensor.geometry.creation is not Creation.DATA:

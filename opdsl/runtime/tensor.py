@@ -12,11 +12,10 @@ import numpy
 
 from opdsl.errors import ConversionError, DeviceError, DimensionError, InterchangeError, RequiresGradError
 from opdsl.runtime import dlpack, representation, values
-from opdsl.runtime.device import Device, Layout, MemoryFormat, backends
+from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import (
-    TensorMeta,
     byte_strides,
     contiguous_strides,
     geometry,
@@ -26,6 +25,7 @@ from opdsl.runtime.geometry import (
 )
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import SymbolicArray
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import storage_root, version_of
 
 if TYPE_CHECKING:
@@ -45,32 +45,15 @@ _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ..
 class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
-    There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
-    tensor sets ``array``, ``geometry``, ``_writes`` and ``_base``.
-
-    array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
-    geometry: dtype, device, shape, strides and flags.
-    _writes: how often the memory has been written, of a tensor that counts it (see ``version_of``); of a view the
-        count when it got its history, which is looked at where it was made in another way than by default.
-    _base: the tensor that a view is a view of, itself none; of one that is detached, or data, what it shares memory
-        with. None for a tensor that owns its memory.
-    _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
-    autograd: what ``opdsl.autograd`` keeps; absent until it does.
+    What it holds stands at ``TensorBase``.
     """
 
-    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
+    __slots__ = ()
 
     __schema_type__: ClassVar[str] = "Tensor"
 
     # NumPy leaves ``ndarray + tensor`` to ``Tensor.__radd__``.
     __array_priority__: ClassVar[float] = 1000.0
-
-    array: Any
-    geometry: TensorMeta
-    _writes: int
-    _base: Tensor | None
-    _memory: Any
-    autograd: Any
 
     # Until the operator library installs real ones: __len__ with __getitem__ would make every tensor iterable.
     __iter__: ClassVar[Any] = None
@@ -363,7 +346,7 @@ class Tensor(Differentiable):
                 f"a tensor on {self.geometry.device} has no __cuda_array_interface__. Move it: x.cuda()."
             )
         values.refuse_gradient(self, "__cuda_array_interface__", InterchangeError)
-        return backends.memory(self.geometry.device).array_interface(self.array)
+        return device_memory(self.geometry.device).array_interface(self.array)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where a DLPack consumer finds it, as ``(device type, index)``."""
@@ -548,5 +531,5 @@ def _rebuild(
     if elements is not None:
         steps = byte_strides(strides, dtype.itemsize)
         array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
-        made.array = array if device.type == "cpu" else backends.memory(device).from_host(array, device)
+        made.array = array if device.type == "cpu" else device_memory(device).from_host(array, device)
     return made.requires_grad_() if requires_grad else made

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
 from opdsl.errors import ConversionError, DTypeError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType, bfloat16, to_dtype
 from opdsl.runtime.lowering import SymbolicArray
+from opdsl.runtime.memory import device_memory
+from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.views import required_storage
-
-if TYPE_CHECKING:
-    from opdsl.runtime.tensor import Tensor
 
 _Array = numpy.ndarray[Any, Any]
 
 
-def address(tensor: Tensor) -> int:
+def address(tensor: TensorBase) -> int:
     """The address of its first element; 0 on meta."""
     if type(getattr(tensor, "array", None)) is SymbolicArray:
         return id(tensor.array)  # one of its own: nothing is known but that it is not that of another
@@ -29,7 +27,7 @@ def address(tensor: Tensor) -> int:
         return first
     if tensor.geometry.device.type == "meta":
         return 0
-    return backends.memory(tensor.geometry.device).address(tensor.array)
+    return device_memory(tensor.geometry.device).address(tensor.array)
 
 
 def owner_of(array: _Array) -> _Array:
@@ -41,13 +39,13 @@ def owner_of(array: _Array) -> _Array:
         array = base
 
 
-def memory_of(root: Tensor) -> _Array:
+def memory_of(root: TensorBase) -> _Array:
     """All memory of a CPU tensor that owns it."""
     found: _Array = getattr(root, "_memory", root.array)
     return found
 
 
-def storage_begin(tensor: Tensor, root: Tensor) -> int:
+def storage_begin(tensor: TensorBase, root: TensorBase) -> int:
     """The address of the memory that a tensor lies in.
 
     That is its root's, unless the root was given other memory (an ``out=`` that was resized) after the view was made.
@@ -67,7 +65,7 @@ def extent(array: _Array) -> int:
     return required_storage(array.shape, array.strides) - 1 + array.itemsize if array.size else 0
 
 
-def host_array(tensor: Tensor) -> _Array:
+def host_array(tensor: TensorBase) -> _Array:
     """The elements in the storage dtype, in the host's memory; shared where the tensor is on the CPU.
 
     Raises:
@@ -78,22 +76,22 @@ def host_array(tensor: Tensor) -> _Array:
         return array
     if tensor.geometry.device.type == "meta":
         raise NoElementsError("Cannot copy out of meta tensor; no data!")
-    return backends.memory(tensor.geometry.device).to_host(tensor.array)
+    return device_memory(tensor.geometry.device).to_host(tensor.array)
 
 
-def readable(tensor: Tensor, method: str) -> _Array:
+def readable(tensor: TensorBase, method: str) -> _Array:
     """Its elements as an array whose items are their values (bfloat16 as float32), for the method of that name.
 
     Raises:
         ConversionError: a meta tensor has no elements.
     """
-    if tensor.is_meta:
+    if tensor.geometry.device.type == "meta":
         raise ConversionError(f"Tensor.{method}() cannot be called on meta tensors: they have no data")
     array = host_array(tensor)
     return bfloat16_values.widen(array) if tensor.geometry.dtype is bfloat16 else array
 
 
-def single_item(tensor: Tensor) -> bool | int | float | complex:
+def single_item(tensor: TensorBase) -> bool | int | float | complex:
     """Its one element.
 
     Raises:
@@ -103,10 +101,11 @@ def single_item(tensor: Tensor) -> bool | int | float | complex:
         raise ConversionError(
             f"only one element tensors can be converted to Python scalars (got {tensor.geometry.numel} elements)"
         )
-    return tensor.item()
+    number: bool | int | float | complex = readable(tensor, "item").item()
+    return number
 
 
-def real_item(tensor: Tensor, target: str) -> bool | int | float:
+def real_item(tensor: TensorBase, target: str) -> bool | int | float:
     """Its one element, which must not have an imaginary part.
 
     Raises:
@@ -128,13 +127,13 @@ def ask_autograd(is_followed: Callable[[], bool]) -> None:
     _answers.append(is_followed)
 
 
-def refuse_gradient(tensor: Tensor, call: str, error: type[OpdslError] = RequiresGradError) -> None:
+def refuse_gradient(tensor: TensorBase, call: str, error: type[OpdslError] = RequiresGradError) -> None:
     """Raises ``error`` where ``call`` would lose the gradient."""
     if tensor.geometry.requires_grad and all(is_followed() for is_followed in _answers):
         raise error(f"Can't call {call} on Tensor that requires grad. Use tensor.detach() first.")
 
 
-def numpy_array(tensor: Tensor, force: bool) -> _Array:
+def numpy_array(tensor: TensorBase, force: bool) -> _Array:
     """``Tensor.numpy``; see there."""
     kind = tensor.geometry.device.type
     if not force:

@@ -8,10 +8,10 @@ import numpy
 
 from opdsl.errors import KernelError
 from opdsl.runtime import values
-from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import Creation, TensorMeta, byte_strides
 from opdsl.runtime.lowering import SymbolicArray, lowering
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import base_for_view, storage_root
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.tensor import MetaArray, Tensor
@@ -77,7 +77,7 @@ def _attach(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dtype: DT
         before = tensor.storage_offset() * form.dtype.itemsize
         made.array = MetaArray((before + offset) // dtype.itemsize)
     else:
-        memory = backends.memory(form.device)
+        memory = device_memory(form.device)
         made.array = memory.view(tensor.array, shape, strides, offset // dtype.itemsize, dtype)
     return made
 
@@ -90,7 +90,7 @@ def _symbolic_view(tensor: Tensor, shape: Sizes, strides: Sizes, offset: int, dt
         raise NotLoweredError("a view that leaves its tensor")
     if recorder.is_exact and (dtype, shape, strides, offset) == (form.dtype, form.shape, form.strides, 0):
         return SymbolicArray(tensor.array.text, dtype.numpy, tensor.storage_offset(), (tensor, 0))
-    memory: Any = backends.memory(form.device)
+    memory: Any = device_memory(form.device)
     before = tensor.storage_offset() * form.dtype.itemsize
     if form.device.type == "cpu":
         steps = byte_strides(strides, dtype.itemsize)

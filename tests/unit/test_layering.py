@@ -42,20 +42,6 @@ NARROW = {
     "scalar": {"errors"},
 }
 
-# Layers whose annotations name no module in a circle, either.
-WITHOUT_CYCLES_OF_TYPES = {
-    "aten",
-    "autograd",
-    "cli",
-    "declare",
-    "interop",
-    "kernels",
-    "native",
-    "schema",
-    "testing",
-    "typing",
-}
-
 # Heavy packages, with the only modules that may name them.
 EDGES = {
     "click": ("opdsl.cli",),
@@ -74,12 +60,11 @@ EDGES = {
 
 
 class Import(NamedTuple):
-    """One imported module: who imports it, on which line, and whether only type checkers see that line."""
+    """One imported module: who imports it, and on which line."""
 
     importer: str
     imported: str
     line: int
-    for_types: bool
 
     def __str__(self) -> str:
         return f"{self.importer}:{self.line} imports {self.imported}"
@@ -104,39 +89,24 @@ def base_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
     return ".".join([*base, node.module] if node.module else base)
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    if not isinstance(node, ast.If):
-        return False
-    test = node.test
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
-
-
 def imports_in(module: str, path: Path) -> Iterator[Import]:
     """Every import of a module, also those within functions."""
     is_package = path.name == "__init__.py"
 
-    def visit(node: ast.AST, for_types: bool) -> Iterator[Import]:
+    def visit(node: ast.AST) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(module, alias.name, node.lineno, for_types)
+                yield Import(module, alias.name, node.lineno)
         elif isinstance(node, ast.ImportFrom):
             base = base_of(node, module, is_package)
             for alias in node.names:
                 name = f"{base}.{alias.name}"
-                yield Import(module, name if name in modules() else base, node.lineno, for_types)
-        elif is_type_checking(node):
-            assert isinstance(node, ast.If)
-            for child in node.body:
-                yield from visit(child, True)
-            for child in node.orelse:
-                yield from visit(child, for_types)
+                yield Import(module, name if name in modules() else base, node.lineno)
         else:
             for child in ast.iter_child_nodes(node):
-                yield from visit(child, for_types)
+                yield from visit(child)
 
-    yield from visit(ast.parse(path.read_text(encoding="utf-8"), str(path)), False)
+    yield from visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
 
 
 @cache
@@ -216,12 +186,11 @@ def test_a_mypy_plugin_imports_the_schema_only() -> None:
 def test_modules_import_each_other_without_cycles() -> None:
     """A package may collect its modules in ``__init__``: they import each other, not the package.
 
-    Imports for type checkers count in the layers of ``WITHOUT_CYCLES_OF_TYPES`` alone.
+    What is imported for type checkers counts, too.
     """
     edges: dict[str, set[str]] = {module: set() for module in modules()}
     for each in all_imports():
-        counts = not each.for_types or layer_of(each.importer) in WITHOUT_CYCLES_OF_TYPES
-        if each.imported in edges and counts:
+        if each.imported in edges:
             edges[each.importer].add(each.imported)
     assert cycles(edges) == []
 
@@ -261,7 +230,7 @@ def test_every_package_says_what_lives_there() -> None:
     ],
 )
 def test_layering_is_judged_right(importer: str, imported: str, breaks: bool) -> None:
-    assert breaks_layering(Import(importer, imported, 1, False)) is breaks
+    assert breaks_layering(Import(importer, imported, 1)) is breaks
 
 
 @pytest.mark.parametrize(

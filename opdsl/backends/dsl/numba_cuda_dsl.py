@@ -11,8 +11,9 @@ from opdsl.backends.dsl.registering import registering
 from opdsl.dispatch.overrides.native_dsl import Version, installed_version, missing_reason
 from opdsl.errors import ArgumentError
 from opdsl.kernels import new_tensor
-from opdsl.runtime import Tensor, backends
+from opdsl.runtime import Tensor
 from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.memory import device_memory
 
 NAME = "numba-cuda"
 _AT_LEAST = (0, 15)
@@ -73,7 +74,7 @@ def launched(
                 raise ArgumentError(f"the numba-cuda kernel {implementation.__name__} needs a tensor (got {given!r})")
             form = first.geometry.replace(is_view=False) if result is None else result(*given)
             out = new_tensor(form)
-            stream = cuda.external_stream(backends.memory(first.device).current_stream(first.device))
+            stream = cuda.external_stream(device_memory(first.device).current_stream(first.device))
             # In the order of one stream: there is nothing to wait for.
             arrays = [
                 cuda.as_cuda_array(each, sync=False) if isinstance(each, Tensor) else each for each in (*given, out)

@@ -16,8 +16,9 @@ from typing import Final, SupportsInt, cast
 import numpy
 
 from opdsl.errors import ConversionError, NumberError
-from opdsl.runtime import Device, Tensor, backends, bool_, to_dtype
+from opdsl.runtime import Device, Tensor, bool_, to_dtype
 from opdsl.runtime.geometry import to_size
+from opdsl.runtime.memory import concrete_device
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
 from opdsl.schema import Argument, ListType, OptionalType, Type
 
@@ -192,7 +193,7 @@ def to_scalar_type(value: object) -> object:
 def to_device(value: object) -> object:
     """A device: a Device, its text (``"cuda:0"``), or the index of a CUDA device."""
     if isinstance(value, Device | str):
-        return backends.concrete(Device(value))
+        return concrete_device(Device(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return Device("cuda", value)
     return NO_MATCH

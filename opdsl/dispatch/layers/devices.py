@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from opdsl.dispatch.keys import BACKENDS
 from opdsl.dispatch.table import Reason
 from opdsl.errors import DeviceError
-from opdsl.runtime import Device, Tensor, backends
+from opdsl.runtime import Device, Tensor
 from opdsl.runtime.lowering import Within, lowering
+from opdsl.runtime.memory import device_memory
 
 if TYPE_CHECKING:
     from opdsl.dispatch.model.operator import Kernel, Operator, Reached
@@ -74,13 +75,13 @@ def _tensors(operator: Operator, arguments: tuple[object, ...]) -> Iterator[tupl
 
 def entering(device: Device | None) -> Enter | None:
     """What makes a device current: ``guard`` of its backend's memory; None where there is nothing to do."""
-    guard = None if device is None else getattr(backends.memory(device), "guard", None)
+    guard = None if device is None else getattr(device_memory(device), "guard", None)
     return None if guard is None else partial(guard, device)
 
 
 def _is_current(device: Device | None) -> bool:
     """Whether a device is current wherever a plan that is made now may run: plans are kept by the state."""
-    asked = None if device is None else getattr(backends.memory(device), "is_current", None)
+    asked = None if device is None else getattr(device_memory(device), "is_current", None)
     return asked is not None and device is not None and bool(asked(device))
 
 

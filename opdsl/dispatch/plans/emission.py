@@ -14,6 +14,7 @@ from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
 from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view, version_counter
@@ -290,7 +291,7 @@ class Emitter:
         if array.viewed is None or self._version(tensor) != 0:
             return ""
         source, offset = array.viewed
-        viewer = getattr(backends.memory(tensor.geometry.device), "viewer", None)
+        viewer = getattr(device_memory(tensor.geometry.device), "viewer", None)
         if viewer is None or tensor._base is not base_for_view(source) or not tensor.geometry.is_view:
             return ""
         text = self._tensor(source)

@@ -24,10 +24,11 @@ from opdsl.kernels.outputs import (
     new_tensor,
     tensor_over,
 )
-from opdsl.runtime.device import Device, MemoryFormat, backends, contiguous_format, cpu, meta
+from opdsl.runtime.device import Device, MemoryFormat, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
 from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of, strides_for
 from opdsl.runtime.lowering import made_once
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
@@ -207,7 +208,7 @@ def _transfer_between(first: Device, second: Device) -> Callable[..., None] | No
     types = {first.type, second.type} - {cpu.type}
     if len(types) != 1:
         return None
-    found: Callable[..., None] | None = getattr(backends.memory(second if first is cpu else first), "transfer", None)
+    found: Callable[..., None] | None = getattr(device_memory(second if first is cpu else first), "transfer", None)
     return found
 
 
@@ -221,7 +222,7 @@ def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
     host = _on_host(source)
     if target.device is cpu:
         return host
-    array = backends.memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device)
+    array = device_memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device)
     return tensor_over(array, geometry(source.dtype, target.device, source.shape))
 
 
@@ -229,7 +230,7 @@ def _on_host(source: Tensor) -> Tensor:
     """The elements of a tensor as a CPU tensor; the tensor itself if it is one."""
     if source.device is cpu:
         return source
-    host = backends.memory(source.device).to_host(array_of(source))
+    host = device_memory(source.device).to_host(array_of(source))
     return tensor_over(host, geometry_of(host, source.dtype))
 
 
@@ -240,7 +241,7 @@ def _copy_without_compiler(target: Tensor, source: Tensor) -> None:
         host = new_tensor(geometry(target.dtype, cpu, target.shape))
         copy_elements(host, _on_host(source))
         source = _on_device_of(target, host)
-    backends.memory(target.device).copy(array_of(source), array_of(target))
+    device_memory(target.device).copy(array_of(source), array_of(target))
 
 
 def _view(tensor: Tensor, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Tensor:

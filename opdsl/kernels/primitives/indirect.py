@@ -20,10 +20,11 @@ from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.iteration.strides import Shape, Strides, loop_order, steps
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
-from opdsl.runtime.device import backends, cpu, meta
+from opdsl.runtime.device import cpu, meta
 from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import lowering, made_once
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
         return cast("tuple[int, int]", through_host(range_of, [positions]))
     found = range_loop(positions.geometry)(array_of(positions))
     if positions.device is not cpu:
-        memory = backends.memory(positions.device)
+        memory = device_memory(positions.device)
         found = [memory.to_host(each) for each in found]
     recorder = lowering.get()
     if recorder is not None:

@@ -16,9 +16,10 @@ from opdsl.autograd import grad
 from opdsl.backends.cuda.product import NO_PRODUCTS
 from opdsl.errors import OpdslError, UnsupportedDTypeError
 from opdsl.kernels.outputs import tensor_over
-from opdsl.runtime import Device, Tensor, backends, from_numpy, manual_seed
+from opdsl.runtime import Device, Tensor, from_numpy, manual_seed
 from opdsl.runtime.bfloat16_values import widen
 from opdsl.runtime.dtype import Category, bfloat16
+from opdsl.runtime.memory import device_memory
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.values import host_array
 from opdsl.schema import SchemaKind
@@ -127,7 +128,7 @@ def _on(value: Any, device: Device) -> Any:
     """An argument on a device: tensors with their strides, whatever lies between their elements."""
     if isinstance(value, Tensor) and value.is_cpu:
         form = value.geometry.replace(device=device, is_view=False, requires_grad=False)
-        made = tensor_over(backends.memory(device).from_host(value.array, device), form)
+        made = tensor_over(device_memory(device).from_host(value.array, device), form)
         return made.requires_grad_() if value.requires_grad else made
     if isinstance(value, Device):
         return device if value.type == "cpu" else value

@@ -29,7 +29,6 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.generator import Generator
-from opdsl.runtime.geometry import TensorMeta
 from opdsl.schema.vocabulary import Scalar, Stream
 from types import EllipsisType, ModuleType
 from typing import Any, ClassVar, Literal, SupportsIndex, overload
@@ -37,28 +36,12 @@ from typing import Any, ClassVar, Literal, SupportsIndex, overload
 class Tensor(Differentiable):
     """A tensor. Make one with ``opdsl.tensor``, ``opdsl.from_numpy`` or an operator; ``Tensor()`` alone is unfinished.
 
-    There is no ``__init__`` on purpose: it would cost more than the rest of a small operator's call. Whoever makes a
-    tensor sets ``array``, ``geometry``, ``_writes`` and ``_base``.
-
-    array: the elements, a ``numpy.ndarray`` in the storage dtype for the CPU; absent, or a ``MetaArray``, on meta.
-    geometry: dtype, device, shape, strides and flags.
-    _writes: how often the memory has been written, of a tensor that counts it (see ``version_of``); of a view the
-        count when it got its history, which is looked at where it was made in another way than by default.
-    _base: the tensor that a view is a view of, itself none; of one that is detached, or data, what it shares memory
-        with. None for a tensor that owns its memory.
-    _memory: the array of all memory of a tensor that owns it and has been made to show less; absent from others.
-    autograd: what ``opdsl.autograd`` keeps; absent until it does.
+    What it holds stands at ``TensorBase``.
     """
 
-    __slots__ = ("__weakref__", "_base", "_memory", "_writes", "array", "autograd", "geometry")
+    __slots__ = ()
     __schema_type__: ClassVar[str]
     __array_priority__: ClassVar[_float]
-    array: Any
-    geometry: TensorMeta
-    _writes: _int
-    _base: Tensor | None
-    _memory: Any
-    autograd: Any
     __hash__ = object.__hash__
     def __class_getitem__(cls, item: object) -> object:
         """``Tensor[Alias("a")]`` means ``Annotated[Tensor, Alias("a")]``."""

@@ -367,7 +367,7 @@ def test_removed_method_is_gone(ours):
     assert not hasattr(ours(torch.zeros(1)), "doubled")
 
 
-@pytest.mark.parametrize("name", ["doubled", "size", "shape", "array"])
+@pytest.mark.parametrize("name", ["doubled", "size", "shape", "array", "backward", "requires_grad_"])
 def test_taken_name_is_refused(name, method):
     with pytest.raises(DuplicateOperatorError, match=rf"Tensor\.{name} is taken"):
         install_method(name, lambda self: None)
