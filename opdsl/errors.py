@@ -200,6 +200,10 @@ class InterchangeError(OpdslError, TypeError, ValueError, BufferError):
     """An array cannot be taken over or handed out without a copy."""
 
 
+class DuplicateFileError(OpdslError, FileExistsError):
+    """A file or folder that was to be made is there already; it is left as it is."""
+
+
 class FileFormatError(OpdslError, ValueError):
     """A file is none of the format that it should be, or is damaged."""
 

@@ -1,4 +1,4 @@
-"""The command line: ``opdsl list``, ``show``, ``check``, ``diff``, ``export``, ``import``, ``stubs``, ``doctor``.
+"""The command line: ``opdsl list``, ``show``, ``new``, ``check``, ``export``, ``import``, ``stubs`` and others.
 
 A command has a module; ``operators`` finds operators by name, ``modules`` loads users' modules, ``output`` writes for a
 terminal or a pipe. May import: everything; nothing imports it. click is loaded with it, rich only when something is

@@ -10,6 +10,7 @@ from opdsl.cli.benching import bench
 from opdsl.cli.checking import check
 from opdsl.cli.compatibility import compat
 from opdsl.cli.compiling import compile_kernels
+from opdsl.cli.creating import new
 from opdsl.cli.differences import diff
 from opdsl.cli.doctor import doctor
 from opdsl.cli.exporting import export
@@ -48,5 +49,7 @@ def main() -> None:
     """
 
 
-for command in (list_operators, show, check, diff, export, import_file, compile_kernels, bench, stubs, compat, doctor):
+_COMMANDS = (list_operators, show, new, check, diff, export, import_file, compile_kernels, bench, stubs, compat, doctor)
+
+for command in _COMMANDS:
     main.add_command(command)

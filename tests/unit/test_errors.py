@@ -27,6 +27,7 @@ from torch.library import infer_schema
 import opdsl
 from opdsl import errors, native
 from opdsl.backends.cuda.driver import Driver
+from opdsl.cli.creating import make_library
 from opdsl.errors import OpdslError
 from opdsl.interop.torch import register, wrap
 
@@ -395,6 +396,9 @@ MISTAKES = {
         errors.InterchangeError,
         lambda: opdsl.from_numpy(numpy.zeros(3)[::-1]),
         lambda: torch.from_numpy(numpy.zeros(3)[::-1]),
+    ),
+    "library where something is": Mistake(
+        errors.DuplicateFileError, lambda: make_library("tides", Path(__file__)), FileExistsError
     ),
     "no file of tensors": Mistake(errors.FileFormatError, lambda: opdsl.load(io.BytesIO(b"text")), ValueError),
     "gradient of a matrix": Mistake(

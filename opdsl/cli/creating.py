@@ -1,0 +1,122 @@
+"""``opdsl new``: a library of operators, in a package of its own.
+
+Its files are those of the folder ``library`` beside this module, in which it is called ``mylib``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from opdsl.cli.progress import progress
+from opdsl.errors import DuplicateFileError, OptionError
+
+_TEMPLATE = Path(__file__).parent / "library"
+# What is no module for pytest, mypy and others that look through opdsl; and a name that tools of packages leave out.
+_SUFFIX = ".in"
+_HIDDEN = {"gitignore": ".gitignore"}
+
+_TAKEN = {
+    **dict.fromkeys(("aten", "torch_aten"), "a namespace of opdsl's own operators"),
+    "main": "the namespace of operators that scripts declare",
+    **dict.fromkeys(("tests", "typings"), "the name of a folder beside the package"),
+}
+
+
+@click.command(short_help="Make a library of operators, in a package of its own.")
+@click.argument("name")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=".",
+    help="The folder in which the package's folder is made; the current one by default.",
+)
+def new(name: str, output: Path) -> None:
+    """Make a library of operators in the new folder NAME: the package NAME, with tests, stubs and a README.
+
+    It has one operator of each kind, registers them in PyTorch, and passes its own tests as it is.
+    """
+    target = output / name
+    with progress("writing a library"):
+        count = make_library(name, target)
+    click.echo(f"made {target} with {count} files. Try:", err=True)
+    click.echo(f"   cd {target}\n   python -m {name}\n   python -m pytest", err=True)
+
+
+def make_library(name: str, target: Path) -> int:
+    """Write the package of a library.
+
+    Args:
+        name: of the package and of the operators' namespace.
+        target: its folder, which must not be there yet.
+
+    Returns:
+        How many files it has.
+
+    Raises:
+        OptionError: the name is none for a package, or is taken.
+        DuplicateFileError: the folder is there already; it is left as it is.
+    """
+    _require_free(name)
+    if os.path.lexists(target):
+        raise DuplicateFileError(f"{target} is there already. Give another name, or another folder with -o.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Under its name it is whole.
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target.parent) as folder:
+            made = Path(folder) / name
+            for path, text in _sources(name):
+                file = made / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            _write_stubs(name, made)
+            made.rename(target)
+    except OSError as error:
+        raise click.FileError(str(target), error.strerror) from error
+    return sum(each.is_file() for each in target.rglob("*"))
+
+
+def _require_free(name: str) -> None:
+    """That a package may have a name.
+
+    Raises:
+        OptionError: it may not.
+    """
+    if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
+        near = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+        hint = f" Try {near}." if near.isidentifier() and not keyword.iskeyword(near) else ""
+        raise OptionError(f"{name!r} is no name for a package, which is a Python identifier in ASCII.{hint}")
+    if name in _TAKEN:
+        raise OptionError(f"{name!r} is {_TAKEN[name]}. Choose another name.")
+    found = PathFinder.find_spec(name)
+    if name in sys.stdlib_module_names or (found is not None and found.has_location):
+        raise OptionError(f"{name!r} is the name of a module that Python has already. Choose another name.")
+
+
+def _sources(name: str) -> Iterator[tuple[Path, str]]:
+    """The files of the template, for a library of another name."""
+    for file in sorted(_TEMPLATE.rglob(f"*{_SUFFIX}")):
+        path = file.relative_to(_TEMPLATE).with_suffix("")
+        parts = [_HIDDEN.get(each, each.replace("mylib", name)) for each in path.parts]
+        text = file.read_text(encoding="utf-8").replace("OPDSL_VERSION", version("opdsl"))
+        yield Path(*parts), re.sub(r"\bmylib\b", name, text)
+
+
+def _write_stubs(name: str, folder: Path) -> None:
+    """Write ``typings``, in a process of its own: this one is to know nothing of the library."""
+    command = [sys.executable, "-P", "-m", "opdsl", "stubs", str(folder / name), "-o", str(folder / "typings")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.ClickException(f"the stubs of {name} could not be written: {done.stderr}")
