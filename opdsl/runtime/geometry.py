@@ -281,8 +281,8 @@ def geometry(
         return found
 
 
-# Tensors of so small sizes and steps stay far below 64 bits.
-_FEW = 1 << 20
+# So few elements, with so small steps, stay far below 64 bits.
+_FEW = 1 << 30
 
 
 def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
@@ -298,9 +298,8 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     """
     if not shape:
         return
-    few = min(shape) >= 0 and max(shape) < _FEW and max(strides) < _FEW << 10 and math.prod(shape) < _FEW << 20
-    if few and len(shape) <= MOST_DIMENSIONS:
-        return  # as nearly all tensors
+    if min(shape) > 0 and math.prod(shape) < _FEW and max(strides) < _FEW and len(shape) <= MOST_DIMENSIONS:
+        return  # as nearly all tensors: the last element lies before the product of both
     if min(shape) < 0:
         raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if len(shape) > MOST_DIMENSIONS:
@@ -347,12 +346,13 @@ def _new_geometry(
 
 
 _FORMS: dict[tuple[object, ...], Form] = {}
+_ROW_MAJOR = [tuple(range(ndim)) for ndim in range(MOST_DIMENSIONS + 1)]
 
 
 def _form_of(geometry: TensorMeta) -> Form:
     shape, strides = geometry.shape, geometry.strides
-    small = tuple([min(size, 2) for size in shape])
-    order: tuple[int, ...] | None = tuple(range(len(shape)))
+    small = len(shape) if not shape or min(shape) > 1 else tuple([min(size, 2) for size in shape])
+    order: tuple[int, ...] | None = _ROW_MAJOR[len(shape)]
     if strides != contiguous_strides(shape):
         order = tuple(sorted(range(len(shape)), key=lambda dim: -strides[dim]))
         step = 1
@@ -362,8 +362,8 @@ def _form_of(geometry: TensorMeta) -> Form:
                 break
             step *= shape[dim] or 1
     lies: object = order if order is not None else tuple([min(stride, 2) for stride in strides])
-    flags = (geometry.requires_grad, geometry.is_view, id(geometry.creation), geometry.is_inference, geometry.read_only)
-    key = (geometry.dtype, geometry.device, small, lies, order is None, flags)
+    flags = geometry.requires_grad, geometry.is_view, geometry.is_inference, geometry.read_only
+    key = (geometry.dtype, geometry.device, small, lies, order is None, id(geometry.creation), flags)
     found = _FORMS.get(key)
     return _FORMS.setdefault(key, Form(order)) if found is None else found
 

@@ -135,6 +135,7 @@ class Lowering:
     """What is recorded while a call is lowered.
 
     guards: what was asked, as expressions, and what was answered.
+    parts: expressions that are computed once, with the names of their values.
     steps: what is done, in order.
     constants: what names in expressions mean.
     packets: of every operator that was called, with its generation.
@@ -159,6 +160,7 @@ class Lowering:
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
         self.shared = "{} is {}"
+        self.parts: dict[str, str] = {}
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._checked: set[str] = set()
@@ -191,6 +193,18 @@ class Lowering:
         """
         self.bounds[text] = least
         return Symbol(self, example, {(text,): 1})
+
+    def part(self, text: str, example: int, least: int | None) -> Symbol:
+        """A symbol of an integer that the plan computes once, wherever it is used.
+
+        Args:
+            text, example, least: see ``size``.
+        """
+        if self.is_late(text):
+            return self.size(text, example, least)
+        if text not in self.parts:
+            self.parts[text] = self.name("part")
+        return self.size(self.parts[text], example, least)
 
     def number(self, text: str, example: Any) -> Symbol:
         """A symbol of a number that is no integer."""

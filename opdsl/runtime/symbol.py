@@ -41,6 +41,9 @@ class SymbolOwner(Protocol):
     def size(self, text: str, example: int, least: int | None = 2) -> Symbol:
         """A symbol of an integer."""
 
+    def part(self, text: str, example: int, least: int | None) -> Symbol:
+        """A symbol of an integer that a plan computes once, wherever it is used."""
+
     def number(self, text: str, example: Any) -> Symbol:
         """A symbol of a number that is no integer."""
 
@@ -155,7 +158,7 @@ class Symbol:
     def _opaque(self, text: str, example: Any, least: int | None = None) -> Symbol:
         if type(example) is not int:
             return self.owner.number(text, example)
-        return self.owner.size(text, example, least)
+        return self.owner.part(text, example, least)
 
     def _other(self, function: Callable[[Any, Any], Any], sign: str, first: Any, second: Any) -> Any:
         if not (_is_number(first) and _is_number(second)):
@@ -267,6 +270,8 @@ class Symbol:
             settled = _settled(difference, sign)
             if settled is not None:
                 return settled
+        if sign == "!=":  # the same question
+            return not self.owner.ask(f"{self.text} == {_operand(other)}", not outcome)
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
 
     def __eq__(self, other: object) -> bool:
@@ -329,9 +334,10 @@ def _quotient(first: Any, second: Any) -> Any:
     if exact is not None:
         example = _example(first) // _example(second)
         return (first if type(first) is Symbol else second)._made(exact, example)
+    _refuse_zero(second)
     text = f"({_operand(first)} // {_operand(second)})"
     positive = _is_at_least(first, 0) and _is_at_least(second, 1)
-    return owner.size(text, _example(first) // _example(second), 0 if positive else None)
+    return owner.part(text, _example(first) // _example(second), 0 if positive else None)
 
 
 def _remainder(first: Any, second: Any) -> Any:
@@ -340,9 +346,16 @@ def _remainder(first: Any, second: Any) -> Any:
         return (first if type(first) is Symbol else second)._other(operator.mod, "%", first, second)
     if _divided(_polynomial(first), _polynomial(second)) is not None:
         return 0
+    _refuse_zero(second)
     positive = _is_at_least(second, 1)
     text = f"({_operand(first)} % {_operand(second)})"
-    return owner.size(text, _example(first) % _example(second), 0 if positive else None)
+    return owner.part(text, _example(first) % _example(second), 0 if positive else None)
+
+
+def _refuse_zero(divisor: Any) -> None:
+    """Ask whether a divisor is 0, so that no plan divides by one: what is said then, the slow path knows."""
+    if divisor == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
 
 
 def _divided(first: Terms, second: Terms) -> Terms | None:
@@ -439,4 +452,4 @@ def _chosen(choose: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     known = [each for each in bounds if each is not None]
     bound = None if not known or (choose is min and None in bounds) else choose(known)
     text = f"{owner.constant(choose)}({', '.join(_operand(each) for each in values)})"
-    return owner.size(text, choose(_example(each) for each in values), bound)
+    return owner.part(text, choose(_example(each) for each in values), bound)

@@ -64,6 +64,7 @@ class Emitter:
         self.texts = {id(each): text for each, text in tensors}
         self.made: dict[int, str] = {}
         self.counts: dict[int, int] = {}
+        self.parts: dict[str, str] = {}
         self.lines: list[_Line] = []
         self.producers: dict[str, _Line] = {}
         self.returned = ""
@@ -76,6 +77,7 @@ class Emitter:
         self.returned = self._returned(result)
         self._add(f"return {self.returned}")
         self._leave_unused_out()
+        self.parts = {name: text for text, name in self.recorder.parts.items()}
         return [each.text for each in self.lines]
 
     @property
@@ -83,9 +85,33 @@ class Emitter:
         """Whether more than one step writes what it is given."""
         return sum(isinstance(each, Step) and not each.results for each in self.recorder.steps) > 1
 
-    def guards(self) -> list[str]:
-        """Expressions of which one is true where the plan does not serve a call."""
-        return [f"not ({text})" if outcome else text for text, outcome in self.recorder.guards.items()]
+    def tests(self, checks: Sequence[str]) -> list[str]:
+        """The lines that leave the calls which the plan does not serve.
+
+        Args:
+            checks: expressions of which one is true for such a call, besides what was asked.
+        """
+        lines: list[str] = []
+        together = list(checks)
+        for text, outcome in self.recorder.guards.items():
+            parts = self.parts_of(text)
+            if parts:
+                lines += [*self._leaves_if(together), *parts]
+                together = []
+            together.append(f"not ({text})" if outcome else text)
+        return lines + self._leaves_if(together)
+
+    def parts_of(self, *texts: str) -> list[str]:
+        """The lines that compute the parts of expressions, those that stand in no line yet."""
+        lines: list[str] = []
+        for name in (word for text in texts for word in _WORDS.findall(text)):
+            part = self.parts.pop(name, None)
+            if part is not None:
+                lines += [*self.parts_of(part), f"{name} = {part}"]
+        return lines
+
+    def _leaves_if(self, checks: Sequence[str]) -> list[str]:
+        return [f"if {' or '.join(f'({each})' for each in checks)}:", f"    {self.leaving}"] if checks else []
 
     def native(self, parameters: Sequence[str], missed: Callable[..., Any], *, converts: bool) -> Plan | None:
         """The whole plan as one function of a backend; None where it is more.

@@ -90,13 +90,12 @@ def lower_form(
         inputs.check_kept()
         emitter = printer(name, recorder, inputs.tensors, f"return {recorder.constant(UNSERVED)}")
         body = emitter.body(result)
-        checks = [*inputs.checks, *emitter.guards()]
-        head = [*inputs.lines, *([f"if {_either(checks)}:", f"    {emitter.leaving}"] if checks else [])]
+        head = [*inputs.lines, *emitter.tests(inputs.checks)]
         sizes = [each.text for each in inputs.symbols.values()] or inputs.numbers
         if not sizes:
             # One geometry is all that there is of this form.
             raise NotLoweredError("a form without sizes")
-        head += _leaves_repeated(recorder, plans, sizes, emitter.leaving)
+        head += [*_leaves_repeated(recorder, plans, sizes, emitter.leaving), *emitter.parts_of(*body)]
     return _compiled(f"form {name}", parameters, [*head, *body], recorder.constants), recorder.packets
 
 
@@ -137,9 +136,9 @@ def lower_call(
         # Where a number does not fit the call is left to the slow path, so that nothing may have been written then.
         if not (recorder.hands_numbers and recorder.writes() and emitter.writes_often):
             break
-    checks = [*inputs.checks, *emitter.guards()]
+    head = emitter.tests(inputs.checks)
     leave = _missing(name, parameters, call, missed, variants)
-    if not checks:
+    if not head:
         native = emitter.native(parameters, leave, converts=recorder.hands_numbers)
         if native is not None:
             _dump(
@@ -148,7 +147,7 @@ def lower_call(
                 recorder.constants,
             )
             return native, recorder.packets
-    head = [f"if {_either(checks)}:", f"    {leaving}"] if checks else []
+    body = [*emitter.parts_of(*body), *body]
     if recorder.hands_numbers:
         body = ["try:", *(f"    {line}" for line in body), "except OverflowError:", f"    {leaving}"]
     constants = {**recorder.constants, missing: leave}
@@ -227,10 +226,6 @@ def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
         return
     values = (f"# {key} = {value!r}\n" for key, value in constants.items())
     dump(name, ".py", lambda: "\n".join([text, "".join(values)]))
-
-
-def _either(checks: Sequence[str]) -> str:
-    return " or ".join(f"({each})" for each in checks)
 
 
 def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str], leaving: str) -> list[str]:
