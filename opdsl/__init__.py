@@ -49,6 +49,9 @@ from opdsl.runtime import (
     set_rng_state,
     strided,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from opdsl.runtime import bool_ as bool
 
@@ -282,4 +285,7 @@ __all__ = [
     "strided",
     "traceable",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]

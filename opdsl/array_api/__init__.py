@@ -161,7 +161,20 @@ from opdsl.array_api.statistics import (
 )
 from opdsl.errors import OptionError
 from opdsl.runtime import bool_ as bool
-from opdsl.runtime import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8
+from opdsl.runtime import (
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
 __array_api_version__ = "2024.12"
 
@@ -328,6 +341,9 @@ __all__ = [
     "triu",
     "trunc",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unique_all",
     "unique_counts",
     "unique_inverse",

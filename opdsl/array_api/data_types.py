@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy
+
 from opdsl.dispatch import get_default_dtype
 from opdsl.errors import ArgumentError, DTypeError, OptionError
 from opdsl.runtime import (
@@ -22,9 +24,12 @@ from opdsl.runtime import (
     int64,
     limits,
     number_kind,
-    promote_types,
     promotion,
+    to_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 
 DTYPES: tuple[DType, ...] = (
@@ -34,6 +39,9 @@ DTYPES: tuple[DType, ...] = (
     int32,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
     float32,
     float64,
     complex64,
@@ -44,11 +52,11 @@ DTYPES: tuple[DType, ...] = (
 _KINDS: dict[str, tuple[DType, ...]] = {
     "bool": (bool_,),
     "signed integer": (int8, int16, int32, int64),
-    "unsigned integer": (uint8,),
-    "integral": (int8, int16, int32, int64, uint8),
+    "unsigned integer": (uint8, uint16, uint32, uint64),
     "real floating": (float32, float64),
     "complex floating": (complex64, complex128),
 }
+_KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
 _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["complex floating"]
 
 Numbers = Tensor | complex
@@ -69,15 +77,30 @@ def result_type(*arrays_and_dtypes: Numbers | DType) -> DType:
 
     Raises:
         ArgumentError: there is neither a tensor nor a dtype.
+        DTypeError: the standard says of none: uint64 beside signed integers, unsigned integers beside complex numbers.
 
     >>> from opdsl import array_api as xp
     >>> xp.result_type(xp.int8, xp.uint8), xp.result_type(xp.float32, 1.5, 2j)
     (opdsl.int16, opdsl.complex64)
     """
-    operands: list[Any] = [each if number_kind(each) else _Typed(dtype_of(each)) for each in arrays_and_dtypes]
-    if not any(isinstance(each, _Typed) for each in operands):
+    numbers = [each for each in arrays_and_dtypes if number_kind(each)]
+    dtypes = [dtype_of(each) for each in arrays_and_dtypes if not number_kind(each)]
+    if not dtypes:
         raise ArgumentError("result_type needs at least one tensor or dtype: numbers alone have none")
+    integers = [each for each in dtypes if each.category is Category.INT]
+    if integers:
+        dtypes = [each for each in dtypes if each.category is not Category.INT] + [_integer_type(integers)]
+    operands: list[Any] = [*numbers, *map(_Typed, dtypes)]
     return promotion.result_type(operands, get_default_dtype())
+
+
+def _integer_type(dtypes: list[DType]) -> DType:
+    """The smallest integer dtype that holds the values of all: uint16 and int16 meet in int32."""
+    found = to_dtype(numpy.result_type(*(each.numpy for each in dtypes)))
+    if found.category is not Category.INT:
+        named = " and ".join(dict.fromkeys(map(repr, dtypes)))
+        raise DTypeError(f"no integer dtype holds the values of {named}. Convert one of them first.")
+    return found
 
 
 def dtype_of(given: object) -> DType:
@@ -100,7 +123,10 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
     >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.float64, xp.float32)
     (True, False)
     """
-    return promote_types(dtype_of(from_), to) is to
+    try:
+        return result_type(dtype_of(from_), to) is to
+    except DTypeError:
+        return False
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
@@ -203,5 +229,7 @@ def promoted(x1: Numbers, x2: Numbers) -> tuple[Tensor, Tensor]:
 
 
 def sum_dtype(dtype: DType) -> DType:
-    """What elements are summed and multiplied in: int64 for integers and bools."""
-    return int64 if dtype.category <= Category.INT else dtype
+    """What elements are summed and multiplied in: 64 bits for integers and bools."""
+    if dtype.category > Category.INT:
+        return dtype
+    return uint64 if dtype in _KINDS["unsigned integer"] else int64

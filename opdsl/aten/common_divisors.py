@@ -8,13 +8,20 @@ from typing import Any
 
 from opdsl.aten.entries import UNARY
 from opdsl.declare import Inplace, op
-from opdsl.runtime import Tensor
+from opdsl.runtime import ALL_DTYPES, Category, Tensor
 from opdsl.scalar.intrinsics import trunc_divide
 
 COMMON: dict[str, Any] = {**UNARY, "device_check": "ExactSame", "inplace": Inplace(tags=())}
 
-# How often Euclid's algorithm divides at most: neighbours among Fibonacci's numbers take longest.
-TURNS = {"uint8": 13, "int8": 11, "int16": 23, "int32": 47, "int64": 92}
+INTEGERS = [each for each in ALL_DTYPES if each.category is Category.INT]
+
+
+def most_turns(largest: int) -> int:
+    """How often Euclid's algorithm divides at most: neighbours among Fibonacci's numbers take longest."""
+    number, following, turns = 1, 1, 1
+    while following <= largest:
+        number, following, turns = following, number + following, turns + 1
+    return turns
 
 
 def common_divisor(turns: int) -> Callable[[Any, Any], Any]:
@@ -53,6 +60,7 @@ def lcm(self: Tensor, other: Tensor) -> Tensor:
     ...
 
 
-for dtype, turns in TURNS.items():
-    gcd.pointwise(dtypes=dtype)(common_divisor(turns))
-    lcm.pointwise(dtypes=dtype)(common_multiple(turns, dtype in ("int32", "int64")))
+for dtype in INTEGERS:
+    turns = most_turns(1 << 8 * dtype.itemsize - dtype.is_signed)
+    gcd.pointwise(dtypes=dtype.name)(common_divisor(turns))
+    lcm.pointwise(dtypes=dtype.name)(common_multiple(turns, dtype.itemsize >= 4))

@@ -45,6 +45,9 @@ from opdsl.runtime.dtype import (
     short,
     to_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from opdsl.runtime.generator import (
     Generator,
@@ -167,6 +170,9 @@ __all__ = [
     "strides_for",
     "to_dtype",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "version_of",
     "view_of",
     "wrap",

@@ -9,7 +9,7 @@ import numpy
 
 from opdsl.errors import ConversionError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, uint64
 from opdsl.runtime.geometry import contiguous_strides
 
 _Array = numpy.ndarray[Any, Any]
@@ -62,7 +62,7 @@ def _bools(values: Sequence[Any], dtype: DType) -> _Array:
 
 def _integers(values: Sequence[Any], dtype: DType) -> _Array:
     # int() refuses NaN, infinity and complex numbers with a message of its own.
-    numbers = numpy.array([int(value) for value in values], numpy.int64)
+    numbers = numpy.array([int(value) for value in values], numpy.uint64 if dtype is uint64 else numpy.int64)
     if numbers.size:
         # PyTorch lets negative numbers wrap around in unsigned dtypes.
         most = (1 << (8 * dtype.itemsize - dtype.is_signed)) - 1

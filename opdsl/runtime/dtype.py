@@ -98,7 +98,7 @@ class DType:
     @property
     def is_signed(self) -> bool:
         """Whether it can hold negative values (of complex types too, as in PyTorch)."""
-        return self is not uint8 and self is not bool_
+        return self.category > Category.INT or self.numpy.kind == "i"
 
     def to_real(self) -> DType:
         """The type of the real part: ``complex64`` -> ``float32``; any other type is its own."""
@@ -138,6 +138,9 @@ int8 = DType("int8", "int8", "Char", 1, 1, Category.INT, numpy.dtype("i1"))
 int16 = DType("int16", "int16", "Short", 2, 2, Category.INT, numpy.dtype("i2"))
 int32 = DType("int32", "int", "Int", 3, 4, Category.INT, numpy.dtype("i4"))
 int64 = DType("int64", "long", "Long", 4, 8, Category.INT, numpy.dtype("i8"))
+uint16 = DType("uint16", "uint16", "UInt16", 27, 2, Category.INT, numpy.dtype("u2"))
+uint32 = DType("uint32", "uint32", "UInt32", 28, 4, Category.INT, numpy.dtype("u4"))
+uint64 = DType("uint64", "uint64", "UInt64", 29, 8, Category.INT, numpy.dtype("u8"))
 float16 = DType("float16", "half", "Half", 5, 2, Category.FLOAT, numpy.dtype("f2"))
 bfloat16 = DType("bfloat16", "bfloat16", "BFloat16", 15, 2, Category.FLOAT, numpy.dtype("u2"))
 float32 = DType("float32", "float", "Float", 6, 4, Category.FLOAT, numpy.dtype("f4"))
@@ -160,6 +163,9 @@ ALL_DTYPES: tuple[DType, ...] = (
     int16,
     int32,
     int64,
+    uint16,
+    uint32,
+    uint64,
     float16,
     bfloat16,
     float32,

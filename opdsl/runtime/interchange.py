@@ -130,7 +130,7 @@ def tensor(
     made._writes = 0
     made._base = None
     if place.type != "meta":
-        made.array = device_memory(place).from_host(array, place)
+        made.array = device_memory(place).from_host(array, place, found)
     return made
 
 

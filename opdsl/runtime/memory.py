@@ -47,8 +47,8 @@ class Memory(Protocol):
     def to_host(self, array: Any) -> numpy.ndarray[Any, Any]:
         """The elements in the host's memory, complete when this returns."""
 
-    def from_host(self, array: numpy.ndarray[Any, Any], device: Device) -> Any:
-        """A new array on ``device`` with the elements of ``array``."""
+    def from_host(self, array: numpy.ndarray[Any, Any], device: Device, dtype: DType) -> Any:
+        """A new array on ``device`` with the elements of ``array``, which are of ``dtype``."""
 
     def transfer(self, source: Any, target: Any, *, non_blocking: bool) -> None:
         """Copies between two devices of the backend, or one and the host, whose arrays are ``numpy.ndarray``.

@@ -20,6 +20,9 @@ from opdsl.runtime.dtype import (
     int16,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from opdsl.runtime.symbols import symbolic_kind
 
@@ -39,6 +42,9 @@ class Operand(Protocol):
 def promote_types(first: DType, second: DType) -> DType:
     """The smallest dtype that holds the values of both.
 
+    Raises:
+        DTypeError: one is an unsigned integer of 16 bits or more, and the other is no floating-point dtype.
+
     >>> from opdsl.runtime import dtype
     >>> promote_types(dtype.uint8, dtype.int8), promote_types(dtype.float16, dtype.bfloat16)
     (opdsl.int16, opdsl.float32)
@@ -46,6 +52,11 @@ def promote_types(first: DType, second: DType) -> DType:
     if first is second:
         return first
     low, high = sorted((first, second), key=_rank)
+    if not high.is_floating_point and not _WITHOUT_PROMOTION.isdisjoint((first, second)):
+        raise DTypeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {first.scalar_type} and {second.scalar_type}. Convert one first: x.to(...)."
+        )
     if high.is_complex:
         return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
     if low.category is not high.category:
@@ -53,6 +64,10 @@ def promote_types(first: DType, second: DType) -> DType:
     if low.itemsize == high.itemsize:
         return int16 if {low, high} == {uint8, int8} else float32
     return high
+
+
+# As in PyTorch, these are promoted to floating-point dtypes only.
+_WITHOUT_PROMOTION = frozenset((uint16, uint32, uint64))
 
 
 def _rank(dtype: DType) -> tuple[Category, int]:

@@ -29,6 +29,9 @@ from opdsl.runtime.dtype import (
     int32,
     int64,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from opdsl.runtime.tensor import Tensor, wrap
 from opdsl.runtime.values import host_array
@@ -44,6 +47,9 @@ _DTYPES = {
     "I16": int16,
     "I32": int32,
     "I64": int64,
+    "U16": uint16,
+    "U32": uint32,
+    "U64": uint64,
     "F16": float16,
     "BF16": bfloat16,
     "F32": float32,

@@ -531,5 +531,5 @@ def _rebuild(
     if elements is not None:
         steps = byte_strides(strides, dtype.itemsize)
         array = numpy.ndarray(shape, dtype.numpy, buffer=elements, strides=steps)
-        made.array = array if device.type == "cpu" else device_memory(device).from_host(array, device)
+        made.array = array if device.type == "cpu" else device_memory(device).from_host(array, device, dtype)
     return made.requires_grad_() if requires_grad else made

@@ -27,6 +27,9 @@ class ScalarType(StrEnum):
     INT16 = "int16"
     INT32 = "int32"
     INT64 = "int64"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    UINT64 = "uint64"
     FLOAT32 = "float32"
     FLOAT64 = "float64"
     COMPLEX64 = "complex64"
@@ -45,7 +48,7 @@ class ScalarType(StrEnum):
     @property
     def is_signed(self) -> bool:
         """Whether negative values exist."""
-        return self is not ScalarType.BOOL and self is not ScalarType.UINT8
+        return self is not ScalarType.BOOL and not self.startswith("u")
 
     @property
     def real(self) -> ScalarType:
@@ -79,8 +82,8 @@ def promote(first: ScalarType, second: ScalarType) -> ScalarType:
         low, high = sorted((first, second), key=lambda kind: kind.category)
         return _COMPLEX_OF[_wider(low, high.real)] if high.category == COMPLEX and low.category == FLOAT else high
     if first.category == INTEGER and first.is_signed != second.is_signed:
-        signed = first if first.is_signed else second
-        return ScalarType.INT16 if signed is ScalarType.INT8 else signed
+        signed, unsigned = (first, second) if first.is_signed else (second, first)
+        return ScalarType(f"int{max(signed.bits, min(2 * unsigned.bits, 64))}")
     return _wider(first, second)
 
 

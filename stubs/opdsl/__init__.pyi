@@ -653,6 +653,9 @@ from opdsl.runtime import (
     set_rng_state,
     short as short,
     strided,
+    uint16,
+    uint32,
+    uint64,
     uint8,
 )
 from opdsl.runtime.limits import finfo as finfo, iinfo as iinfo
@@ -775,4 +778,7 @@ __all__ = [
     "strided",
     "traceable",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
 ]

@@ -47,7 +47,7 @@ def to_host(array: Array) -> Array:
     return array.copy()
 
 
-def from_host(array: Array, device: Device) -> Array:
+def from_host(array: Array, device: Device, dtype: DType) -> Array:
     """A new array with these elements, which lie in the order of their indices."""
     made: Array = numpy.ndarray(array.shape, array.dtype, numpy.empty(array.nbytes, numpy.uint8))
     made[...] = array

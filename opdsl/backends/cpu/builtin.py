@@ -85,6 +85,7 @@ ARRAY = Input(CONSTANTS["ARRAY"])
 FLOAT = Input(CONSTANTS["FLOAT"])
 TRUTH = Input(CONSTANTS["TRUTH"])
 COMPLEX = Input(CONSTANTS["COMPLEX"])
+WORD = Input(CONSTANTS["WORD"])
 
 
 def integer(lowest: int = _INT64[0], highest: int = _INT64[1]) -> Input:
@@ -213,7 +214,7 @@ def number_words(plan: Plan, place: int, value: Any) -> tuple[int, int]:
         return _bits(float(value)), 0
     if kind == COMPLEX.kind:
         return _bits(complex(value).real), _bits(complex(value).imag)
-    return int(value), 0
+    return ctypes.c_int64(int(value)).value, 0
 
 
 def _bits(value: float) -> int:

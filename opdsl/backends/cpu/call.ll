@@ -19,7 +19,7 @@
   ptr     ; 10 what runs after the loop: void (frame), or null
 }
 %input = type {
-  i64,    ;  kind: ARRAY, FLOAT, INTEGER, TRUTH or COMPLEX
+  i64,    ;  kind: ARRAY, FLOAT, INTEGER, TRUTH, COMPLEX or WORD
   i64,    ;  smallest integer allowed
   i64     ;  largest
 }
@@ -55,6 +55,7 @@ declare double @PyFloat_AsDouble(ptr)
 declare double @PyComplex_RealAsDouble(ptr)
 declare double @PyComplex_ImagAsDouble(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
+declare i64 @PyLong_AsUnsignedLongLong(ptr)
 declare i32 @PyObject_IsTrue(ptr)
 declare ptr @PyErr_Occurred()
 declare ptr @PyErr_NoMemory()
@@ -99,7 +100,8 @@ bad:
 define internal i1 @take_number(ptr %object, ptr %input, i64 %kind, ptr %slot) noinline {
   switch i64 %kind, label %truth [ i64 FLOAT, label %float
                                    i64 INTEGER, label %integer
-                                   i64 COMPLEX, label %complex ]
+                                   i64 COMPLEX, label %complex
+                                   i64 WORD, label %word ]
 complex:
   %imaginary = call double @PyComplex_ImagAsDouble(ptr %object)
   %second = getelementptr i8, ptr %slot, i64 8
@@ -143,6 +145,21 @@ integer:
 inside:
   %odd = icmp eq i64 %whole, -1
   br i1 %odd, label %ask, label %good
+word:  ; 64 bits, with a sign or without
+  %with_sign = call i64 @PyLong_AsLongLong(ptr %object)
+  store i64 %with_sign, ptr %slot
+  %strange = icmp eq i64 %with_sign, -1
+  br i1 %strange, label %ask_word, label %good
+ask_word:
+  %word_error = call ptr @PyErr_Occurred()
+  %word_fine = icmp eq ptr %word_error, null
+  br i1 %word_fine, label %good, label %large_word
+large_word:
+  call void @PyErr_Clear()
+  %without_sign = call i64 @PyLong_AsUnsignedLongLong(ptr %object)
+  store i64 %without_sign, ptr %slot
+  %stranger = icmp eq i64 %without_sign, -1
+  br i1 %stranger, label %ask, label %good
 truth:
   %answer = call i32 @PyObject_IsTrue(ptr %object)
   %flag = sext i32 %answer to i64

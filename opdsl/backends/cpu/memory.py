@@ -108,7 +108,7 @@ def to_host(array: NDArray) -> NDArray:
     return array
 
 
-def from_host(array: NDArray, device: Device) -> NDArray:
+def from_host(array: NDArray, device: Device, dtype: DType) -> NDArray:
     """A copy of the array."""
     return array.copy()
 

@@ -50,6 +50,7 @@ _COSTS = {
 _NUMBER_INPUTS: dict[str, Input] = {
     "bool": builtin.TRUTH,
     **{name: builtin.integer(*bounds) for name, bounds in ACCEPTED.items()},
+    "uint64": builtin.WORD,
     "float32": builtin.FLOAT,
     "float64": builtin.FLOAT,
     "complex64": builtin.COMPLEX,

@@ -15,6 +15,7 @@ from opdsl.backends.cpu.nests import Loop
 from opdsl.backends.cpu.storage import DECLARATIONS, MEMORY, REGISTER, convert, load, store
 from opdsl.backends.cpu.vector_text import ATTRIBUTES, Function, Machine, When, While
 from opdsl.kernels.calls import PoolSpec
+from opdsl.scalar.types import ScalarType
 
 DIMENSIONS = 3
 
@@ -369,14 +370,14 @@ class _Largest(_Pooling):
         if self.value in _FLOATS:
             above = self.text.value(f"fcmp ogt {self.register} {value}, {best}")
             return self.text.value(f"or i1 {above}, {self.text.value(f'fcmp uno {self.register} {value}, {value}')}")
-        sign = "u" if self.value == "uint8" else "s"
+        sign = "s" if ScalarType(self.value).is_signed else "u"
         return self.text.value(f"icmp {sign}gt {self.register} {value}, {best}")
 
     def _lowest(self) -> str:
         """What no element is smaller than."""
         if self.value in _FLOATS:
             return "0xFFF0000000000000"
-        return "0" if self.value == "uint8" else str(-(1 << 8 * MEMORY[self.dtype].itemsize - 1))
+        return str(ScalarType(self.value).bounds[0])
 
 
 class _Mean(_Pooling):

@@ -21,11 +21,7 @@ __all__ = ["boundary_type", "declarations", "function_ir", "rare_ir"]
 
 _TYPES: Final = {
     ScalarType.BOOL: "i1",
-    ScalarType.UINT8: "i8",
-    ScalarType.INT8: "i8",
-    ScalarType.INT16: "i16",
-    ScalarType.INT32: "i32",
-    ScalarType.INT64: "i64",
+    **{kind: f"i{kind.bits}" for kind in ScalarType if kind.category == INTEGER},
     ScalarType.FLOAT32: "float",
     ScalarType.FLOAT64: "double",
 }
@@ -281,7 +277,7 @@ def _cast(printer: _Printer, node: Node, kind: ScalarType, arguments: list[str])
     """By value; from floats to integers saturating, NaN to 0."""
     source, target = _TYPES[kind], _TYPES[node.type]
     if kind.category == FLOAT and node.type.category == INTEGER:
-        symbol = f"@llvm.fptosi.sat.{_MANGLED[node.type]}.{_MANGLED[kind]}"
+        symbol = f"@llvm.fpto{'s' if node.type.is_signed else 'u'}i.sat.{_MANGLED[node.type]}.{_MANGLED[kind]}"
         printer.declared.add(f"declare {target} {symbol}({source})")
         return printer.line(f"call {target} {symbol}({source} {arguments[0]})")
     if kind.category == FLOAT:

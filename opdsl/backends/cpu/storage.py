@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from opdsl.scalar.types import INTEGER, ScalarType
+
 
 class Memory(NamedTuple):
     """A dtype in memory: its LLVM type, its size in bytes, and the scalar type that loading gives."""
@@ -19,13 +21,11 @@ class Memory(NamedTuple):
     value: str
 
 
+_INTEGERS = {str(kind): kind for kind in ScalarType if kind.category == INTEGER}
+
 MEMORY: dict[str, Memory] = {
     "bool": Memory("i8", 1, "bool"),
-    "uint8": Memory("i8", 1, "uint8"),
-    "int8": Memory("i8", 1, "int8"),
-    "int16": Memory("i16", 2, "int16"),
-    "int32": Memory("i32", 4, "int32"),
-    "int64": Memory("i64", 8, "int64"),
+    **{name: Memory(f"i{kind.bits}", kind.bits // 8, name) for name, kind in _INTEGERS.items()},
     "float16": Memory("half", 2, "float32"),
     "bfloat16": Memory("i16", 2, "float32"),
     "float32": Memory("float", 4, "float32"),
@@ -37,11 +37,7 @@ MEMORY: dict[str, Memory] = {
 # The LLVM type of a value in a register, and at the boundary of a printed scalar function.
 REGISTER: dict[str, str] = {
     "bool": "i8",
-    "uint8": "i8",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
+    **{name: f"i{kind.bits}" for name, kind in _INTEGERS.items()},
     "float32": "float",
     "float64": "double",
     "complex64": "{ float, float }",
@@ -51,13 +47,13 @@ REGISTER: dict[str, str] = {
 # The type of the parts of a complex number.
 PART = {"complex64": "float32", "complex128": "float64"}
 
-_BITS = {"bool": 8, "uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64, "float32": 32, "float64": 64}
+_BITS = {"bool": 8, "float32": 32, "float64": 64, **{name: kind.bits for name, kind in _INTEGERS.items()}}
 _FLOATS = ("float32", "float64")
-_UNSIGNED = ("bool", "uint8")
+_UNSIGNED = ("bool", *(name for name, kind in _INTEGERS.items() if not kind.is_signed))
 
-# Floating point to integer goes through this width, as PyTorch does it on x86: what does not fit there becomes the
+# Floating point to integer goes through 32 bits, or 64, as PyTorch does it on x86: what does not fit there becomes the
 # smallest number of the width, of which the low bits are taken.
-_WIDTH_ON_THE_WAY = {"uint8": 64, "int8": 32, "int16": 32, "int32": 32, "int64": 64}
+_BY_WAY_OF_64_BITS = ("uint8", "uint32", "int64", "uint64")
 
 DECLARATIONS = {
     "declare float @llvm.fabs.f32(float)",
@@ -213,15 +209,30 @@ def _between_floats(text: Text, value: str, source: str, target: str) -> str:
 
 
 def _to_integer(text: Text, value: str, source: str, target: str) -> str:
-    width = _WIDTH_ON_THE_WAY[target]
+    if target == "uint64":
+        return _to_unsigned(text, value, source)
+    width = 64 if target in _BY_WAY_OF_64_BITS else 32
+    return _between_integers(text, _to_signed(text, value, source, width), f"int{width}", target)
+
+
+def _to_unsigned(text: Text, value: str, source: str) -> str:
+    """64 bits without a sign: numbers from 2**63 on are converted without that, which is added afterwards."""
+    register = REGISTER[source]
+    is_high = text.value(f"fcmp oge {register} {value}, 0x43E0000000000000")
+    rest = text.value(f"fsub {register} {value}, 0x43E0000000000000")
+    low = text.value(f"select i1 {is_high}, {register} {rest}, {register} {value}")
+    high = text.value(f"select i1 {is_high}, i64 {-(1 << 63)}, i64 0")
+    return text.value(f"xor i64 {_to_signed(text, low, source, 64)}, {high}")
+
+
+def _to_signed(text: Text, value: str, source: str, width: int) -> str:
     register = REGISTER[source]
     limit = f"0x{'43E' if width == 64 else '41E'}0000000000000"  # 2**63, 2**31
     magnitude = text.value(f"call {register} @llvm.fabs.f{_BITS[source]}({register} {value})")
     fits = text.value(f"fcmp olt {register} {magnitude}, {limit}")
     whole = text.value(f"fptosi {register} {value} to i{width}")
     # The conversion of what does not fit is poison; select does not let it pass, freeze would not be enough.
-    defined = text.value(f"select i1 {fits}, i{width} {whole}, i{width} {-(1 << width - 1)}")
-    return _between_integers(text, defined, f"int{width}", target)
+    return text.value(f"select i1 {fits}, i{width} {whole}, i{width} {-(1 << width - 1)}")
 
 
 _CONVERSIONS = {

@@ -37,7 +37,7 @@ _SMALLEST_FRAME = 64
 _RANGES = {ScalarType(name): bounds for name, bounds in ACCEPTED.items()}
 
 # How a number is packed, by its type in C++.
-_FORMATS = {"double": "d", "long long": "q", "Complex<double>": "dd"}
+_FORMATS = {"double": "d", "long long": "q", "unsigned long long": "Q", "Complex<double>": "dd"}
 
 
 class Output(NamedTuple):
@@ -321,6 +321,8 @@ def _packed(name: str, kind: ScalarType) -> str:
     """The expressions that a number is packed as."""
     if _FORMATS[number_type(kind)] == "dd":
         return f"{name}.real, {name}.imag"
+    if _FORMATS[number_type(kind)] == "Q":
+        return f"{name} & {(1 << 64) - 1}"
     return f"1 if {name} else 0" if kind.category == BOOL else name
 
 

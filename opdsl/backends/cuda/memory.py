@@ -110,12 +110,8 @@ def address(array: DeviceArray) -> int:
     return array.address
 
 
-def from_host(array: NDArray, device: Device) -> DeviceArray:
+def from_host(array: NDArray, device: Device, dtype: DType) -> DeviceArray:
     """A copy of an array without gaps, in the same order."""
-    from opdsl.runtime.dtype import bfloat16, to_dtype
-
-    # NumPy's arrays of uint16 are bfloat16's bits here: there is no dtype uint16.
-    dtype = bfloat16 if array.dtype == bfloat16.numpy else to_dtype(array.dtype)
     made = empty(array.shape, tuple(step // array.itemsize for step in array.strides), dtype, device)
     transfer(array, made, non_blocking=False)
     return made

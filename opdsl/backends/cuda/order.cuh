@@ -27,6 +27,8 @@ __device__ inline unsigned long long key_of(T value) {
     unsigned long long key;
     if constexpr (Traits<T>::category == FLOAT) {
         key = float_key(value);
+    } else if constexpr (static_cast<T>(-1) > static_cast<T>(0)) {
+        key = static_cast<unsigned long long>(value);
     } else {
         key = static_cast<unsigned long long>(static_cast<long long>(value)) ^ 1ull << 63;
     }

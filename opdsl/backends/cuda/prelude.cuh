@@ -66,7 +66,13 @@ __device__ inline To same_bits(From value) {
 // what does not fit, of which the low bits are taken.
 template <typename To, typename From>
 __device__ inline To to_integer(From value) {
-    constexpr bool wide = sizeof(To) == 8 || static_cast<To>(-1) > static_cast<To>(0);
+    constexpr bool is_unsigned = static_cast<To>(-1) > static_cast<To>(0);
+    if constexpr (is_unsigned && sizeof(To) == 8) {
+        const From high = static_cast<From>(9223372036854775808.0);
+        return value >= high ? static_cast<To>(to_integer<long long>(value - high)) ^ 1ull << 63
+                             : static_cast<To>(to_integer<long long>(value));
+    }
+    constexpr bool wide = sizeof(To) == 8 || (is_unsigned && sizeof(To) != 2);
     const From limit = static_cast<From>(wide ? 9223372036854775808.0 : 2147483648.0);
     const bool fits = value < limit && value > -limit;
     if constexpr (wide) {

@@ -123,7 +123,8 @@ def constant_text(value: Number, kind: ScalarType) -> str:
         return "true" if value else "false"
     if kind.category == INTEGER:
         # C++ has no negative literals, so the smallest long long cannot be written as one.
-        text = f"{value}LL" if value > -(1 << 63) else "(-9223372036854775807LL - 1)"
+        suffix = "ULL" if kind is ScalarType.UINT64 else "LL"
+        text = f"{value}{suffix}" if value > -(1 << 63) else "(-9223372036854775807LL - 1)"
         return f"static_cast<{VALUE_TYPES[kind]}>({text})"
     return _float_text(float(value), kind)
 

@@ -19,6 +19,9 @@ VALUE_TYPES: Final = {
     ScalarType.INT16: "short",
     ScalarType.INT32: "int",
     ScalarType.INT64: "long long",
+    ScalarType.UINT16: "unsigned short",
+    ScalarType.UINT32: "unsigned",
+    ScalarType.UINT64: "unsigned long long",
     ScalarType.FLOAT32: "float",
     ScalarType.FLOAT64: "double",
     ScalarType.COMPLEX64: "Complex<float>",
@@ -30,6 +33,7 @@ _STORED_TYPES: Final = {"bool": "StoredBool", "float16": "Half", "bfloat16": "BF
 
 # Python numbers come as these, whatever they are computed in, as they do on the CPU.
 _NUMBER_TYPES: Final = {
+    ScalarType.UINT64: "unsigned long long",
     ScalarType.BOOL: "long long",
     ScalarType.COMPLEX64: "Complex<double>",
     ScalarType.COMPLEX128: "Complex<double>",

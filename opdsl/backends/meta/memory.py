@@ -35,7 +35,7 @@ def to_host(array: None) -> NoReturn:
     raise NoElementsError("Cannot copy out of meta tensor; no data!")
 
 
-def from_host(array: object, device: Device) -> None:
+def from_host(array: object, device: Device, dtype: DType) -> None:
     """Nothing: the elements are dropped."""
 
 

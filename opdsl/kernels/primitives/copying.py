@@ -222,7 +222,7 @@ def _on_device_of(target: Tensor, source: Tensor) -> Tensor:
     host = _on_host(source)
     if target.device is cpu:
         return host
-    array = device_memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device)
+    array = device_memory(target.device).from_host(numpy.ascontiguousarray(host.array), target.device, source.dtype)
     return tensor_over(array, geometry(source.dtype, target.device, source.shape))
 
 

@@ -40,6 +40,7 @@ def _compiled(dim: int, descending: bool, source: TensorMeta, values: TensorMeta
 
 
 _NOT_A_NUMBER = (1 << 63) - 1
+_SMALLEST = -(1 << 63)
 
 
 @made_once(512)
@@ -65,5 +66,7 @@ def key_loop(source: TensorMeta, keys: TensorMeta, descending: bool) -> Compiled
         key = select(element.differs(element), _NOT_A_NUMBER, select(element.equals(0.0), 0, ordered))
     else:
         key = element.cast(ScalarType.INT64)
+        if kind is ScalarType.UINT64:
+            key = key ^ _SMALLEST
     graph = builder.finish("key", [(~key if descending else key).position])
     return compiler_for(source.device.type).pointwise(graph, pointwise_call(keys.shape, [source], [keys]))

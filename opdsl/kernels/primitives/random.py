@@ -18,7 +18,7 @@ from opdsl.kernels.outputs import check_written
 from opdsl.kernels.primitives.copying import cast, real_and_imaginary
 from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
 from opdsl.runtime.device import meta
-from opdsl.runtime.dtype import DType, bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, float16, float32, float64
 from opdsl.runtime.generator import Generator, generator_for
 from opdsl.runtime.lowering import deferred
 from opdsl.runtime.storage import bump_version
@@ -141,7 +141,9 @@ def wide_integer(row: Any, column: Any, seed: Any, low: Any, count: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------------- filled tensors
 
-DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53, uint8: 8, int8: 7, int16: 15, int32: 31, int64: 63}
+DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53} | {
+    each: 8 * each.itemsize - each.is_signed for each in ALL_DTYPES if each.category is Category.INT
+}
 """How many binary digits a dtype's numbers have beside their sign and exponent."""
 
 

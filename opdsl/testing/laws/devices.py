@@ -128,7 +128,7 @@ def _on(value: Any, device: Device) -> Any:
     """An argument on a device: tensors with their strides, whatever lies between their elements."""
     if isinstance(value, Tensor) and value.is_cpu:
         form = value.geometry.replace(device=device, is_view=False, requires_grad=False)
-        made = tensor_over(device_memory(device).from_host(value.array, device), form)
+        made = tensor_over(device_memory(device).from_host(value.array, device, value.dtype), form)
         return made.requires_grad_() if value.requires_grad else made
     if isinstance(value, Device):
         return device if value.type == "cpu" else value

@@ -45,6 +45,9 @@ from opdsl.runtime.dtype import (
     long,
     short,
     to_dtype,
+    uint16,
+    uint32,
+    uint64,
     uint8,
 )
 from opdsl.runtime.generator import (
@@ -158,6 +161,9 @@ __all__ = [
     "strides_for",
     "to_dtype",
     "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "version_of",
     "view_of",
     "wrap",

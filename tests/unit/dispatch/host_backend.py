@@ -41,7 +41,7 @@ def to_host(array: Array) -> Array:
     return array.copy()
 
 
-def from_host(array: Array, device: Device) -> Array:
+def from_host(array: Array, device: Device, dtype: DType) -> Array:
     extent = sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)) + array.itemsize
     block = numpy.empty(extent if array.size else 0, numpy.uint8)
     made = numpy.ndarray(array.shape, array.dtype, block, 0, array.strides)

@@ -41,7 +41,7 @@ def to_host(array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     return array
 
 
-def from_host(array: numpy.ndarray[Any, Any], device: Device) -> numpy.ndarray[Any, Any]:
+def from_host(array: numpy.ndarray[Any, Any], device: Device, dtype: DType) -> numpy.ndarray[Any, Any]:
     return array.copy()
 
 

@@ -16,6 +16,14 @@ from opdsl.runtime.geometry import geometry
 NUMBERS = (True, 1, 1.0, 1j)
 
 
+def said(ask):
+    """The name of a dtype, or that there is none: of unsigned integers of 16 bits and more with others."""
+    try:
+        return str(ask()).partition(".")[2]
+    except (DTypeError, RuntimeError) as error:
+        return str(error).partition(". ")[0]
+
+
 def torch_dtype(dtype: DType) -> torch.dtype:
     return getattr(torch, dtype.name)
 
@@ -39,9 +47,9 @@ def default_dtype(request):
 
 @pytest.mark.parametrize("first", ALL_DTYPES, ids=repr)
 def test_promote_types_is_pytorchs(first):
-    expected = {other.name: str(torch.promote_types(torch_dtype(first), torch_dtype(other))) for other in ALL_DTYPES}
-    actual = {other.name: f"torch.{promotion.promote_types(first, other).name}" for other in ALL_DTYPES}
-    assert expected == actual
+    for other in ALL_DTYPES:
+        expected = said(lambda other=other: torch.promote_types(torch_dtype(first), torch_dtype(other)))
+        assert expected == said(lambda other=other: promotion.promote_types(first, other)), other
 
 
 @pytest.mark.parametrize("first", ALL_DTYPES, ids=repr)
@@ -50,23 +58,33 @@ def test_can_cast_is_pytorchs(first):
     assert expected == [promotion.can_cast(first, other) for other in ALL_DTYPES]
 
 
+def their_name(*values):
+    try:
+        return str(torch.result_type(*values))
+    except RuntimeError as error:
+        assert str(error).startswith("Promotion for")
+        return "no dtype"
+
+
 def actual_name(values, default_dtype):
     try:
         return f"torch.{promotion.result_type(values, default_dtype).name}"
     except DTypeError as error:
+        if str(error).startswith("Promotion for"):
+            return "no dtype"
         assert "complex" in str(error)
         return "torch.complex32"
 
 
 def test_result_type_of_two_tensors_is_pytorchs(default_dtype):
     for (ours, theirs), (our_other, their_other) in itertools.product(ALL_OPERANDS, repeat=2):
-        expected = str(torch.result_type(theirs, their_other))
+        expected = their_name(theirs, their_other)
         assert expected == actual_name([ours, our_other], default_dtype), (ours, our_other)
 
 
 def test_result_type_with_numbers_is_pytorchs(default_dtype):
     for (ours, theirs), number in itertools.product(ALL_OPERANDS, NUMBERS):
-        expected = str(torch.result_type(theirs, number))
+        expected = their_name(theirs, number)
         assert expected == actual_name([ours, number], default_dtype), (ours, number)
         assert expected == actual_name([number, ours], default_dtype), (ours, number)
 

@@ -12,7 +12,7 @@ from opdsl.scalar import evaluate, lower, read
 from opdsl.scalar.lowering import split_rare
 from tests.unit.scalar.harness import Compiled, assembly
 
-INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
+INTEGERS = ["uint8", "int8", "int16", "int32", "int64", "uint16", "uint64"]
 FLOATS = ["float32", "float64"]
 REAL = ["bool", *INTEGERS, *FLOATS]
 
