@@ -42,7 +42,13 @@ def embedding_kernel(weight, indices, padding_idx, scale_grad_by_freq, sparse):
 
 @embedding.derivative("weight")
 def embedding_derivative(grad, weight, indices, padding_idx, scale_grad_by_freq):
-    return embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
+    if scale_grad_by_freq:
+        return embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)
+    # The forward pass has found all indices within the table, so that no elements decide what is done.
+    numbers, grads = indices.reshape((indices.numel(),)), grad.reshape((indices.numel(), weight.shape[1]))
+    if padding_idx >= 0:
+        grads = where((numbers != padding_idx).unsqueeze(1), grads, 0)
+    return grad.new_zeros(weight.shape).index_add(0, numbers, grads)
 
 
 @op("aten::embedding_dense_backward", tags="core", autogen="embedding_dense_backward.out")

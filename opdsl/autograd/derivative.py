@@ -38,8 +38,6 @@ class Formula(NamedTuple):
     forms: those of which it reads no elements.
     takes_all: whether it takes the gradients of all results, and not of the first alone.
     is_traceable: whether it only calls operators, as ``traceable`` has it.
-    direct: for generated code, where there is such: a function of the first result's gradient and some arguments, by
-        place; these arguments; and those of ``names`` that it returns gradients for, the others' being that gradient.
     """
 
     names: tuple[str, ...]
@@ -47,7 +45,6 @@ class Formula(NamedTuple):
     reads: tuple[str, ...]
     forms: frozenset[str]
     takes_all: bool
-    direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
     is_traceable: bool = False
 
 

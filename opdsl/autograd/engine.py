@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from opdsl.autograd.constants import filled
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed
 from opdsl.dispatch import current, enable_grad, no_grad
 from opdsl.errors import GradientError
@@ -251,10 +250,3 @@ def fitted(gradient: Tensor, form: TensorMeta) -> Tensor:
         dims = [*range(before), *(at for at in dims if at >= before)]
         gradient = gradient.sum(dims, keepdim=True).reshape(shape)
     return gradient if gradient.dtype is form.dtype else gradient.to(form.dtype)
-
-
-def defined(gradient: Gradient, node: Node, place: int) -> Tensor:
-    """A gradient, zeros where it is undefined."""
-    if gradient is not None:
-        return gradient
-    return filled(node.recipe.results[place], 0)

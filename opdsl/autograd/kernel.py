@@ -6,15 +6,16 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
-from opdsl.autograd.derivative import Formula
-from opdsl.autograd.inline_nodes import direct_formula, node_lines
-from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, has_gradients, requirements
+from opdsl.autograd.node_lines import NodeLines
+from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
 from opdsl.dispatch import Operator, registry
 from opdsl.dispatch.guards import below_autograd
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Tensor
-from opdsl.runtime.lowering import Lowering, Record, lowering
+from opdsl.runtime.lowering import Lines, Lowering, Record, lowering
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.symbol import NotLoweredError
 from opdsl.schema import GENERATED, SchemaKind
 from opdsl.schema.implementation import differentiable_names
 
@@ -126,33 +127,45 @@ class RecordingKernel:
         return self.recorder.after(arguments, results, edges, saved)
 
     def _lowered(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
-        """Have the plan of a form do the same around what is lowered beneath."""
+        """Have the plan do the same around what is lowered beneath."""
         recorder = self.recorder
-        if noted.is_exact and getattr(self.beneath, "kind", None) == "pointwise":
-            formula = direct_formula(recorder, arguments)
-            if formula is not None:
-                return self._lowered_inline(noted, formula, arguments)
+        if noted.is_exact and not recorder.written and recorder.formulas is not None:
+            return self._lowered_inline(noted, arguments)
         if recorder.written:
+            noted.edges.clear()
             noted.run(partial(check_written, self.operator), (arguments,), [])
         kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
         with below_autograd():
             results = self.beneath(*arguments)
         noted.steps.append(Record(recorder.after, arguments, results, kept))
-        for index, each in enumerate(results if isinstance(results, (tuple, list)) else [results]):
-            if recorder.edges and recorder.has_gradient(index, each):
-                each.geometry = each.geometry.replace(requires_grad=True)
+        self._mark(results)
         return results
 
-    def _lowered_inline(self, noted: Lowering, formula: Formula, arguments: tuple[Any, ...]) -> Any:
+    def _mark(self, results: Any) -> list[int]:
+        """Have results require grad, and say which do."""
+        recorder = self.recorder
+        listed = results if isinstance(results, (tuple, list)) else [results]
+        followed = [index for index, each in enumerate(listed) if recorder.edges and recorder.has_gradient(index, each)]
+        for index in followed:
+            listed[index].geometry = listed[index].geometry.replace(requires_grad=True)
+        return followed
+
+    def _lowered_inline(self, noted: Lowering, arguments: tuple[Any, ...]) -> Any:
         """The same where the node is made by lines of the plan."""
+        recorder = self.recorder
+        for name, value in zip(recorder.arguments, arguments, strict=True):
+            if name in recorder.kept and any(each.geometry.is_inference for each in tensors_in((value,))):
+                raise NotLoweredError("an inference tensor cannot be saved")
         with below_autograd():
-            result = self.beneath(*arguments)
+            results = self.beneath(*arguments)
+        listed = list(results) if isinstance(results, (tuple, list)) else [results]
+        if any(each is value for each in listed for value in tensors_in(arguments)):
+            raise NotLoweredError("an argument that is a result")
+        followed = self._mark(results)
         # What has no gradients, as a comparison has none, is not recorded.
-        if has_gradients(result.geometry):
-            form = result.geometry = result.geometry.replace(requires_grad=True)
-            inline = node_lines(self.operator.name, self.recorder, formula, arguments, form)
-            noted.steps.append(Record(self.recorder.after, arguments, result, (), inline))
-        return result
+        if followed:
+            noted.steps.append(Lines(NodeLines(recorder, arguments, listed, followed)))
+        return results
 
 
 def check_written(operator: Operator, arguments: tuple[Any, ...]) -> None:

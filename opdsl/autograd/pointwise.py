@@ -103,11 +103,10 @@ class PointwiseDerivative:
         passes = {name for name in wanted if all(_passes(self, each, name, wanted) for each in differentiated)}
         computed = tuple(name for name in wanted if name not in passes)
         if not computed:
-            return Formula(wanted, _pass_on, (), frozenset(), False, (_pass_on, (), ()))
+            return Formula(wanted, _pass_on, (), frozenset(), False, is_traceable=True)
         operator, names = self._operator(computed, self._differentiated(computed, is_complex))
         run = _runner(operator, names, wanted, computed)
-        several = self.definition.results > 1
-        return Formula(wanted, run, names, frozenset(), several, None if several else (operator, names, computed))
+        return Formula(wanted, run, names, frozenset(), self.definition.results > 1, is_traceable=True)
 
     def _operator(
         self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Derivative, Formula
-from opdsl.autograd.engine import defined
 from opdsl.autograd.graph import Edge, Gradient, Node, Output, Recipe, edge_of, freed, make_node
 from opdsl.autograd.saving import Form, keep, keep_result, restore
 from opdsl.autograd.views import owner_of, set_history, view_node
 from opdsl.errors import MissingDerivativeError, ScalarFunctionError
-from opdsl.runtime import Tensor, make_view
+from opdsl.runtime import Tensor, TensorMeta, make_view
 from opdsl.schema.implementation import result_names
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Recorder:
         self.kept_forms = frozenset(reads - full)
         self.kept = tuple(name for name in self.arguments if name in reads)
         self.kept_results = tuple(at for at, name in enumerate(self.results) if name in reads)
+        self.recipes: dict[object, Recipe] = {}
 
     def _formulas(
         self, derivative: Derivative | None, wanted: Sequence[str], is_complex: bool
@@ -185,30 +186,37 @@ class Recorder:
         if saved is None:
             raise freed(node)
         values = {name: restore(node, name, value) for name, value in saved.items()}
+        return self.gradients(gradients, node.recipe.results, values)
+
+    def gradients(
+        self, incoming: Sequence[Gradient], forms: Sequence[TensorMeta | None], values: dict[str, Any]
+    ) -> list[Gradient]:
+        """What the formulas give for each edge.
+
+        Args:
+            incoming: the gradients of the results.
+            forms: geometries of the results.
+            values: what the formulas read, by name.
+        """
         found: dict[str, Any] = {}
-        for formula in self.formulas:
-            found.update(self._run(formula, node, gradients, values))
+        for formula in self.formulas or ():
+            if not formula.takes_all and incoming[0] is None:
+                continue
+            given = _all(incoming, forms) if formula.takes_all else tuple(incoming)
+            asked = tuple(name in self.wanted for name in formula.names)
+            found.update(zip(formula.names, formula.run(given, values, asked), strict=True))
         return [
             found.get(self.arguments[at]) if index is None else _element(found.get(self.arguments[at]), index)
             for at, index in self.edges
         ]
 
-    def _run(
-        self, formula: Formula, node: Node, gradients: Sequence[Gradient], values: dict[str, Any]
-    ) -> dict[str, Any]:
-        if formula.takes_all:
-            gradients = self._all(node, gradients)
-        elif gradients[0] is None:
-            return {}
-        asked = tuple(name in self.wanted for name in formula.names)
-        return dict(zip(formula.names, formula.run(tuple(gradients), values, asked), strict=True))
 
-    def _all(self, node: Node, gradients: Sequence[Gradient]) -> tuple[Gradient, ...]:
-        """All gradients, zeros for undefined ones; None for results that have none."""
-        forms = node.recipe.results
-        return tuple(
-            defined(each, node, index) if has_gradients(forms[index]) else None for index, each in enumerate(gradients)
-        )
+def _all(gradients: Sequence[Gradient], forms: Sequence[TensorMeta | None]) -> tuple[Gradient, ...]:
+    """All gradients, zeros for undefined ones; None for results that have none."""
+    return tuple(
+        (filled(form, 0) if each is None else each) if form is not None and has_gradients(form) else None
+        for form, each in zip(forms, gradients, strict=True)
+    )
 
 
 def has_gradients(form: Any) -> bool:

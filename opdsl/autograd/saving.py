@@ -17,7 +17,7 @@ from opdsl.autograd.graph import Edge, Node, Output, changed
 from opdsl.errors import RequiresGradError
 from opdsl.runtime import Device, DType, Tensor, TensorMeta, version_of
 
-__all__ = ["Form", "form_only", "keep", "keep_result", "restore"]
+__all__ = ["Form", "form_only", "keep", "keep_result", "restore", "with_history"]
 
 
 class Form:
@@ -151,13 +151,13 @@ def restore(node: Node, name: str, value: Any) -> Any:
             raise changed(node, name, original, value.version)
         if not value.followed:
             return value.tensor
-        return _with_history(value.tensor, node if value.place == 0 else Output(node, value.place))
+        return with_history(value.tensor, node if value.place == 0 else Output(node, value.place))
     if type(value) is tuple:
         return tuple(restore(node, name, each) for each in value)
     return value
 
 
-def _with_history(bare: Tensor, edge: Edge) -> Tensor:
+def with_history(bare: Tensor, edge: Edge) -> Tensor:
     """A tensor over the same memory that stands where the result did, for gradients of gradients."""
     made = _same_memory(bare, requires_grad=True)
     made.autograd = edge

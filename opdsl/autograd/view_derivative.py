@@ -1,8 +1,9 @@
 """The derivative of views: what a view does not show gets no gradient.
 
-Views are linear, and which elements they show depends on geometry alone. So the gradient is a tensor of zeros, a view
-of which, taken as before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of
-elements that a view shows several times the gradients are summed, by their positions.
+Views are linear, and which elements they show depends on geometry alone. A view that shows each element once, in
+whatever order, has for its gradient a view of the gradient. Otherwise it is a tensor of zeros, a view of which, taken as
+before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of elements that a view shows
+several times the gradients are summed, by their positions.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
 from opdsl.dispatch import Operator, is_grad_enabled, no_grad
-from opdsl.runtime import Tensor, from_numpy, has_internal_overlap
+from opdsl.kernels import new_tensor
+from opdsl.runtime import Device, Tensor, TensorMeta, from_numpy, has_internal_overlap
+from opdsl.runtime.geometry import geometry
 from opdsl.schema import FunctionSchema
 
 __all__ = ["ViewDerivative"]
 
 Take = Callable[[Tensor], Any]
+
+META = Device("meta")
 
 
 class ViewDerivative:
@@ -44,7 +49,7 @@ class ViewDerivative:
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
         """See ``Derivative``."""
         viewed = self.names[0]
-        return [Formula((viewed,), self._run, self.names, frozenset((viewed,)), True)] if required else []
+        return [Formula((viewed,), self._run, self.names, frozenset((viewed,)), True, is_traceable=True)] if required else []
 
     def _run(
         self, gradients: tuple[Gradient, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
@@ -58,11 +63,39 @@ class ViewDerivative:
             return self.operator.function(tensor, *given, **named)
 
         form = values[viewed].geometry
+        if len(gradients) == 1 and gradients[0] is not None:
+            moved = _moved_back(take, form, gradients[0])
+            if moved is not None:
+                return (moved,)
         whole = filled(form, 0)
         shown = _listed(take(whole))
         if any(has_internal_overlap(each.geometry) for each in shown):
             return (_summed(take, whole, gradients),)
         return (_spread(self.operator.name, take, whole, gradients),)
+
+
+def _moved_back(take: Take, form: TensorMeta, gradient: Tensor) -> Tensor | None:
+    """The gradient in the order of what was viewed, where a view shows each element once; None for other views."""
+    view = take(_without_memory(form))
+    if not isinstance(view, Tensor) or view.dtype is not form.dtype:
+        return None
+    shape, strides = view.shape, view.strides
+    order = sorted(range(len(shape)), key=lambda dim: (-strides[dim], shape[dim] != 1))
+    expected = 1
+    for dim in reversed(order):
+        if shape[dim] != 1 and strides[dim] != expected:
+            return None
+        expected *= shape[dim]
+    if expected != form.numel or not expected:
+        return None
+    if order != list(range(len(shape))):
+        gradient = gradient.permute(order)
+    return gradient if gradient.shape == form.shape else gradient.reshape(form.shape)
+
+
+def _without_memory(form: TensorMeta) -> Tensor:
+    """A contiguous tensor that has no elements to be seen."""
+    return new_tensor(geometry(form.dtype, META, form.shape))
 
 
 def _summed(take: Take, whole: Tensor, gradients: Sequence[Gradient]) -> Tensor:

@@ -20,6 +20,7 @@ from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol
 
 __all__ = [
     "Check",
+    "Lines",
     "Lowering",
     "Noted",
     "Record",
@@ -85,17 +86,18 @@ class Check(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Gradients are noted for results: ``results = function(arguments, results, *operands)``.
-
-    inline: the lines that do the same, of the expressions of the arguments and of the result, and of what records;
-        None where there is more to do.
-    """
+    """Gradients are noted for results: ``results = function(arguments, results, *operands)``."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     results: Any
     operands: tuple[str, ...]
-    inline: Callable[[Sequence[str], str, Lowering], list[str]] | None = None
+
+
+class Lines(NamedTuple):
+    """Something is done by lines of the plan: ``write`` gives them, from what gives the expression of a value."""
+
+    write: Callable[[Callable[[Any], str], Lowering], list[str]]
 
 
 class Within(NamedTuple):
@@ -142,6 +144,7 @@ class Lowering:
     arguments: the expression of the storage of each argument, by the tensor that stands for it.
     may_hand_numbers: whether compiled kernels may convert numbers.
     shared: how a plan asks whether two of these are the same memory, of which each has its own.
+    edges: where gradients of tensors go that were made on the way: expressions, by the tensors' ids.
     hands_numbers: whether a compiled kernel converts numbers, and raises OverflowError where one does not fit.
 
     Args:
@@ -155,12 +158,13 @@ class Lowering:
         self.may_hand_numbers = is_exact
         self.hands_numbers = False
         self.guards: dict[str, bool] = {}
-        self.steps: list[Step | Check | Record | Within | Written] = []
+        self.steps: list[Step | Check | Lines | Record | Within | Written] = []
         self.constants: dict[str, object] = {}
         self.packets: dict[Any, int] = {}
         self.arguments: dict[Any, str] = {}
         self.shared = "{} is {}"
         self.parts: dict[str, str] = {}
+        self.edges: dict[int, str] = {}
         self.bounds: dict[str, int | None] = {}
         self._late: set[str] = set()
         self._checked: set[str] = set()

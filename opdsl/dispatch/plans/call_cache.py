@@ -225,7 +225,7 @@ class CallCache:
         # A call that raises is never lowered: all like it take the slow path, which knows why.
         if form is not None:
             form.misses += 1
-        if is_repeated and plan is None:
+        if is_repeated:  # and neither lowered nor served by its form, which would be tried at each call
             self._keep_as_it_is(missed, kernel)
         elif is_worth_a_plan:
             self.seen.add((missed.state, missed.path))

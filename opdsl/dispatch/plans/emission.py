@@ -13,7 +13,7 @@ from typing import Any
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
-from opdsl.runtime.lowering import Check, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
+from opdsl.runtime.lowering import Check, Lines, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
@@ -136,7 +136,7 @@ class Emitter:
     def _add(self, *texts: str) -> None:
         self.lines += [_Line(self.indent + text) for text in texts]
 
-    def _step(self, step: Step | Check | Record | Within | Written) -> None:
+    def _step(self, step: Step | Check | Lines | Record | Within | Written) -> None:
         if isinstance(step, Within):
             if step.enter is None:
                 self.indent = self.indent[4:]
@@ -151,6 +151,9 @@ class Emitter:
         if isinstance(step, Record):
             self._record(step)
             return
+        if isinstance(step, Lines):
+            self._add(*step.write(self._operand, self.recorder))
+            return
         if isinstance(step, Written):
             self._written(step)
             return
@@ -164,10 +167,6 @@ class Emitter:
         self.lines.append(made)
 
     def _record(self, step: Record) -> None:
-        if step.inline is not None:
-            arguments = [self._operand(each) for each in step.arguments]
-            self._add(*step.inline(arguments, self._returned(step.results), self.recorder))
-            return
         arguments_text, results = self._operand(step.arguments), self._returned(step.results)
         name = self.recorder.name("recorded")
         operands = ", ".join([arguments_text, results, *step.operands])

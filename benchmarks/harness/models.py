@@ -1,0 +1,228 @@
+"""Networks that are trained, written once for both libraries: equal weights, equal calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+import torch
+
+import opdsl
+
+# One forward and backward pass, and a step of plain gradient descent; the loss, a tensor.
+Step = Callable[[], Any]
+
+
+class Model:
+    """What all of them have in common: a library, parameters, and a step.
+
+    Args:
+        lib: ``opdsl`` or ``torch``.
+    """
+
+    rate = 0.01
+
+    def __init__(self, lib: Any) -> None:
+        self.lib = lib
+        self.nn = torch.nn.functional if lib is torch else opdsl.nn.functional
+        self.draw = numpy.random.default_rng(0)
+        self.parameters: list[Any] = []
+
+    def parameter(self, *shape: int, scale: float | None = None) -> Any:
+        """A parameter that is drawn, of the scale of its first size's root, or full of a number."""
+        value = self.draw.normal(size=shape) / math.sqrt(math.prod(shape[1:])) if scale is None else scale
+        array = numpy.broadcast_to(numpy.asarray(value, numpy.float32), shape)
+        made = self.lib.from_numpy(numpy.array(array)).requires_grad_()
+        self.parameters.append(made)
+        return made
+
+    def values(self, *shape: int) -> Any:
+        """Data that is drawn."""
+        return self.lib.from_numpy(self.draw.normal(size=shape).astype(numpy.float32))
+
+    def labels(self, below: int, *shape: int) -> Any:
+        """Classes that are drawn."""
+        return self.lib.from_numpy(self.draw.integers(0, below, size=shape))
+
+    def loss(self) -> Any:
+        """The forward pass."""
+        raise NotImplementedError
+
+    def step(self) -> Any:
+        """One step."""
+        loss = self.loss()
+        loss.backward()
+        with self.lib.no_grad():
+            for each in self.parameters:
+                each.sub_(each.grad, alpha=self.rate)
+                each.grad = None
+        return loss
+
+
+class Perceptron(Model):
+    """Three layers of 784-256-256-10, a batch of 64."""
+
+    def __init__(self, lib: Any) -> None:
+        super().__init__(lib)
+        self.images, self.wanted = self.values(64, 784), self.labels(10, 64)
+        sizes = ((256, 784), (256, 256), (10, 256))
+        self.layers = [(self.parameter(*each), self.parameter(each[0], scale=0.0)) for each in sizes]
+
+    def loss(self) -> Any:
+        """See ``Model``."""
+        x = self.images
+        for index, (weight, bias) in enumerate(self.layers):
+            x = self.nn.linear(x, weight, bias)
+            x = self.nn.relu(x) if index < len(self.layers) - 1 else x
+        return self.nn.cross_entropy(x, self.wanted)
+
+
+class Gpt(Model):
+    """A transformer of two layers.
+
+    Args:
+        lib: see ``Model``.
+        batch, length, width, heads: its sizes.
+    """
+
+    def __init__(self, lib: Any, batch: int, length: int, width: int, heads: int) -> None:
+        super().__init__(lib)
+        self.width, self.heads, vocabulary = width, heads, 65
+        self.tokens = self.labels(vocabulary, batch, length + 1)
+        self.embedding = self.parameter(vocabulary, width)
+        self.positions = self.parameter(length, width)
+        self.out = self.parameter(vocabulary, width)
+        self.mask = lib.from_numpy(numpy.triu(numpy.ones((length, length), bool), 1))
+        self.blocks = [
+            {name: self.parameter(rows * width, columns * width) for name, rows, columns in self.shapes()}
+            | {f"{kind}{at}": self.parameter(width, scale=at_first) for at in (1, 2) for kind, at_first in self.norms()}
+            for _ in range(2)
+        ]
+
+    @staticmethod
+    def shapes() -> tuple[tuple[str, int, int], ...]:
+        """Of the weights of a layer, in widths."""
+        return ("qkv", 3, 1), ("proj", 1, 1), ("up", 4, 1), ("down", 1, 4)
+
+    @staticmethod
+    def norms() -> tuple[tuple[str, float], ...]:
+        """Of the normalizations of a layer what they begin with."""
+        return ("scale", 1.0), ("shift", 0.0)
+
+    def norm(self, x: Any, block: dict[str, Any], at: int) -> Any:
+        """A normalization."""
+        return self.nn.layer_norm(x, (self.width,), block[f"scale{at}"], block[f"shift{at}"])
+
+    def attention(self, x: Any, block: dict[str, Any]) -> Any:
+        """Attention, written out."""
+        batch, length, width = x.shape
+        parts = self.nn.linear(x, block["qkv"]).split(width, 2)
+        q, k, v = (each.view(batch, length, self.heads, width // self.heads).transpose(1, 2) for each in parts)
+        scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(width // self.heads))
+        scores = scores.masked_fill(self.mask, -math.inf)
+        made = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, width)
+        return self.nn.linear(made, block["proj"])
+
+    def loss(self) -> Any:
+        """See ``Model``."""
+        given, wanted = self.tokens[:, :-1], self.tokens[:, 1:]
+        x = self.nn.embedding(given, self.embedding) + self.positions
+        for block in self.blocks:
+            x = x + self.attention(self.norm(x, block, 1), block)
+            hidden = self.nn.gelu(self.nn.linear(self.norm(x, block, 2), block["up"]))
+            x = x + self.nn.linear(hidden, block["down"])
+        logits = self.nn.linear(x, self.out)
+        return self.nn.cross_entropy(logits.view(-1, logits.shape[-1]), wanted.reshape(-1))
+
+
+class Recurrent(Model):
+    """A recurrent network, written as a loop over time; its last state is asked for a class.
+
+    Args:
+        lib: see ``Model``.
+        gates: 4 for an LSTM, 3 for a GRU.
+        batch, length, width: its sizes.
+    """
+
+    def __init__(self, lib: Any, gates: int, batch: int, length: int, width: int) -> None:
+        super().__init__(lib)
+        self.gates, self.width = gates, width
+        self.given, self.wanted = self.values(length, batch, width), self.labels(10, batch)
+        self.first = lib.zeros(batch, width)
+        self.own = self.parameter(gates * width, width), self.parameter(gates * width, scale=0.0)
+        self.before = self.parameter(gates * width, width), self.parameter(gates * width, scale=0.0)
+        self.head = self.parameter(10, width), self.parameter(10, scale=0.0)
+
+    def loss(self) -> Any:
+        """See ``Model``."""
+        linear, state, cell = self.nn.linear, self.first, self.first
+        for x in self.given.unbind(0):
+            if self.gates == 4:
+                gates = linear(x, *self.own) + linear(state, *self.before)
+                let_in, forget, new, out = gates.chunk(4, 1)
+                cell = forget.sigmoid() * cell + let_in.sigmoid() * new.tanh()
+                state = out.sigmoid() * cell.tanh()
+            else:
+                reset, update, new = linear(x, *self.own).chunk(3, 1)
+                own_reset, own_update, own_new = linear(state, *self.before).chunk(3, 1)
+                update = (update + own_update).sigmoid()
+                new = (new + (reset + own_reset).sigmoid() * own_new).tanh()
+                state = new + update * (state - new)
+        return self.nn.cross_entropy(linear(state, *self.head), self.wanted)
+
+
+class Residual(Model):
+    """Convolutions with normalization and sums, 32x32 pixels, a batch of 32."""
+
+    def __init__(self, lib: Any) -> None:
+        super().__init__(lib)
+        self.images, self.wanted = self.values(32, 3, 32, 32), self.labels(10, 32)
+        widths = ((3, 16, 1), (16, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1))
+        self.layers = [
+            (self.parameter(out, own, 3, 3), self.parameter(out, scale=1.0), self.parameter(out, scale=0.0), stride)
+            for own, out, stride in widths
+        ]
+        self.head = self.parameter(10, 32), self.parameter(10, scale=0.0)
+
+    def convolved(self, x: Any, at: int) -> Any:
+        """A convolution with its normalization."""
+        weight, scale, shift, stride = self.layers[at]
+        x = self.nn.conv2d(x, weight, None, stride, 1)
+        return self.nn.batch_norm(x, None, None, scale, shift, True)
+
+    def loss(self) -> Any:
+        """See ``Model``."""
+        relu = self.nn.relu
+        x = relu(self.convolved(self.images, 0))
+        x = relu(x + self.convolved(relu(self.convolved(x, 1)), 2))
+        x = relu(self.convolved(relu(self.convolved(x, 3)), 4))
+        return self.nn.cross_entropy(self.nn.linear(x.mean((2, 3)), *self.head), self.wanted)
+
+
+class Trained(NamedTuple):
+    """A line of the table.
+
+    name: what is trained.
+    make: the model in a library.
+    goal: the ratio to reach.
+    """
+
+    name: str
+    make: Callable[[Any], Model]
+    goal: float
+
+
+MODELS = (
+    Trained("MLP 784-256-256-10, batch 64", Perceptron, 1.0),
+    Trained("GPT small: B4 T32 width 64", lambda lib: Gpt(lib, 4, 32, 64, 4), 0.7),
+    Trained("GPT medium: B4 T128 width 256", lambda lib: Gpt(lib, 4, 128, 256, 8), 0.9),
+    Trained("LSTM B4 T50 H32", lambda lib: Recurrent(lib, 4, 4, 50, 32), 0.8),
+    Trained("LSTM B32 T100 H128", lambda lib: Recurrent(lib, 4, 32, 100, 128), 0.8),
+    Trained("GRU B4 T50 H32", lambda lib: Recurrent(lib, 3, 4, 50, 32), 0.8),
+    Trained("GRU B32 T100 H128", lambda lib: Recurrent(lib, 3, 32, 100, 128), 0.8),
+    Trained("CNN 32x32, batch 32", Residual, 1.0),
+)
+
+__all__ = ["MODELS", "Model", "Trained"]
