@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -102,7 +101,8 @@ def run(threads: int) -> Report:
     report.comparison("One operation, forward and backward", rows, theirs="torch")
     models = [(each.make(opdsl), each.make(torch)) for each in MODELS]
     losses = [[[float(each.step().item()) for _ in range(STEPS)][-1] for each in pair] for pair in models]
-    cases = [Case(each.name, f"models[{i}][0].step()", f"models[{i}][1].step()", each.goal) for i, each in enumerate(MODELS)]
+    steps = [(f"models[{index}][0].step()", f"models[{index}][1].step()") for index in range(len(MODELS))]
+    cases = [Case(each.name, *pair, each.goal) for each, pair in zip(MODELS, steps, strict=True)]
     rows = compare(cases, {"models": models}, rounds=ROUNDS, clock=clock)
     report.comparison("A step", rows, theirs="torch")
     report.write("", f"## Losses after {STEPS} steps", "", "| | opdsl | torch |", "|---|---:|---:|")

@@ -29,6 +29,11 @@ def check_same_dtype(first: Tensor, second: Tensor) -> None:
         )
 
 
+def is_turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a matrix lies in memory column by column: its gradient is best made so, too, for what it is a view of."""
+    return strides[0] == 1 and strides[1] == shape[0]
+
+
 # ----------------------------------------------------------------------------------------------------------------- mm
 
 
@@ -54,12 +59,16 @@ def mm_kernel(self, mat2, out):
 
 
 @mm.derivative("self")
-def mm_derivative(grad, mat2):
+def mm_derivative(grad, self, mat2):
+    if is_turned(self.shape, self.strides):
+        return mat2.conj().mm(grad.t()).t() if grad.is_complex() else mat2.mm(grad.t()).t()
     return grad.mm(mat2.t().conj()) if grad.is_complex() else grad.mm(mat2.t())
 
 
 @mm.derivative("mat2")
-def mm_mat2_derivative(grad, self):
+def mm_mat2_derivative(grad, self, mat2):
+    if is_turned(mat2.shape, mat2.strides):
+        return grad.t().mm(self.conj()).t() if grad.is_complex() else grad.t().mm(self).t()
     return self.t().conj().mm(grad) if grad.is_complex() else self.t().mm(grad)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opdsl.aten.linear_algebra import is_turned
 from opdsl.declare import Inplace, op, traceable
 from opdsl.errors import DTypeError, NumberError, UnsupportedDTypeError
 from opdsl.kernels import check, copy_, fill_, multiply, resize
@@ -92,12 +93,16 @@ def addmm_derivative(grad, beta):
 
 
 @addmm.derivative("mat1")
-def addmm_mat1_derivative(grad, mat2, alpha):
+def addmm_mat1_derivative(grad, mat1, mat2, alpha):
+    if is_turned(mat1.shape, mat1.strides):
+        return scaled(mat2.mm(grad.adjoint()).adjoint(), alpha)
     return scaled(grad.mm(mat2.adjoint()), alpha)
 
 
 @addmm.derivative("mat2")
-def addmm_mat2_derivative(grad, mat1, alpha):
+def addmm_mat2_derivative(grad, mat1, mat2, alpha):
+    if is_turned(mat2.shape, mat2.strides):
+        return scaled(grad.adjoint().mm(mat1).adjoint(), alpha)
     return scaled(mat1.adjoint().mm(grad), alpha)
 
 

@@ -17,9 +17,8 @@ from opdsl.autograd.saving import with_history
 from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.guards import below_autograd
 from opdsl.dispatch.plans.code import code_of
-from opdsl.dispatch.plans.forms import Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call
-from opdsl.dispatch.plans.plan_holders import holders
+from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, current
 from opdsl.runtime import Tensor, TensorMeta, version_of
 from opdsl.runtime.dumping import dump
@@ -36,9 +35,13 @@ class Constant(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """An argument that a node has saved: the how manyth thing that it keeps, and its name."""
+    """An argument that a node has saved.
 
-    index: int
+    number: of all that it keeps.
+    name: the argument's.
+    """
+
+    number: int
     name: str
 
 
@@ -76,7 +79,6 @@ class BackwardPlans:
         self.targets = targets
         self.results = results
         self.plans: dict[object, Plan] = {}
-        self.seen = Seen()
         self.is_planned = all(each.is_traceable for each in recorder.formulas or ())
         self.gradients = [f"gradient{index}" for index in range(len(results))]
         self.values = [f"value{index}" for index in range(len(saved))]
@@ -118,7 +120,7 @@ class BackwardPlans:
             "    try:",
             f"        plan = plans[state(), {', '.join(forms)}]",
             "    except (KeyError, AttributeError):",
-            f"        return learn(node, ({', '.join(self.gradients)},), ({''.join(f'{each}, ' for each in self.values)}))",
+            f"        return learn(node, gradients, ({''.join(f'{each}, ' for each in self.values)}))",
             f"    return (plan({given}),)" if one else f"    return plan({given})",
         ]
         exec(code_of("\n".join(lines) + "\n", f"backward of {self.recorder.name}"), namespace)
@@ -131,7 +133,7 @@ class BackwardPlans:
 
         def walk(each: Argument) -> None:
             if isinstance(each, Parameter):
-                found.setdefault(each.index, each.name)
+                found.setdefault(each.number, each.name)
             elif not isinstance(each, Constant):
                 for part in each:
                     walk(part)
@@ -151,18 +153,14 @@ class BackwardPlans:
             for each, form in zip(sent, self.targets, strict=True)
         ]
 
-    def learn(self, node: Node, gradients: tuple[Gradient, ...], saved: tuple[Any, ...]) -> Sequence[Gradient]:
-        """Run the formulas, or lower them and run the plan."""
+    def learn(self, node: Node, gradients: Sequence[Gradient], saved: tuple[Any, ...]) -> Sequence[Gradient]:
+        """Run the formulas, or lower them and run the plan: the call has been made often enough to have one."""
         if all(each is None for each in gradients):
             return (None,) * len(self.targets)
         state = current.get()
         if state.grad_mode or not self.is_planned or not state.plans or state.recording:
             return self.compute(gradients, self._with_history(node, saved) if state.grad_mode else saved)
         key = (state, *(None if each is None else each.geometry for each in gradients))
-        if key not in self.seen:
-            sent = self.compute(gradients, saved)
-            self.seen.add(key)
-            return sent
         plan = self._lowered(key, gradients, saved)
         sent = plan(*gradients, *saved)
         return (sent,) if len(self.targets) == 1 else sent
@@ -192,11 +190,9 @@ class BackwardPlans:
         """A new plan, which runs the formulas as they are where something stands in the way."""
         names = [*self.gradients, *self.values]
         kinds = {Kind.NUMBER}
-        call = [
-            Given(name, None, value, kinds, False) for name, value in zip(names, (*gradients, *saved), strict=True)
-        ]
+        call = [Given(name, None, value, kinds, False) for name, value in zip(names, (*gradients, *saved), strict=True)]
         name = f"backward of {self.recorder.name}"
-        made_of = {}
+        made_of: Dependencies = {}
         try:
             plan, made_of = lower_call(name, self._run_below, self._run, names, call, [])
         except Exception as error:  # whatever stands in the way
@@ -217,7 +213,6 @@ class BackwardPlans:
         """Drop all plans: a kernel has changed."""
         with registering:
             self.plans.clear()
-            self.seen.clear()
 
 
 def _spread(run: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Plan:
@@ -232,5 +227,5 @@ def _filled_in(argument: Argument, saved: Sequence[Any]) -> Any:
     if isinstance(argument, Constant):
         return argument.value
     if isinstance(argument, Parameter):
-        return saved[argument.index]
+        return saved[argument.number]
     return tuple(_filled_in(each, saved) for each in argument)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 from opdsl.dispatch import is_grad_enabled
 from opdsl.errors import GraphFreedError, RequiresGradError, SavedTensorChangedError
 from opdsl.kernels import copy_, new_tensor
-from opdsl.runtime import Creation, Tensor, TensorMeta, contiguous_strides, version_of
+from opdsl.runtime import Creation, MemoryFormat, Tensor, TensorMeta, contiguous_strides, version_of
 from opdsl.runtime.forking import held_across_fork
 
 __all__ = [
@@ -186,6 +186,9 @@ def own(gradients: Sequence[Any], form: TensorMeta) -> Tensor:
     is_unshared = sys.getrefcount(gradient) <= _UNSHARED and (base is None or sys.getrefcount(base) <= _UNSHARED)
     if is_unshared and gradient.strides == strides and not gradient.requires_grad:
         return gradient
+    if strides == contiguous_strides(form.shape) and not gradient.requires_grad:
+        copy: Tensor = gradient.clone(memory_format=MemoryFormat.contiguous_format)
+        return copy
     return copy_(new_tensor(form.replace(strides=strides, requires_grad=False, is_view=False)), gradient)
 
 

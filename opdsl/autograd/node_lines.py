@@ -50,7 +50,9 @@ class NodeLines:
         TypeError: an argument cannot be told from others by a key.
     """
 
-    def __init__(self, recorder: Recorder, arguments: Sequence[Any], results: Sequence[Any], followed: Sequence[int]):
+    def __init__(
+        self, recorder: Recorder, arguments: Sequence[Any], results: Sequence[Any], followed: Sequence[int]
+    ) -> None:
         self.recorder = recorder
         self.arguments = arguments
         self.results = results
@@ -94,7 +96,7 @@ class NodeLines:
         key = tuple(_key(each, seen) for each in (*self.arguments, *self.results))
         found = recorder.recipes.get(key)
         if found is None:
-            targets = [self.arguments[at] if index is None else self.arguments[at][index] for at, index in recorder.edges]
+            targets = [self._target(*each) for each in recorder.edges]
             forms = tuple(each.geometry if isinstance(each, Tensor) else None for each in self.results)
             plans = BackwardPlans(
                 recorder,
@@ -126,7 +128,8 @@ class NodeLines:
             saved += parts
             lines += before
         edges = [self._edge(*each, text, noted) for each in self.recorder.edges]
-        kind, rest = Node, []
+        kind: type[Node] = Node
+        rest: list[str] = []
         if self.recorder.is_view:
             kind, rest = ViewNode, self._view_lines(node, edges[0], text, constant)
         lines += [
@@ -142,8 +145,13 @@ class NodeLines:
             noted.edges[id(self.results[index])] = f"{result}.autograd" if index else node
         return lines
 
+    def _target(self, at: int, index: int | None) -> Tensor:
+        """The argument, or the element of one, that an edge is of."""
+        found: Tensor = self.arguments[at] if index is None else self.arguments[at][index]
+        return found
+
     def _edge(self, at: int, index: int | None, text: Text, noted: Lowering) -> str:
-        value = self.arguments[at] if index is None else self.arguments[at][index]
+        value = self._target(at, index)
         known = noted.edges.get(id(value))
         if known is not None:
             return known

@@ -1,9 +1,9 @@
 """The derivative of views: what a view does not show gets no gradient.
 
 Views are linear, and which elements they show depends on geometry alone. A view that shows each element once, in
-whatever order, has for its gradient a view of the gradient. Otherwise it is a tensor of zeros, a view of which, taken as
-before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of elements that a view shows
-several times the gradients are summed, by their positions.
+whatever order, has for its gradient a view of the gradient. Otherwise it is a tensor of zeros, a view of which, taken
+as before, gets the gradient of the view; and the gradient of that is a view of the gradient. Of elements that a view
+shows several times the gradients are summed, by their positions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class ViewDerivative:
     def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
         """See ``Derivative``."""
         viewed = self.names[0]
-        return [Formula((viewed,), self._run, self.names, frozenset((viewed,)), True, is_traceable=True)] if required else []
+        forms = frozenset((viewed,))
+        return [Formula((viewed,), self._run, self.names, forms, True, is_traceable=True)] if required else []
 
     def _run(
         self, gradients: tuple[Gradient, ...], values: Mapping[str, Any], asked: tuple[bool, ...]

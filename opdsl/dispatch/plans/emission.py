@@ -13,7 +13,18 @@ from typing import Any
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
-from opdsl.runtime.lowering import Check, Lines, Lowering, Record, Step, SymbolicArray, Unknown, Within, Written, concrete
+from opdsl.runtime.lowering import (
+    Check,
+    Lines,
+    Lowering,
+    Record,
+    Step,
+    SymbolicArray,
+    Unknown,
+    Within,
+    Written,
+    concrete,
+)
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in

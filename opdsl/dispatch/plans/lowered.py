@@ -16,14 +16,14 @@ from opdsl.dispatch.binding.union_signature import UnionParameter, UnionSignatur
 from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.plans.code import code_of
 from opdsl.dispatch.plans.emission import Emitter
-from opdsl.dispatch.plans.forms import HOT_FROM, SLOTS, UNSERVED, FormPlans
+from opdsl.dispatch.plans.forms import HOT_FROM, RECORDED_HOT_FROM, SLOTS, UNSERVED, FormPlans
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
 from opdsl.runtime import Tensor, cpu, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
-from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
+from opdsl.runtime.lowering import Lowering, Record, SymbolicArray, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
@@ -232,6 +232,7 @@ def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str],
     """The lines that leave calls to the slow path whose sizes come so often that a plan of their own pays."""
     plans.prepare()
     constant = recorder.constant
+    hot_from = RECORDED_HOT_FROM if any(isinstance(each, Record) for each in recorder.steps) else HOT_FROM
     mark, at, count = (recorder.name(each) for each in ("mark", "at", "count"))
     marks, counts = constant(plans.marks), constant(plans.counts)
     return [
@@ -242,7 +243,7 @@ def _leaves_repeated(recorder: Lowering, plans: FormPlans, sizes: Sequence[str],
         f"    {counts}[{at}] = {constant(plans.start)}[0]",
         "else:",
         f"    {counts}[{at}] = {count} = {counts}[{at}] + 1",
-        f"    if {count} >= {HOT_FROM}:",
+        f"    if {count} >= {hot_from}:",
         f"        {constant(plans)}.is_hot = True",
         f"        {leaving}",
     ]
