@@ -82,12 +82,23 @@ class _Pass:
     def run(self) -> list[Gradient]:
         """Run what is waiting until nothing is."""
         heap, waiting = self.heap, self.waiting
+        visit, send = self.visit, self.send
+        frees, is_plain = not self.keep_graph, self.wanted is None and type(self) is _Pass
         while heap:
             node = heappop(heap)[2]
             gradients = waiting.pop(node)
-            if len(node.recipe.results) == 1:
+            recipe = node.recipe
+            if len(recipe.results) == 1:
                 gradients = (gradients,)
-            self.visit(node, gradients)
+            if not is_plain or node.saved is None or hasattr(node, "hooks"):
+                visit(node, gradients)
+                continue
+            sent = recipe.run(node, gradients)
+            if frees and node.edges:
+                node.saved = None
+            for edge, gradient in zip(node.edges, sent, strict=True):
+                if edge is not None and gradient is not None:
+                    send(edge, gradient)
         if self.wanted is None:
             return []
         return [self.captured.get((each.node, each.place)) for each in self.wanted]
