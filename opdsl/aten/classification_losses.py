@@ -121,6 +121,17 @@ def class_places_kernel(target, classes, ignore_index):
     return places
 
 
+@lib.op(variants="function")
+def class_loss(taken: Tensor, weight: Tensor) -> Tensor:
+    """The loss of an element from what its class has and its weight; 0 where that is 0, whatever is taken."""
+    ...
+
+
+@class_loss.pointwise
+def class_loss_scalar(taken, weight):
+    return -(taken * weight) if weight != 0 else 0
+
+
 def classes_of(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> Classes:
     """What the loss of each element depends on.
 
@@ -140,7 +151,7 @@ def loss_of(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
     """The loss and what it is the mean of."""
     dim = min(1, self.ndim - 1)
     places, weights = classes_of(self, target, weight, ignore_index)
-    losses = -(self.gather(dim, places) * weights).where(weights != 0, 0)
+    losses = class_loss(self.gather(dim, places), weights)
     total = weights.sum()
     if reduction in (Reduction.Mean, Reduction.Sum) or self.ndim == 1:
         loss = losses.sum()

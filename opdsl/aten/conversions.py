@@ -245,7 +245,7 @@ def dtype_method(name: str, dtype: DType) -> Callable[..., Tensor]:
 
     def method(self: Tensor, memory_format: MemoryFormat = MemoryFormat.preserve_format) -> Tensor:
         if memory_format is MemoryFormat.preserve_format:
-            return in_dtype(self, dtype)
+            return self if self.geometry.dtype is dtype else in_dtype(self, dtype)
         return in_dtype(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name

@@ -199,6 +199,7 @@ PACKETS: dict[str, str] = {
     "clamp_max_": "bounds",
     "clamp_min": "bounds",
     "clamp_min_": "bounds",
+    "class_loss": "classification_losses",
     "class_places": "classification_losses",
     "clip": "aliases",
     "clip_": "aliases",

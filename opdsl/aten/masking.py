@@ -100,7 +100,7 @@ def nonzero_method(self: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ..
 def nonzero_method(self: Tensor, *, as_tuple: bool) -> Tensor | tuple[Tensor, ...]: ...
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """``opdsl.nonzero``."""
-    return nonzero(self, as_tuple=as_tuple)
+    return tuple(nonzero_numpy(self)) if as_tuple else nonzero_tensor(self)
 
 
 install_method("nonzero", nonzero_method, replace=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from opdsl.errors import PositionError
-from opdsl.kernels import Positions, cast, range_of
+from opdsl.kernels import Positions, cast, known_inside, range_of
 from opdsl.kernels.outputs import in_this_mode, tensor_over
 from opdsl.runtime import Tensor, bfloat16, bool_, contiguous_strides, cpu, int32, int64, wrap
 from opdsl.runtime.geometry import geometry
@@ -31,7 +31,7 @@ def outside(index: Tensor, size: int, *, least: int = 0) -> int | None:
         size: of the dimension.
         least: the smallest position, ``-size`` where negative ones count from the end.
     """
-    found = None if index.is_meta else range_of(index)
+    found = None if index.is_meta or known_inside(index, least, size) else range_of(index)
     if found is None or (found[0] >= least and found[1] < size):
         return None
     return found[1] if found[1] >= size else found[0]
@@ -134,7 +134,7 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
 
 
 def _rows_where(array: Any) -> Any:
-    columns = _columns_where(array)
+    columns = array.nonzero() if array.ndim == 1 else _columns_where(array)
     together = columns[0] if len(columns) == 1 else numpy.concatenate(columns)
     return together.reshape((len(columns), len(columns[0]))).T
 
@@ -148,6 +148,8 @@ def _count_of(recorder: Lowering, found: SymbolicArray, among: Tensor) -> Any:
 
 def _columns_where(mask: Any) -> list[Any]:
     """The positions where elements of an array are not zero: an array for each dimension."""
+    if mask.ndim == 1:
+        return list(mask.nonzero())
     if not mask.flags.c_contiguous:
         return [numpy.ascontiguousarray(column) for column in numpy.nonzero(mask)]
     return _columns(numpy.flatnonzero(mask), mask.shape)

@@ -26,7 +26,9 @@ def multinomial(
 
 @multinomial.kernel("CPU", "CUDA", "Meta")
 def multinomial_kernel(self, num_samples, replacement, generator):
-    return multinomial_out_kernel(self, num_samples, replacement, generator, empty(0, dtype=int64, device=self.device))
+    check_sampled(self, num_samples, replacement)
+    made = empty((*self.shape[:-1], num_samples), dtype=int64, device=self.device)
+    return draw_into(made, self, replacement, generator)
 
 
 @multinomial.overload("out", tags="nondeterministic_seeded")
@@ -46,6 +48,17 @@ def multinomial_out(
 def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     if out.dtype is not int64:
         raise DTypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type}")
+    check_sampled(self, num_samples, replacement)
+    give_size(out, (*self.shape[:-1], num_samples))
+    return draw_into(out, self, replacement, generator)
+
+
+def check_sampled(self: Tensor, num_samples: int, replacement: bool) -> None:
+    """That so many samples can be drawn.
+
+    Raises:
+        ShapeError: they cannot. DTypeError: probabilities are no floating-point numbers.
+    """
     check(0 < self.ndim <= 2, "prob_dist must be 1 or 2 dim")
     check(num_samples > 0, "cannot sample n_sample <= 0 samples")
     check(
@@ -54,7 +67,10 @@ def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     )
     if not self.dtype.is_floating_point:
         raise DTypeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype.scalar_type}")
-    give_size(out, (*self.shape[:-1], num_samples))
+
+
+def draw_into(out: Tensor, self: Tensor, replacement: bool, generator: Generator | None) -> Tensor:
+    """``multinomial`` into a tensor of the right shape."""
     if self.is_meta or out.numel() == 0:
         return out
     weights = self.to(float64).reshape((-1, self.shape[-1]))
@@ -64,7 +80,7 @@ def multinomial_out_kernel(self, num_samples, replacement, generator, out):
     )
     check(holds((weights.sum([1]) > 0).all()), "invalid multinomial distribution (sum of probabilities <= 0)")
     drawn = _with_replacement if replacement else _without
-    return out.copy_(drawn(weights, num_samples, generator).reshape(out.shape))
+    return out.copy_(drawn(weights, out.shape[-1], generator).reshape(out.shape))
 
 
 def _with_replacement(weights: Tensor, count: int, generator: Generator | None) -> Tensor:

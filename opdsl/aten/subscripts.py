@@ -15,6 +15,7 @@ from opdsl.aten.copying import copy_tensor_
 from opdsl.aten.factories import empty, full, zeros
 from opdsl.aten.filling import fill_number_
 from opdsl.aten.indexing import index_put_, index_tensor
+from opdsl.aten.masking import masked_fill_
 from opdsl.aten.slicing import select, slice_tensor
 from opdsl.aten.splitting import unbind
 from opdsl.aten.views import alias, unsqueeze
@@ -34,7 +35,8 @@ from opdsl.runtime import (
     uint8,
     wrap_dimension,
 )
-from opdsl.runtime.symbol import Symbol
+from opdsl.runtime.promotion import number_kind
+from opdsl.runtime.symbol import Symbol, is_symbol
 from opdsl.runtime.tensor import Index
 from opdsl.schema.vocabulary import Scalar
 
@@ -244,6 +246,8 @@ def form_of(index: Any) -> object:
         return index.geometry.form
     if kind is tuple:
         return tuple([form_of(each) for each in index])
+    if kind is list:
+        return (list, *index)
     return value_form(index) if kind is int else index
 
 
@@ -257,27 +261,47 @@ def without_lists(index: Any, made: list[Tensor]) -> Any:
     return index
 
 
-def planned_at(plans: FunctionPlans, self: Tensor, index: Any) -> Any:
-    """A function of a tensor and a subscript, which only calls operators, by its plan."""
+def planned_at(plans: FunctionPlans, self: Tensor, index: Any, *values: Tensor | Scalar) -> Any:
+    """A function of a tensor, a subscript and what is written there, which only calls operators, by its plan."""
     tensors = [self]
     state = current.get()
     try:
-        key = self.geometry, key_of(index, tensors)
+        written = [key_of_value(each, tensors) for each in values]
+        key = (self.geometry, key_of(index, tensors), *written)
         plan = plans.plans.get((state, key))
         if plan is not None:
-            return plan(self, index)
-        form = self.geometry.form, form_of(index)
+            return plan(self, index, *values)
+        form = self.geometry.form, form_of(index), *(form_of_value(each) for each in values)
         served = plans.forms.plans.get(state, {}).get(form)
     except (TypeError, AttributeError):
-        return plans.function(self, index)
+        return plans.function(self, index, *values)
     if served is not None:
-        result = served(self, index)
+        result = served(self, index, *values)
         if result is not UNSERVED:
             return result
-    if plans.lowered(state, form, (self, index), tensors):
-        return plans.function(self, index)
+    if plans.lowered(state, form, (self, index, *values), tensors):
+        return plans.function(self, index, *values)
     made: list[Tensor] = []
-    return plans.learn(state, key, form, (self, without_lists(index, made)), made)
+    return plans.learn(state, key, form, (self, without_lists(index, made), *values), made)
+
+
+def key_of_value(value: Tensor | Scalar, tensors: list[Tensor]) -> object:
+    """What tells apart what is written: the type of a number.
+
+    Raises:
+        TypeError: it is neither a tensor nor a number of Python.
+    """
+    if type(value) is Tensor:
+        tensors.append(value)
+        return value.geometry
+    if type(value) in _NUMBERS:
+        return type(value)
+    raise TypeError("anything else")
+
+
+def form_of_value(value: Tensor | Scalar) -> object:
+    """What tells apart what is written, under forms."""
+    return value.geometry.form if isinstance(value, Tensor) else type(value)
 
 
 def get_item(self: Tensor, index: Index) -> Tensor:
@@ -301,13 +325,25 @@ def set_item(self: Tensor, index: Index, value: Tensor | Scalar) -> None:
     """``x[index] = value``: a number, a tensor or a NumPy array that broadcasts."""
     if isinstance(value, numpy.ndarray):
         value = tensor(value, dtype=self.dtype, device=self.device)
+    if self.geometry.requires_grad or (isinstance(value, Tensor) and value.geometry.requires_grad):
+        write_at(self, index, value)  # what is written to gets another history, which is no matter of plans
+    else:
+        planned_at(_WRITING, self, index, value)
+
+
+def write_at(self: Tensor, index: Any, value: Tensor | Scalar) -> None:
+    """``x[index] = value`` of any index."""
+    kind = number_kind(value) if is_symbol(value) else type(value)
     # Filling refuses a number that becomes infinite in 16 bits.
-    fills = type(value) in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
+    fills = kind in _NUMBERS and self.dtype not in (float16, bfloat16) and index is not False
     written = _without_leading_ones(value) if isinstance(value, Tensor) else None if fills else _zero_dim(value, self)
     if index is False:
         return
-    seen, indices = planned_at(_WRITING, self, index)
-    if indices:
+    seen, indices = planned_at(_TAKING_APART, self, index)
+    mask = indices[0] if len(indices) == 1 else None
+    if written is None and mask is not None and mask.dtype is bool_ and mask.shape == seen.shape:
+        masked_fill_(seen, mask, value)
+    elif indices:
         index_put_(seen, indices, _zero_dim(value, self) if written is None else written)
     elif written is None and seen.geometry.is_non_overlapping_and_dense():
         fill_number_(seen, cast("Scalar", value))
@@ -334,8 +370,9 @@ def _zero_dim(value: object, beside: Tensor) -> Tensor:
     return full([], number, dtype=beside.dtype, device=beside.device)
 
 
-# Plans of subscripts: of what ``x[index]`` gives, and of what ``x[index] = value`` writes to.
-_READING, _WRITING = (FunctionPlans(each, ("self", "index")) for each in (read_at, take_apart))
+# Plans of subscripts: of what ``x[index]`` gives, of ``x[index] = value``, and of what that writes to.
+_READING, _TAKING_APART = (FunctionPlans(each, ("self", "index")) for each in (read_at, take_apart))
+_WRITING = FunctionPlans(write_at, ("self", "index", "value"), ("value",))
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opdsl.kernels.primitives.convolutions import slide
     from opdsl.kernels.primitives.copying import cast, check_inplace, clone, copied, copy_, fill_, write_out
     from opdsl.kernels.primitives.indexed import fill_by_index
-    from opdsl.kernels.primitives.indirect import Positions, gather, range_of, scatter
+    from opdsl.kernels.primitives.indirect import Positions, gather, known_inside, range_of, scatter
     from opdsl.kernels.primitives.pooling import pool_windows
     from opdsl.kernels.primitives.products import multiply
     from opdsl.kernels.primitives.random import fill_random_
@@ -55,6 +55,7 @@ __all__ = [
     "fill_random_",
     "gather",
     "holds",
+    "known_inside",
     "multiply",
     "new_tensor",
     "pool_windows",
@@ -95,6 +96,7 @@ _MODULES = {
     "new_tensor": "outputs",
     "pool_windows": "primitives.pooling",
     "range_of": "primitives.indirect",
+    "known_inside": "primitives.indirect",
     "resize": "outputs",
     "resize_output": "outputs",
     "scatter": "primitives.indirect",

@@ -92,6 +92,12 @@ class Compiler(Protocol):
         ``slow`` takes the arguments where they are no plain tensors, or where a number does not fit.
         """
 
+    def allocating(self, compiled: Compiled, maker: Callable[[], object]) -> Compiled | None:
+        """What was compiled to fill one output that it is given, as what makes that, as ``maker`` does, and returns it.
+
+        None where it cannot be had so. A backend may have none at all.
+        """
+
 
 @cache
 def has_compiler(device_type: str) -> bool:
@@ -139,6 +145,7 @@ class _NotingCompiler:
                 return None
             call = described[-1]
             made = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
-            return Noted(compiled, [None if new is None else spec.dtype.numpy for spec, new in made])
+            dtypes = [None if new is None else spec.dtype.numpy for spec, new in made]
+            return Noted(compiled, dtypes, getattr(self._compiler, "allocating", None))
 
         return noting

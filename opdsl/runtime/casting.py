@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy
 
 from opdsl.errors import ConversionError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float64, uint64
+from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float32, float64, int64, uint64
 from opdsl.runtime.geometry import contiguous_strides
 
 _Array = numpy.ndarray[Any, Any]
 
+# Python's numbers that its own arrays store as PyTorch does, by what they become: floats too large become infinite,
+# integers are refused.
+_CODES = {(float32, float): "f", (float64, float): "d", (int64, int): "q"}
 
-def cast_array(array: _Array, source: DType, target: DType) -> _Array:
+
+def cast_array(elements: _Array, source: DType, target: DType) -> _Array:
     """The elements of an array, stored as ``source``, stored as ``target``; the array itself where nothing changes.
 
     Complex numbers lose their imaginary part, floating-point ones their fraction, and float64 reaches the 16-bit types
     through float32, all as in PyTorch.
     """
     if source is target:
-        return array
-    values = bfloat16_values.widen(array) if source is bfloat16 else array
+        return elements
+    values = bfloat16_values.widen(elements) if source is bfloat16 else elements
     if target is bool_:
         return numpy.asarray(values != 0)
     if not target.is_complex:
@@ -48,6 +53,9 @@ def array_of_numbers(values: Sequence[Any], shape: tuple[int, ...], dtype: DType
         ConversionError: a number does not fit the dtype.
     """
     try:
+        code = _CODES.get((dtype, type(values[0]))) if values and len(set(map(type, values))) == 1 else None
+        if code is not None:
+            return numpy.frombuffer(array.array(code, values), dtype.numpy).reshape(shape)
         elements = _ELEMENTS[dtype.category](values, dtype)
     except (OverflowError, TypeError, ValueError) as error:
         raise ConversionError(f"the data cannot be stored as {dtype!r}: {error}") from error

@@ -189,7 +189,7 @@ _REAL_OF_COMPLEX = {complex64: float32, complex128: float64}
 _COMPLEX_OF_REAL = {float64: complex128, float32: complex64, bfloat16: complex64}
 
 _BY_NAME: dict[str, DType] = {each.name: each for each in ALL_DTYPES} | ALIASES
-_BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {each.numpy: each for each in ALL_DTYPES if each is not bfloat16}
+BY_NUMPY: dict[numpy.dtype[numpy.generic], DType] = {each.numpy: each for each in ALL_DTYPES if each is not bfloat16}
 _BY_PYTHON_TYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
@@ -228,7 +228,7 @@ def to_dtype(value: object) -> DType:
 
 def _from_numpy(value: numpy.dtype[numpy.generic]) -> DType | None:
     # Equal dtypes of other byte order are not equal to the native ones, so they are not found.
-    found = _BY_NUMPY.get(value)
+    found = BY_NUMPY.get(value)
     if found is not None:
         return found
     # ml_dtypes registers bfloat16 with NumPy as a structured-like dtype that is only known by its name.

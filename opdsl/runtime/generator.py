@@ -18,6 +18,7 @@ DEFAULT_SEED = 67280421310721
 """The seed of default generators until ``manual_seed`` is called (``c10::detail::getNonDeterministicRandom`` aside)."""
 
 _WORD = 1 << 64
+_LARGEST = (1 << 63) - 1
 _lock = held_across_fork(threading.RLock())
 
 
@@ -77,15 +78,17 @@ class Generator:
         return self._seed
 
     def advance(self, count: int) -> tuple[int, int]:
-        """Take ``count`` blocks of the sequence: the seed, and the place of the first block; both below 2**64."""
+        """Take ``count`` blocks of the sequence: the seed, and the place of the first block, both as int64 has them."""
         recorder = lowering.get()
         if recorder is not None:  # each call of a plan takes blocks of its own
-            words: Any = [recorder.size(name, 0, 0) for name in recorder.run(self.advance, (count,), ["word", "word"])]
+            words: Any = [
+                recorder.size(name, 0, None) for name in recorder.run(self.advance, (count,), ["word", "word"])
+            ]
             return words[0], words[1]
         with _lock:
-            place = self._place
+            seed, place = self._seed, self._place
             self._place = (place + count) % _WORD
-            return self._seed, place
+        return seed if seed <= _LARGEST else seed - _WORD, place if place <= _LARGEST else place - _WORD
 
     def get_state(self) -> Tensor:
         """The state: a uint8 tensor of 16 bytes, the seed and the place."""

@@ -267,17 +267,20 @@ def geometry(
         shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
     # An Enum's hash is a function of Python's, an object's address is none.
     key = (dtype, device, shape, strides, requires_grad, is_view, id(creation), is_inference, read_only)
-    parts = (dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only)
     with _LOCK:
         try:
             found = _INTERNED.get(key)
-        except TypeError:
-            return _new_geometry(*parts)  # symbolic sizes, which another library traces with, have no hash
+        except TypeError:  # symbolic sizes, which another library traces with, have no hash
+            return _new_geometry(
+                dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only
+            )
         if found is None:
             check_sizes(shape, strides, dtype.itemsize)
             if len(_INTERNED) >= _limit:
                 _forget_unused()
-            found = _INTERNED[key] = _new_geometry(*parts)
+            found = _INTERNED[key] = _new_geometry(
+                dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only
+            )
         return found
 
 
@@ -391,12 +394,12 @@ def geometry_of(array: numpy.ndarray[Any, Any], dtype: DType, *, is_view: bool =
     Raises:
         InterchangeError: a stride is negative or no multiple of the itemsize.
     """
-    return _geometry_of(dtype, array.shape, array.strides, is_view=is_view, read_only=not array.flags.writeable)
+    return _geometry_of(dtype, array.shape, array.strides, is_view, not array.flags.writeable)
 
 
 @lru_cache(maxsize=1024)
 def _geometry_of(
-    dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...], *, is_view: bool, read_only: bool
+    dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...], is_view: bool, read_only: bool
 ) -> TensorMeta:
     strides = []
     for step in steps:

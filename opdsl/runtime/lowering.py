@@ -73,9 +73,12 @@ class SymbolicArray:
 
 
 class Unknown(NamedTuple):
-    """A result of which a plan knows nothing: what a kernel gives that is run as it is."""
+    """A result of which a plan knows nothing: what a kernel gives that is run as it is, or a truth about elements."""
 
     text: str
+
+    def __bool__(self) -> bool:
+        raise NotLoweredError("elements decide what is done")
 
 
 class Check(NamedTuple):
@@ -169,6 +172,7 @@ class Lowering:
         self._late: set[str] = set()
         self._checked: set[str] = set()
         self._noted: dict[tuple[Any, ...], str] = {}
+        self._asked_of_arrays: dict[tuple[str, ...], int] = {}
         self._names = 0
         self._asked = 0
 
@@ -229,6 +233,12 @@ class Lowering:
             self.guards.setdefault(text, outcome)
         return outcome
 
+    def is_checked(self, key: tuple[str, ...]) -> bool:
+        """Whether this was asked about an array before, and nothing has been written since; it is asked now."""
+        written = sum(isinstance(each, Step) and not each.results for each in self.steps)
+        known, self._asked_of_arrays[key] = self._asked_of_arrays.get(key), written
+        return known == written
+
     def is_late(self, text: str) -> bool:
         """Whether an expression is of what steps have given."""
         return not self._late.isdisjoint(_WORDS.findall(text))
@@ -245,6 +255,43 @@ class Lowering:
         self._late.update(names)
         self.steps.append(Step(function, tuple(operands), names))
         return names
+
+    def allocates(
+        self,
+        function: Callable[..., Any],
+        operands: Sequence[Any],
+        allocating: Callable[..., Callable[..., Any] | None],
+    ) -> bool:
+        """Whether a step is noted that makes its last operand, too: a new array that nothing has used before.
+
+        Args:
+            function: fills its last operand alone.
+            operands: of the step.
+            allocating: see ``Noted``.
+        """
+        target = operands[-1] if operands else None
+        if type(target) is not SymbolicArray or target.text in _names(operands[:-1]):
+            return False
+        place = self._unused(target.text)
+        together = None if place is None else allocating(function, cast("Step", self.steps[place]).function)
+        if place is None or together is None:
+            return False
+        del self.steps[place]
+        self.steps.append(Step(together, tuple(operands[:-1]), (target.text,)))
+        return True
+
+    def _unused(self, text: str) -> int | None:
+        """Which step has made an array of nothing, if none since then may have used it."""
+        for place in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[place]
+            if not isinstance(step, Step):
+                if not isinstance(step, (Check, Written)):
+                    return None
+            elif step.results == (text,):
+                return None if step.operands else place
+            elif text in _names(step.operands):
+                return None
+        return None
 
     def once(self, function: Callable[..., Any], operands: Sequence[Any], result: str) -> str:
         """``run``, for one result, of a function that depends on its operands alone: it is noted once."""
@@ -268,6 +315,17 @@ class Lowering:
         return self.constant(value)
 
 
+def _names(operands: Sequence[Any]) -> set[str]:
+    """The names in the expressions of a step's operands."""
+    names: set[str] = set()
+    for each in operands:
+        if type(each) in (tuple, list):
+            names |= _names(each)
+        else:
+            names.update(_WORDS.findall(str(getattr(getattr(each, "array", each), "text", ""))))
+    return names
+
+
 lowering: ContextVar[Lowering | None] = ContextVar("opdsl_lowering", default=None)
 """What records in this thread and task; None where nothing is lowered."""
 
@@ -284,17 +342,27 @@ class Noted:
     Args:
         function: the compiled one; the outputs that it is given are its last arguments.
         made: for each output the NumPy dtype of the array that it makes, None where the output is given.
+        allocating: makes of the function, and of what makes the one output that it is given, a function that does both;
+            None where there is none.
     """
 
-    def __init__(self, function: Callable[..., Any], made: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        made: Sequence[Any],
+        allocating: Callable[..., Callable[..., Any] | None] | None = None,
+    ) -> None:
         self.function = function
         self.made = made
+        self.allocating = allocating
 
     def __call__(self, *operands: Any) -> Any:
         """Note the step, and give the arrays that it will make, or fill."""
         recorder = lowering.get()
         if recorder is None:
             raise NotLoweredError("a noted function outside of the lowering that it was made in")
+        if self.allocating is not None and recorder.allocates(self.function, operands, self.allocating):
+            return operands[-1]
         given = iter(operands[len(operands) - sum(each is None for each in self.made) :])
         names = iter(recorder.run(self.function, operands, ["array"] * sum(each is not None for each in self.made)))
         arrays = [next(given) if each is None else SymbolicArray(next(names), each) for each in self.made]

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 else:
     Array = numpy.ndarray
 
+_CONTIGUOUS = MemoryFormat.contiguous_format
+
 # Inside Tensor the name numpy is a method.
 _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
@@ -214,6 +216,8 @@ class Tensor(Differentiable):
 
     def is_contiguous(self, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> bool:
         """Whether its elements lie without gaps in the order of a memory format."""
+        if memory_format is _CONTIGUOUS and self.geometry._contiguous:
+            return True
         return self.geometry.is_contiguous(memory_format)
 
     def is_floating_point(self) -> bool:
@@ -244,9 +248,10 @@ class Tensor(Differentiable):
 
     def data_ptr(self) -> int:
         """The address of its first element; 0 where there is none."""
-        if self.geometry.numel == 0:
-            return 0
-        return values.address(self)
+        try:
+            return values.first_address(self.array)
+        except (AttributeError, TypeError):  # of another device
+            return values.address(self) if self.geometry.numel else 0
 
     def storage_offset(self) -> int:
         """How many elements lie in its memory before its first one."""

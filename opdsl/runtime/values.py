@@ -9,13 +9,24 @@ import numpy
 
 from opdsl.errors import ConversionError, DTypeError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import DType, bfloat16, to_dtype
+from opdsl.runtime.device import backends
+from opdsl.runtime.dtype import BY_NUMPY, DType, bfloat16, to_dtype
 from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.tensor_base import TensorBase
 from opdsl.runtime.views import required_storage
 
 _Array = numpy.ndarray[Any, Any]
+
+
+def _first_address_of(array: object) -> int:
+    global first_address
+    first_address = backends.load("cpu", "memory").address_reader()  # type: ignore[attr-defined]
+    return first_address(array)
+
+
+first_address: Callable[[object], int] = _first_address_of
+"""The address of the first element of an array of the CPU, 0 where it has none; a TypeError of anything else."""
 
 
 def address(tensor: TensorBase) -> int:
@@ -158,6 +169,9 @@ def stored(array: _Array) -> tuple[_Array, DType]:
     Raises:
         InterchangeError: it has another byte order than the machine, or a dtype that there is not.
     """
+    known = BY_NUMPY.get(array.dtype) if type(array) is numpy.ndarray else None
+    if known is not None:
+        return array, known
     if not array.dtype.isnative:
         raise InterchangeError(
             f"an array of dtype {array.dtype} has not the machine's byte order. Convert it first with "

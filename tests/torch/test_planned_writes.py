@@ -32,6 +32,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "write column mask": lambda x, mask, at, values: x.__setitem__((slice(None), mask[0]), 1),
     "write positions": lambda x, mask, at, values: x.__setitem__(at, values),
     "write columns": lambda x, mask, at, values: x.__setitem__((slice(None), at), 1),
+    "write numbers by positions": lambda x, mask, at, values: x.__setitem__(at, 1),
+    "write numbers by a list": lambda x, mask, at, values: x.__setitem__([0, -1], 1),
+    "write a column": lambda x, mask, at, values: x.__setitem__((slice(None), 0), 1),
     "write list": lambda x, mask, at, values: x.__setitem__([0, 2], values),
     "read mask": lambda x, mask, at, values: x[mask],
     "read row mask": lambda x, mask, at, values: x[mask[:, 0]],
@@ -196,3 +199,54 @@ def test_random_numbers_by_plans_are_those_without() -> None:
             drawn.append([call().tolist() for _ in range(2)])
         assert all(each == drawn[0] for each in drawn)
         assert drawn[0][0] != drawn[0][1]
+
+
+@pytest.mark.parametrize("index", [0, slice(1, None), [0, 2], opdsl.tensor([True, False, True])])
+def test_a_plan_refuses_a_number_that_does_not_fit(index: Any) -> None:
+    x = opdsl.tensor([1, 2, 3], dtype=opdsl.int8)
+    for value in (4, 5, 6):
+        x[index] = value
+    before, version = x.tolist(), x._version
+    with pytest.raises(opdsl.errors.NumberError):
+        x[index] = 1000
+    assert (x.tolist(), x._version) == (before, version)
+
+
+def test_tensors_are_compared_by_a_plan() -> None:
+    one, other = opdsl.ones(3), opdsl.ones(3)
+    assert [opdsl.equal(one, other) for _ in range(3)] == [True] * 3
+    other[1] = 2
+    assert opdsl.equal(one, other) is False
+
+
+def test_an_answer_that_elements_decide_is_not_kept() -> None:
+    @opdsl.op("planned::shown")
+    def shown(x: opdsl.Tensor, y: opdsl.Tensor) -> opdsl.Tensor:
+        return x + 1 if opdsl.equal(x, y) else x - 1
+
+    x, y = opdsl.ones(2), opdsl.ones(2)
+    assert [shown(x, y).tolist() for _ in range(3)] == [[2.0, 2.0]] * 3
+    y.fill_(3)
+    assert shown(x, y).tolist() == [0.0, 0.0]
+
+
+def test_random_numbers_of_a_plan_are_those_without(plans_at_once: None) -> None:
+    """Also beyond 2**63, where the place in the sequence is a negative int64."""
+    state = opdsl.tensor([255] * 16, dtype=opdsl.uint8)
+    found = []
+    for _ in range(3):
+        opdsl.set_rng_state(state)
+        found.append(opdsl.empty(4).uniform_().tolist())
+    assert found[0] == found[1] == found[2]
+
+
+def test_multinomial_draws_what_has_weight() -> None:
+    weights = opdsl.tensor([0.0, 0.25, 0.75, 0.0])
+    counts = [0] * 4
+    for _ in range(400):
+        drawn = opdsl.multinomial(weights, 2)
+        assert sorted(drawn.tolist()) == [1, 2]
+        counts[drawn[0].item()] += 1
+    assert 250 < counts[2] < 350
+    with pytest.raises(opdsl.errors.OpdslError, match="sum of probabilities"):
+        opdsl.multinomial(weights * 0, 2)

@@ -7,6 +7,7 @@ dtypes, allocators), so a plan that is dropped while it runs in another thread s
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -121,11 +122,13 @@ class Plan(numpy.ndarray[Any, Any]):
     address: of the memory.
     owned: what is used.
     runs_frames: whether it is a plan of ``kernel_call``, which ``run_frame`` runs on other frames, too.
+    parts: of one with a single output that is given, what ``builtin`` has made it of; None of others.
     """
 
     address: int
     owned: tuple[object, ...]
     runs_frames: bool = False
+    parts: tuple[str, Work, Sequence[Input], Sequence[object]] | None = None
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -169,7 +172,22 @@ def builtin(
         return Template(name, header, outputs, owned)
     plan = plan_of(header, [*outputs, *owned])
     plan.runs_frames = True
+    if len(outputs) == 1 and isinstance(outputs[0], Given):
+        plan.parts = name, work, inputs, owned
     return function_of(name, native.code().address("kernel_call"), plan)
+
+
+def allocating(compiled: Callable[..., Any], maker: Callable[[], numpy.ndarray[Any, Any]]) -> Kernel | None:
+    """See ``opdsl.kernels.compiler.Compiler``."""
+    plan = getattr(compiled, "__self__", None)
+    if type(plan) is not Plan or plan.parts is None:
+        return None
+    name, work, inputs, owned = plan.parts
+    output: Output = Made(maker)
+    if isinstance(maker, functools.partial) and maker.func is numpy.empty:
+        shape, dtype = maker.args
+        output = New(dtype, shape, None)
+    return builtin(name, work, inputs, [output], owned)
 
 
 def builtin_over(name: str, entry: str, header: Sequence[int | Table], owned: Sequence[object]) -> Kernel:

@@ -12,7 +12,8 @@ from opdsl.schema.kinds import COMPILED
 
 # Parts and their modules here, which bear the same name but for one.
 _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "pooling", "product")} | {
-    "plan": "tensors"
+    "allocating": "builtin",
+    "plan": "tensors",
 }
 
 

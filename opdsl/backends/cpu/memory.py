@@ -98,6 +98,13 @@ def address(array: NDArray) -> int:
     return array.ctypes.data if array.size else 0
 
 
+def address_reader() -> Callable[[object], int]:
+    """A built-in function: an array -> the address of its first element, 0 where it has none; TypeError of others."""
+    from opdsl.backends.cpu.builtin import builtin_over
+
+    return builtin_over("array_address", "array_address", [0], [])
+
+
 def copy(source: NDArray, target: NDArray) -> None:
     """Copies into an array of the same shape and dtype."""
     numpy.copyto(target, source, casting="no")
@@ -145,6 +152,11 @@ def allocated(shape: tuple[int, ...], dtype: numpy.dtype[Any], strides: tuple[in
     Raises:
         ShapeError: no tensor has such sizes. OutOfMemoryError: there is no such memory.
     """
+    if strides is None and math.prod(shape) * dtype.itemsize < LARGE:
+        try:
+            return numpy.empty(shape, dtype)
+        except ValueError:
+            pass  # which is said in other words below
     check_sizes(shape, contiguous_strides(shape), dtype.itemsize)
     return allocator(shape, dtype, strides)()
 

@@ -73,6 +73,7 @@ _SYMBOLS = (
     "tensor_call",
     "view_call",
     "array_view",
+    "array_address",
     "walk",
     "walk_tiles",
     "reduce",

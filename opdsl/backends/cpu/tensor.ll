@@ -358,3 +358,44 @@ drop:
 end:
   ret ptr %made
 }
+
+; The address of an array's first element as an integer, 0 where it has none.
+define ptr @array_address(ptr %self, ptr %arguments, i64 %given) {
+entry:
+  %frame = alloca ptr, align 8
+  %fits = icmp eq i64 %given, 1
+  br i1 %fits, label %take, label %count_wrong
+count_wrong:
+  call void @refuse(ptr @PyExc_TypeError, ptr @wrong_count)
+  ret ptr null
+take:
+  %array = load ptr, ptr %arguments
+  %is_array = call i1 @take_array(ptr %array, ptr %frame)
+  br i1 %is_array, label %look, label %bad
+bad:
+  ret ptr null
+look:
+  %dimensions_field = getelementptr i8, ptr %array, i64 DIMENSIONS_OFFSET
+  %dimensions = load i32, ptr %dimensions_field
+  %count = sext i32 %dimensions to i64
+  %shape_field = getelementptr i8, ptr %array, i64 SHAPE_OFFSET
+  %shape = load ptr, ptr %shape_field
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %look ], [ %i_1, %one ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %one, label %some
+one:
+  %size_place = getelementptr i64, ptr %shape, i64 %i
+  %size = load i64, ptr %size_place
+  %i_1 = add i64 %i, 1
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %empty, label %loop
+empty:
+  %zero = call ptr @PyLong_FromVoidPtr(ptr null)
+  ret ptr %zero
+some:
+  %data = load ptr, ptr %frame
+  %number = call ptr @PyLong_FromVoidPtr(ptr %data)
+  ret ptr %number
+}

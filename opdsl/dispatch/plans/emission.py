@@ -347,7 +347,7 @@ class Emitter:
         if tensor._base is not None or tensor.geometry.is_view:
             return ""
         made.tensor = tensor
-        arguments = list(dict.fromkeys(_sources(made.step)))
+        arguments = [each for each in dict.fromkeys(_sources(made.step)) if each not in self.recorder.constants]
         function = self._made_natively(made, arguments, None, converts=False)
         if function is None:
             return ""
@@ -372,11 +372,14 @@ class Emitter:
         step, tensor = made.step, made.tensor
         assert step is not None and tensor is not None, "a line that makes a tensor"
         plan = _native_plans(tensor.geometry.device.type)
-        if plan is None or not set(_sources(step)) <= set(arguments):
+        if plan is None or not set(_sources(step)) <= {*arguments, *self.recorder.constants}:
             return None
         operands = []
         for each in step.operands:
             text = _text(each)
+            if text in self.recorder.constants:
+                operands.append(PlanOperand(None, False, self.recorder.constants[text]))
+                continue
             if text is None:
                 if type(each) is tuple and not all(type(part) is int for part in each):
                     return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from opdsl.dispatch.binding.arguments import Kind
 from opdsl.dispatch.plans.form_table import FormTable
 from opdsl.dispatch.plans.forms import FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
@@ -22,6 +23,7 @@ class FunctionPlans:
     Args:
         function: what is called.
         names: of its arguments, as parameters of plans.
+        numbers: those of them of whose numbers plans know the type alone.
 
     plans: by the state and whatever the caller tells calls apart by, which has to hold the geometries of all tensors.
     forms: the plans of forms, by the state and whatever the caller tells forms apart by.
@@ -29,9 +31,10 @@ class FunctionPlans:
 
     generation = 0
 
-    def __init__(self, function: Plan, names: Sequence[str]) -> None:
+    def __init__(self, function: Plan, names: Sequence[str], numbers: Collection[str] = ()) -> None:
         self.function = function
         self.names = names
+        self.kinds: dict[str, set[Kind]] = {each: {Kind.NUMBER} if each in numbers else set() for each in names}
         self.plans: dict[tuple[State, object], Plan] = {}
         self.forms = FormTable(function.__name__, self)
         self.seen = Seen()
@@ -57,10 +60,15 @@ class FunctionPlans:
         return is_lowered
 
     def _lower_form(self, state: State, form: FormPlans, arguments: Sequence[object]) -> bool:
-        call = [Given(name, None, value, set(), True) for name, value in zip(self.names, arguments, strict=True)]
+        call = self._given(arguments, is_sized=True)
         return self.forms.lower(
             state, form, lambda: lower_form(self.function.__name__, self._run, form, self.names, call)
         )
+
+    def _given(self, arguments: Sequence[object], *, is_sized: bool) -> list[Given]:
+        """The arguments of a call; numbers may be sizes where only their type is known otherwise."""
+        named = zip(self.kinds.items(), arguments, strict=True)
+        return [Given(name, None, value, kinds, is_sized and not kinds) for (name, kinds), value in named]
 
     def _run(self, given: tuple[object, ...], named: dict[str, object]) -> object:
         return self.function(*given)
@@ -82,7 +90,7 @@ class FunctionPlans:
             self.seen.add((state, key))
             return result
         name = self.function.__name__
-        call = [Given(each, None, value, set(), False) for each, value in zip(self.names, arguments, strict=True)]
+        call = self._given(arguments, is_sized=False)
         made: tuple[Plan, Dependencies]
         try:
             made = lower_call(name, self._run, self._run, self.names, call, [], same)

@@ -9,7 +9,7 @@ import numpy
 
 from opdsl.errors import NumberError
 from opdsl.runtime import bfloat16_values
-from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float64, int64
+from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, bool_, float16, float32, float64, int64
 from opdsl.runtime.lowering import deferred, lowering
 from opdsl.runtime.symbol import is_symbol
 
@@ -48,6 +48,14 @@ LARGEST = {
     "bfloat16": float.fromhex("0x1.fep127"),
     "float32": float.fromhex("0x1.fffffep127"),
     "complex64": float.fromhex("0x1.fffffep127"),
+}
+
+
+# Numbers between these are elements of a dtype as they are.
+_PLAIN: dict[tuple[type, DType], tuple[float, float]] = {
+    (float, float64): (-math.inf, math.inf),
+    (float, float32): (-LARGEST["float32"], LARGEST["float32"]),
+    (int, int64): BOUNDS["int64"],
 }
 
 
@@ -100,6 +108,9 @@ def convert(value: Number, dtype: DType) -> Any:
 
 @deferred
 def _converted(value: Number, dtype: DType) -> Any:
+    plain = _PLAIN.get((type(value), dtype))
+    if plain is not None and plain[0] <= value <= plain[1]:  # type: ignore[operator]  # none is complex
+        return value
     if dtype is bool_:
         return bool(value)
     if isinstance(value, complex) and not dtype.is_complex:

@@ -18,7 +18,7 @@ from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
-from opdsl.runtime.lowering import SymbolicArray, deferred, lowering, made_once
+from opdsl.runtime.lowering import SymbolicArray, lowering, made_once
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 
@@ -45,7 +45,7 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
         function: a scalar function, called with two int64 whose sum is the index, then with ``given``.
         given: numbers, which it gets as int64, float64, complex128 or bool, and tensors of the target's shape, of which
             it gets the element.
-        first: the index of the first element; indices wrap at 64 bits.
+        first: the index of the first element, an int64; indices wrap at 64 bits.
 
     Returns:
         ``target``.
@@ -61,12 +61,6 @@ def fill_by_index(target: Tensor, function: Callable[..., Any], given: Sequence[
     else:
         _fill(target, function, given, first)
     return target
-
-
-@deferred
-def _as_signed(word: int) -> int:
-    """64 bits as an int64."""
-    return word - _WORD if word >= _WORD >> 1 else word
 
 
 def _fill(target: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:
@@ -85,9 +79,8 @@ def _fill_at_once(dense: Tensor, function: Callable[..., Any], given: Sequence[A
     values = [_contiguous(each) if isinstance(each, Tensor) else each for each in given]
     forms = tuple([each.geometry if isinstance(each, Tensor) else each.__class__ for each in values])
     arrays = [array_of(each) if isinstance(each, Tensor) else each for each in values]
-    row = _as_signed(first)
     column = _column(form)
-    _short_loop(function, form, forms)(row, column, *arrays, array_of(dense))
+    _short_loop(function, form, forms)(first, column, *arrays, array_of(dense))
 
 
 def _column(form: TensorMeta) -> Any:
@@ -97,6 +90,8 @@ def _column(form: TensorMeta) -> Any:
     recorder = lowering.get()
     if recorder is None:
         return _first_columns(form.shape)
+    if recorder.is_exact:
+        return SymbolicArray(recorder.constant(_first_columns(form.shape)), int64.numpy)
     (name,) = recorder.run(_first_columns, (form.shape,), ["array"])
     return SymbolicArray(name, int64.numpy)
 

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opdsl.errors import DeviceError
-from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec
+from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.iteration.coalescing import coalesce
 from opdsl.kernels.iteration.dtypes import precision_of
@@ -21,7 +21,7 @@ from opdsl.kernels.iteration.strides import Shape, Strides, loop_order, steps
 from opdsl.kernels.outputs import array_of
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import cpu, meta
-from opdsl.runtime.dtype import DType, int16, int32, int64, uint8
+from opdsl.runtime.dtype import DType, bool_, int16, int32, int64, uint8
 from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import lowering, made_once
 from opdsl.runtime.memory import device_memory
@@ -67,6 +67,22 @@ def range_of(positions: Tensor) -> tuple[int, int] | None:
         return cast("tuple[int, int]", ends)
     least, greatest = found
     return int(least), int(greatest)
+
+
+def known_inside(positions: Tensor, least: int, size: int) -> bool:
+    """Whether a call is lowered whose plans look that all elements of an int64 tensor lie from ``least`` to ``size``.
+
+    That is noted then; it is False where nothing is lowered.
+    """
+    recorder = lowering.get()
+    if recorder is None or positions.device is not cpu:
+        return False
+    key = positions.array.text, recorder.source(least), recorder.source(size)
+    if recorder.is_checked(key):
+        return True
+    found = _inside_loop(positions.geometry)(array_of(positions), least, size)
+    recorder.ask(found.text, True)
+    return True
 
 
 def gather(out: Tensor, source: Tensor, strides: Strides, positions: Sequence[Positions]) -> None:
@@ -279,15 +295,28 @@ def range_loop(form: TensorMeta) -> Compiled:
     """The reduction of ``range_of``, an array -> arrays of the smallest and the largest element."""
     results = [geometry(int64, form.device, ())] * 2
     call = reduction_call(form, tuple(range(form.ndim)), results, allocate=True)
-    lift, combine, finish = (_integers(each) for each in (_twice, _wider, _both))
-    return compiler_for(form.device.type).reduction(Folding((_LARGEST, -_LARGEST - 1), lift, combine, finish), call)
+    return _folded(form, _both, ["int64"] * 2, call)
 
 
-def _integers(function: Callable[..., Any]) -> TypedGraph:
-    """A scalar function of int64 with two results."""
+def _inside_loop(form: TensorMeta) -> Compiled:
+    """An array and the ends of a range -> an array of whether all elements lie in it."""
+    result = geometry(bool_, form.device, ())
+    call = reduction_call(form, tuple(range(form.ndim)), [result], allocate=True, numbers=(int64, int64))
+    return _folded(form, _within, ["bool"], call)
+
+
+def _folded(form: TensorMeta, finish: Callable[..., Any], results: list[str], call: ReductionCall) -> Compiled:
+    """The reduction to the smallest and the largest element, and what is made of them."""
+    lift, combine = (_integers(each, ["int64"] * 2) for each in (_twice, _wider))
+    folding = Folding((_LARGEST, -_LARGEST - 1), lift, combine, _integers(finish, results))
+    return compiler_for(form.device.type).reduction(folding, call)
+
+
+def _integers(function: Callable[..., Any], results: list[str]) -> TypedGraph:
+    """A scalar function of int64."""
     assert isinstance(function, FunctionType), "one of those beneath"
     scalar = _scalar_function(function)
-    return scalar.specialise(dict.fromkeys(scalar.parameters, "int64"), results=["int64"] * 2)
+    return scalar.specialise(dict.fromkeys(scalar.parameters, "int64"), results=results)
 
 
 def _twice(value: Any) -> Any:
@@ -300,3 +329,7 @@ def _wider(least: Any, greatest: Any, other_least: Any, other_greatest: Any) -> 
 
 def _both(least: Any, greatest: Any, count: Any) -> Any:
     return least, greatest
+
+
+def _within(least: Any, greatest: Any, count: Any, first: Any, end: Any) -> Any:
+    return least >= first and greatest < end

@@ -20,7 +20,6 @@ from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import ALL_DTYPES, Category, DType, bfloat16, float16, float32, float64
 from opdsl.runtime.generator import Generator, generator_for
-from opdsl.runtime.lowering import deferred
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
 
@@ -177,14 +176,8 @@ def fill_random_(
     parts = real_and_imaginary(target) if target.dtype.is_complex else target
     given = [cast(each, float64) if isinstance(each, Tensor) else each for each in numbers]
     seed, place = source.advance(parts.geometry.numel)
-    fill_by_index(parts, distribution, (_signed(seed), *given), place)
+    fill_by_index(parts, distribution, (seed, *given), place)
     return target
-
-
-@deferred
-def _signed(word: int) -> int:
-    """64 bits as an int64."""
-    return (word + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def digits_of(dtype: DType, operator: str) -> int:

@@ -2109,6 +2109,7 @@ class Tensor(Differentiable):
         """Sets every element to 0."""
 
 Array = NDArray[Any]
+_CONTIGUOUS: MemoryFormat
 _NumpyArray = numpy.ndarray[Any, Any]
 _NumpyDType = numpy.dtype[Any]
 _Parts = tuple[_NumpyArray | None, DType, Device, tuple[int, ...], tuple[int, ...], bool]

@@ -416,3 +416,11 @@ def test_device_of_an_index():
     mine = Tensor()
     mine.geometry = tensor([1], device="meta").geometry.replace(device=Device("cuda:1"))
     assert mine.get_device() == 1
+
+
+def test_the_address_is_numpys() -> None:
+    array = numpy.arange(6.0).reshape(2, 3)
+    x = opdsl.from_numpy(array)
+    assert x.data_ptr() == array.ctypes.data
+    assert x[1:, 1].data_ptr() == array[1:, 1].ctypes.data
+    assert (opdsl.empty(0).data_ptr(), x[:, :0].data_ptr(), opdsl.empty(3, device="meta").data_ptr()) == (0, 0, 0)
