@@ -117,6 +117,9 @@ def cat_cpu(tensors, dim, valid, all_contiguous, all_same_dtype, all_same_sizes_
             start += length
 
 
+cat.sharding(along="dim")
+
+
 @cat.derivative("tensors")
 def cat_derivative(grad, tensors, dim):
     start, gradients = 0, []

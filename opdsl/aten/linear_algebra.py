@@ -58,6 +58,9 @@ def mm_kernel(self, mat2, out):
     multiply(self, mat2, out)
 
 
+mm.sharding("ik,kj->ij")
+
+
 @mm.derivative("self")
 def mm_derivative(grad, self, mat2):
     if is_turned(self.shape, self.strides):
@@ -98,6 +101,9 @@ def bmm_meta(ctx, self, mat2):
 @bmm.out_kernel("CPU", "CUDA", compiled=False)
 def bmm_kernel(self, mat2, out):
     multiply(self, mat2, out)
+
+
+bmm.sharding("bik,bkj->bij")
 
 
 @bmm.derivative("self")

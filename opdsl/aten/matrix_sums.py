@@ -82,6 +82,9 @@ def addmm_kernel(self, mat1, mat2, beta, alpha, out):
     add_product(self, mat1, mat2, beta, alpha, out)
 
 
+addmm.sharding("ij,iK,Kj->ij")
+
+
 def scaled(gradient: Tensor, factor: complex) -> Tensor:
     """A gradient times the conjugate of a number."""
     return gradient if factor == 1 else gradient * factor.conjugate()

@@ -111,6 +111,9 @@ def sort_cuda(self, stable, dim, descending, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), descending, values, indices)
 
 
+sort_stable.sharding(along="dim")
+
+
 def first_places_along(self: Tensor, count: int, dim: int) -> Tensor:
     """The indices of the elements that come first along a dimension, in order; equal ones stand in any."""
     if is_beyond(self):
@@ -242,6 +245,9 @@ def topk_cpu(self, k, dim, largest, sorted, values, indices):
 @topk.out_kernel("CUDA", compiled=False)
 def topk_cuda(self, k, dim, largest, sorted, values, indices):
     order_elements(self, wrap_dimension(dim, self.ndim), largest, values, indices)
+
+
+topk.sharding(along="dim")
 
 
 topk.derivative("self")(sort_stable_derivative)

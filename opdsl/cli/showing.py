@@ -18,6 +18,7 @@ from opdsl.dispatch.keys import RUNTIME_KEYS
 from opdsl.dispatch.overrides.native_dsl import unavailable_reason
 from opdsl.dispatch.overrides.overriding import list_op_overrides, overrides
 from opdsl.kernels import PointwiseDefinition
+from opdsl.kernels.sharding.operators import rule_of
 
 # The rows that tell most: a call reaches these, or the operator has a kernel for them.
 _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplaceOrView")
@@ -59,6 +60,7 @@ def operator_page(operator: Operator, *, all_keys: bool) -> Iterator[Section]:
     yield Section("overrides", tuple(_overrides(operator)))
     yield _table(operator, all_keys=all_keys)
     yield from _graphs(operator)
+    yield Section("sharding", str(rule_of(operator)))
     yield _source(packet)
 
 

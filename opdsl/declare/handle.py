@@ -20,12 +20,14 @@ from opdsl.declare.derivative_source import derivative_source
 from opdsl.declare.derivatives import exclude_from_derivative
 from opdsl.declare.kernels import attach_forward
 from opdsl.declare.scope import Scope
+from opdsl.declare.sharding import sharding
 from opdsl.declare.signature import caller_names, location
 from opdsl.dispatch import Packet, registry
 from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
+from opdsl.kernels.sharding.rules import Rule
 from opdsl.native.generated import functional_schema
 from opdsl.runtime import install_method
 from opdsl.schema import FunctionSchema, SchemaKind
@@ -47,6 +49,10 @@ class OperatorHandle(Calling):
     def non_differentiable(self, *names: str) -> None:
         """Say that gradients do not go to these arguments."""
         exclude_from_derivative(self.declaration, names)
+
+    def sharding(self, labels: str | None = None, *, along: str | None = None) -> Rule:
+        """How calls may be cut into pieces; with an argument, say so for kernels of which nothing tells it."""
+        return sharding(self.operator, labels, along)
 
     def forward(self, target: Any, /, **constants: object) -> None:
         """Let every variant call the same variant of another declared operator.

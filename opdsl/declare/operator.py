@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from opdsl.dispatch import KeySet as DispatchKeySet
     from opdsl.dispatch.overrides.safe_kernel import SafeKernel
     from opdsl.dispatch.plans.lazy_string import LazyString
+    from opdsl.kernels.sharding.rules import Rule
     from opdsl.schema import FunctionSchema
 
 P = ParamSpec("P")
@@ -51,6 +52,20 @@ class Operator(Protocol, Generic[P, R_co]):
 
     def direct(self, key: str) -> Callable[..., object]:
         """The kernel of a key without the dispatcher: ``f.direct("CPU")(x)``, or with ``out=`` on a given output."""
+
+    @overload
+    def sharding(self) -> Rule: ...
+    @overload
+    def sharding(self, labels: str, /) -> Rule: ...
+    @overload
+    def sharding(self, *, along: str) -> Rule: ...
+    def sharding(self, labels: str | None = None, *, along: str | None = None) -> Rule:
+        """How calls may be cut into pieces: ``f.sharding().cuts(arguments)`` lists the ways to cut a call.
+
+        It follows from the definition. Of an author's kernel it can be said: ``mm.sharding("ik,kj->ij")`` labels
+        dimensions as ``einsum`` does, ``sort.sharding(along="dim")`` names the argument that says along which
+        dimension elements depend on each other.
+        """
 
     def get_kernel(self, dispatch_key: DispatchKey | str) -> SafeKernel:
         """The kernel that it has for a key now, for one that takes its place; see ``opdsl.get_kernel``."""

@@ -33,9 +33,12 @@ OF_DTYPES = (2, 3, 4)
 OF_VARIANTS = 2
 OF_GRADIENTS = 5
 OF_FORMS = 11
+OF_PIECES = 12
 
 # Lowering an operator and all that it calls takes long: every fourth is held against the law of forms, and all in full.
 LOWERED = frozenset(each.name for each in OPERATORS[:: 1 if FULL else 4])
+# Reductions, scans, rows, views and products are all cut in tests/unit/kernels/test_sharding.py.
+CUT = frozenset(each.name for each in (OPERATORS if FULL else OPERATORS[3::12]))
 
 # Operators whose packet's function is not held to give what they do, with the reason.
 BEHIND_ANOTHER = {"aten::stft": "opdsl.stft takes its arguments for those of stft.center, which PyTorch tries first"}
@@ -51,7 +54,8 @@ def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
         found = (*OF_DTYPES, OF_GRADIENTS)
     left_out = {OF_GRADIENTS: WITHOUT_DIFFERENCES, OF_VARIANTS: BEHIND_ANOTHER}
     kept = tuple(law for law in found if operator.name not in left_out.get(law, ()))
-    return kept if operator.name in LOWERED else tuple(law for law in kept if law != OF_FORMS)
+    sampled = {OF_FORMS: LOWERED, OF_PIECES: CUT}
+    return tuple(law for law in kept if law not in sampled or operator.name in sampled[law])
 
 
 def violations(operator: Operator, dtype: Any) -> list[Any]:

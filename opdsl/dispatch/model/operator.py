@@ -93,6 +93,7 @@ class Operator:
         "result_type",
         "schema",
         "set_attributes",
+        "sharding_rule",
         "tags",
         "watchers",
     )
@@ -126,6 +127,8 @@ class Operator:
         self.set_attributes: Callable[[FunctionType], object] | None = None
         # How its arguments get their gradients, for autograd.
         self.derivative: Any = None
+        # How its calls may be cut, where that is declared (``opdsl.kernels.sharding``).
+        self.sharding_rule: Any = None
         # What ``own_signature`` has found.
         self.own_signature: Any = None
         # Set when it is defined.

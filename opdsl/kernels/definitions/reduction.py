@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opdsl.dispatch.plans.traceable import is_traceable
 from opdsl.errors import ArgumentError, DTypeError, KernelSignatureError
+from opdsl.kernels.calls import Folding
 from opdsl.kernels.compiler import Compiled, compiler_for
 from opdsl.kernels.definitions.meta import MetaContext
 from opdsl.kernels.definitions.monoid import refuse_rounding
@@ -29,6 +30,7 @@ from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, convert
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
+from opdsl.kernels.sharding import rules
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import TensorMeta, contiguous_strides
 from opdsl.runtime.symbol import pinned
@@ -62,6 +64,11 @@ class Reducing(NamedTuple):
         if self.value.category >= Category.FLOAT:
             return (precision_of(self.value.to_real()),) * len(self.numbers)
         return tuple(int64 if isinstance(each, int) else float64 for each in self.numbers)
+
+    @property
+    def functions(self) -> Folding:
+        """The typed functions."""
+        return self.fold.folding(self.value, self.results, self.number_dtypes)
 
     @property
     def constants(self) -> tuple[Number, ...]:
@@ -137,6 +144,10 @@ class ReductionDefinition(Definition):
         """See ``Definition.kind``."""
         return "reduction"
 
+    def sharding(self) -> rules.Rule:
+        """See ``Definition.sharding``."""
+        return rules.Folding(self)
+
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""
         return tuple(function for fold in self.folds for function in fold.functions)
@@ -202,14 +213,18 @@ class ReductionDefinition(Definition):
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Reducing = prepared.state
-        source: Tensor = arguments[0]
+        source = self.readable(state, arguments[0])
         numbers = state.constants
-        if _is_cast_first(source.dtype, state.value):
-            from opdsl.kernels.primitives import copying
-
-            source = copying.cast(source, state.value)
         compute = self._compile(state, source.geometry, outputs, allocate=allocate)
         return CompiledCall(compute, (array_of(source), *numbers))
+
+    def readable(self, state: Reducing, source: Tensor) -> Tensor:
+        """The input as its elements are folded."""
+        if not _is_cast_first(source.dtype, state.value):
+            return source
+        from opdsl.kernels.primitives import copying
+
+        return copying.cast(source, state.value)
 
     def _compile(
         self, state: Reducing, source: TensorMeta, outputs: Sequence[TensorMeta], *, allocate: bool
@@ -222,8 +237,7 @@ class ReductionDefinition(Definition):
             in_order=state.fold.with_index or state.fold.in_order,
             numbers=state.number_dtypes,
         )
-        folding = state.fold.folding(state.value, state.results, state.number_dtypes)
-        return compiler_for(source.device.type).reduction(folding, call)
+        return compiler_for(source.device.type).reduction(state.functions, call)
 
 
 def _is_cast_first(source: DType, value: DType) -> bool:

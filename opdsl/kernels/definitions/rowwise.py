@@ -81,12 +81,12 @@ class RowwiseDefinition(Definition):
     ) -> CompiledCall:
         """See ``Definition.compile_call``."""
         state: Rowwise = prepared.state
-        values = [self._laid_out(state, arguments[index]) for index in state.places]
+        values = [self.laid_out(state, arguments[index]) for index in state.places]
         compute = self._compiled(state, values, outputs, allocate=allocate)
         assert compute is not None, "operands have been laid out"
         return CompiledCall(compute, tuple(array_of(each) if isinstance(each, Tensor) else each for each in values))
 
-    def _laid_out(self, state: Rowwise, value: Any) -> Any:
+    def laid_out(self, state: Rowwise, value: Any) -> Any:
         """An operand as the kernel takes it."""
         from opdsl.kernels.primitives.copying import cast, clone
 

@@ -12,6 +12,7 @@ from opdsl.testing.laws import (
     forms,
     gradients,
     meta,
+    pieces,
     schema,
     signatures,
     variants,
@@ -32,4 +33,5 @@ LAWS: dict[int, tuple[str, Law]] = {
     9: ("composite bodies and derivatives call operators, and nothing else", composites.check),
     10: ("bad input raises and changes nothing", bad_input.check),
     11: ("a plan of a form serves sizes that it has not seen", forms.check),
+    12: ("run on pieces and combined it is what it is when run whole", pieces.check),
 }

@@ -1,0 +1,46 @@
+"""``f.sharding``: how calls of an operator may be cut, looked at or said."""
+
+from __future__ import annotations
+
+from opdsl.dispatch import Operator
+from opdsl.errors import DeclarationError
+from opdsl.kernels.sharding.operators import rule_of
+from opdsl.kernels.sharding.rules import AllBut, Labelled, Rule
+from opdsl.schema import FunctionSchema
+
+
+def sharding(operator: Operator, labels: str | None, along: str | None) -> Rule:
+    """The rule of an operator, after setting it where one is given.
+
+    Raises:
+        DeclarationError: what is given does not fit the operator, or says two things.
+    """
+    if labels is not None and along is not None:
+        raise DeclarationError(f"{operator.name}: sharding takes labels or along=, not both. Leave one out.")
+    if labels is not None:
+        operator.sharding_rule = _labelled(operator.name, operator.schema, labels)
+    if along is not None:
+        operator.sharding_rule = _along(operator.name, operator.schema, along)
+    return rule_of(operator)
+
+
+def _labelled(name: str, schema: FunctionSchema, labels: str) -> Labelled:
+    before, arrow, output = labels.partition("->")
+    terms = before.split(",")
+    count = sum(str(each.type) in ("Tensor", "Tensor?") for each in schema.arguments)
+    fits = arrow and (before + output).replace(",", "").isalpha() and len(terms) == count and len(schema.returns) == 1
+    if not fits or not set(output) <= set(before) or any(len(set(each)) < len(each) for each in (*terms, output)):
+        raise DeclarationError(
+            f"{name}: sharding({labels!r}) does not fit {schema}: write one label for each dimension of its {count} "
+            'tensors and of its result, "ik,kj->ij"'
+        )
+    return Labelled(labels)
+
+
+def _along(name: str, schema: FunctionSchema, along: str) -> AllBut:
+    names = tuple(each.python_name for each in schema.arguments)
+    if along not in names:
+        raise DeclarationError(
+            f"{name}: sharding(along={along!r}): no argument is called so (have {', '.join(names)})."
+        )
+    return AllBut(along, names, len(schema.returns))

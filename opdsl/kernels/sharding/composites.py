@@ -1,0 +1,187 @@
+"""Composites: a dimension may be cut where every operator that the body calls may be cut, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from attrs import field, frozen
+
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.dispatch.layers.modes import DispatchMode
+from opdsl.dispatch.model.operator import Operator
+from opdsl.errors import OpdslError
+from opdsl.kernels.outputs import new_tensor
+from opdsl.kernels.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
+from opdsl.runtime.device import Device
+from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.tensor import Tensor
+from opdsl.schema import SchemaKind
+
+# By how much a dimension is longer in the second run, which shows what depends on its size.
+_GROWTH = 1
+
+
+class CannotCut(OpdslError):
+    """A composite cannot be cut like that."""
+
+
+class Step(NamedTuple):
+    """What a body has called.
+
+    operator: the operator.
+    cut: how its tensors are cut; None where they are not.
+    others: the arguments that are no tensors; empty of views, whose sizes follow the tensor's.
+    """
+
+    operator: Operator
+    cut: Cut | None
+    others: tuple[str, ...]
+
+
+class _Following(DispatchMode):
+    """Follows a cut through what a body calls.
+
+    rule_of: the rule of an operator.
+    dims: the dimension along which a tensor is cut, by its identity.
+    steps: what has been called.
+    """
+
+    def __init__(self, rule_of: Callable[[Operator], Rule]) -> None:
+        self.rule_of = rule_of
+        self.dims: dict[int, int] = {}
+        self.kept: list[Tensor] = []
+        self.steps: list[Step] = []
+
+    def mark(self, tensor: Tensor, dim: int | None) -> None:
+        """A tensor is cut along a dimension."""
+        self.kept.append(tensor)
+        if dim is not None:
+            self.dims[id(tensor)] = dim
+
+    def dim_of(self, tensor: Tensor) -> int | None:
+        """The dimension along which a tensor is cut."""
+        return self.dims.get(id(tensor))
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        result = operator(*args, **kwargs)
+        self.kept += tensors_in(result)
+        arguments = unbox(called, args, kwargs)
+        placed = [self.dim_of(each) for each in tensors_in(arguments)]
+        rule = self.rule_of(called)
+        others = () if isinstance(rule, Moved) else tuple(repr(each) for each in map(_without_tensors, arguments))
+        cut = None if all(each is None for each in placed) else self._cut(called, rule, arguments, placed)
+        self.steps.append(Step(called, cut, others))
+        if cut is not None:
+            for each, dim in zip(tensors_in(result), cut.outputs, strict=True):
+                self.mark(each, dim)
+        return result
+
+    def _cut(self, called: Operator, rule: Rule, arguments: Arguments, placed: list[int | None]) -> Cut:
+        if called.schema.kind is SchemaKind.functional:
+            for cut in possible_cuts(rule, arguments):
+                if cut.partial is None and list(cut.inputs) == placed:
+                    return cut
+        raise CannotCut(f"{called.name} is not cut like that: {rule}")
+
+
+def _without_tensors(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_without_tensors, value))
+    return None if isinstance(value, Tensor) else value
+
+
+def with_tensors(value: Any, make: Callable[[Tensor], Any]) -> Any:
+    """An argument with its tensors replaced."""
+    if isinstance(value, (list, tuple)):
+        return tuple(with_tensors(each, make) for each in value)
+    return make(value) if isinstance(value, Tensor) else value
+
+
+@frozen
+class ByItsCalls:
+    """Bodies that call operators.
+
+    operator: whose body it is.
+    rule_of: the rule of an operator.
+    """
+
+    operator: Operator
+    rule_of: Callable[[Operator], Rule] = field(repr=False)
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        tensors = list(tensors_in(arguments))
+        seen = set()
+        for inputs in _candidates([each.shape for each in tensors]):
+            if inputs not in seen:
+                seen.add(inputs)
+                cut = self._follow(arguments, inputs)
+                if cut is not None:
+                    yield cut
+
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+        """See ``Rule``."""
+        return function(*piece)
+
+    def _follow(self, arguments: Arguments, inputs: tuple[int | None, ...]) -> Cut | None:
+        """The cut that a body makes of one of its tensors; None where it cannot be cut there."""
+        first = self._run(arguments, inputs, 0)
+        if first is None:
+            return None
+        # What depends on the size of the dimension, a mean by hand say, is another thing for a piece.
+        second = self._run(arguments, inputs, _GROWTH)
+        return first[0] if second is not None and first == second else None
+
+    def _run(self, arguments: Arguments, inputs: tuple[int | None, ...], growth: int) -> tuple[Cut, list[Step]] | None:
+        following = _Following(self.rule_of)
+        dims = iter(inputs)
+
+        def without_memory(tensor: Tensor) -> Tensor:
+            dim = next(dims)
+            shape = tuple(size + growth * (at == dim) for at, size in enumerate(tensor.shape))
+            form = tensor.geometry.replace(device=Device("meta"), is_view=False, requires_grad=False)
+            if growth:
+                form = form.replace(shape=shape, strides=contiguous_strides(shape))
+            made = new_tensor(form)
+            following.mark(made, dim)
+            return made
+
+        given = tuple(with_tensors(each, without_memory) for each in arguments)
+        kernel = self.operator.find_in(self.operator.key_set(given, _plain_state()))
+        try:
+            with following:
+                result = kernel(*given)
+        except (OpdslError, NotImplementedError):
+            return None
+        outputs = tuple(following.dim_of(each) for each in tensors_in(result))
+        if not outputs or any(each is None for each in outputs):
+            return None
+        return Cut(inputs, outputs), following.steps
+
+    def __str__(self) -> str:
+        return "composite: where what its body calls may be cut"
+
+
+def _plain_state() -> Any:
+    from opdsl.dispatch.state import current
+
+    return current.get()
+
+
+def _candidates(shapes: list[tuple[int, ...]]) -> Iterator[tuple[int | None, ...]]:
+    """What to try: each dimension of each tensor, alone and with those of other tensors that it meets."""
+    for at, shape in enumerate(shapes):
+        for dim, size in enumerate(shape):
+            if size <= 1:
+                continue
+            from_the_end = dim - len(shape)
+            yield tuple(
+                len(other) + from_the_end if len(other) + from_the_end >= 0 and other[from_the_end] == size else None
+                for other in shapes
+            )
+            yield tuple(dim if len(other) > dim and other[dim] == size else None for other in shapes)
+            yield tuple(dim if other == at else None for other in range(len(shapes)))

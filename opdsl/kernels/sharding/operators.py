@@ -1,0 +1,51 @@
+"""The rule of an operator: what is declared, or what its kernel says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.dispatch.binding.boxed import box
+from opdsl.dispatch.keys import DispatchKey
+from opdsl.dispatch.model.operator import Operator
+from opdsl.kernels.definitions.python_kernel import PythonKernel
+from opdsl.kernels.definitions.structured import StructuredKernel
+from opdsl.kernels.definitions.view_kernel import ViewKernel
+from opdsl.kernels.sharding.composites import ByItsCalls
+from opdsl.kernels.sharding.rules import Moved, Rule, Whole
+
+__all__ = ["in_order", "rule_of"]
+
+_CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
+
+
+def rule_of(operator: Operator) -> Rule:
+    """How calls of an operator may be cut.
+
+    What is declared comes first; then what its kernel is made of says it.
+    """
+    if operator.sharding_rule is not None:
+        declared: Rule = operator.sharding_rule
+        return declared
+    kernel = operator.entry(_CPU).kernel
+    if isinstance(kernel, StructuredKernel):
+        return kernel.definition.sharding() if kernel.variant == "functional" else Whole("it writes its arguments")
+    if isinstance(kernel, ViewKernel):
+        return Moved(kernel.function)
+    if isinstance(kernel, PythonKernel) and _is_same(kernel, operator.entry(_META).kernel):
+        return ByItsCalls(operator, rule_of)
+    return Whole("nothing says what its kernel reads")
+
+
+def _is_same(kernel: PythonKernel, other: object) -> bool:
+    return isinstance(other, PythonKernel) and other.function is kernel.function
+
+
+def in_order(operator: Operator) -> Callable[..., Any]:
+    """An operator's function, called with the arguments in the order of its schema."""
+
+    def call(*arguments: Any) -> Any:
+        given, named = box(operator, arguments)
+        return operator.function(*given, **named)
+
+    return call

@@ -1,0 +1,207 @@
+"""What pieces leave when a folded or scanned dimension is cut: accumulators, combined and finished as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import frozen
+
+from opdsl.kernels.compiler import compiler_for
+from opdsl.kernels.definitions.monoid import typed
+from opdsl.kernels.iteration.reduction_iterator import reduction_call
+from opdsl.kernels.iteration.row_iterator import row_call
+from opdsl.kernels.iteration.tensor_iterator import pointwise_call
+from opdsl.kernels.outputs import array_of, new_tensor
+from opdsl.runtime.dtype import DType, to_dtype
+from opdsl.runtime.geometry import contiguous_strides, geometry
+from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import make_view
+
+if TYPE_CHECKING:
+    from opdsl.scalar.graph import TypedGraph
+
+Arguments = tuple[Any, ...]
+State = tuple[Tensor, ...]
+
+
+class Partial(Protocol):
+    """How the results of pieces become those of the whole; ``str`` tells it in a few words."""
+
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+        """What a piece leaves.
+
+        Args:
+            function: the operator.
+            piece: the arguments, with tensors cut.
+            offset: elements along the dimension before the piece.
+            stride: how many folded elements lie between neighbours of the dimension.
+        """
+
+    def merge(self, whole: Arguments, first: State, second: State) -> State:
+        """What two pieces leave, the second after the first; ``whole``: the arguments of the call."""
+
+    def finish(self, whole: Arguments, state: State) -> State:
+        """The results, of what all pieces leave."""
+
+
+def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[DType], *numbers: Any) -> State:
+    """New tensors that a typed graph computes of tensors, which broadcast, and numbers, which come last."""
+    from opdsl.kernels.iteration.broadcasting import broadcast_all
+
+    shape, device = broadcast_all(each.shape for each in tensors), tensors[0].device
+    outputs = tuple(new_tensor(geometry(each, device, shape, contiguous_strides(shape))) for each in dtypes)
+    kinds = [to_dtype(str(kind)) for _, kind in graph.parameters[len(tensors) :]]
+    forms = [each.geometry for each in outputs]
+    call = pointwise_call(shape, [*(each.geometry for each in tensors), *kinds], forms)
+    compute = compiler_for(device.type).pointwise(graph, call)
+    compute(*map(array_of, tensors), *numbers, *map(array_of, outputs))
+    return outputs
+
+
+def follows_index(lift: TypedGraph) -> bool:
+    """Whether a lift hands its index on as it is, or takes none: then pieces may count from 0."""
+    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
+    return not any(place in node.arguments for place in places for node in lift.nodes)
+
+
+def shifted(lift: TypedGraph, state: State, offset: int) -> State:
+    """Accumulators of a piece that counted its elements from 0, as if it had counted from ``offset``."""
+    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
+    moved = [index for index, at in enumerate(lift.results) if at in places]
+    if not moved or not offset:
+        return state
+    return tuple(
+        elementwise(_sum("int64", "int64"), [each], [each.dtype], offset)[0] if index in moved else each
+        for index, each in enumerate(state)
+    )
+
+
+def _sum(*kinds: str) -> TypedGraph:
+    from opdsl.scalar.builder import GraphBuilder
+    from opdsl.scalar.types import ScalarType
+
+    builder = GraphBuilder()
+    places = [builder.parameter(f"a{index}", ScalarType(kind)) for index, kind in enumerate(kinds)]
+    op = "bitwise_or" if kinds[0] == "bool" else "add"
+    return builder.finish("sum", [builder.node(op, tuple(places), ScalarType(kinds[0]))])
+
+
+@frozen
+class Summed:
+    """Results of pieces are added."""
+
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+        """See ``Partial``."""
+        return (function(*piece),)
+
+    def merge(self, whole: Arguments, first: State, second: State) -> State:
+        """See ``Partial``."""
+        from opdsl.kernels.iteration.dtypes import precision_of
+
+        kind = precision_of(first[0].dtype).name
+        return elementwise(_sum(kind, kind), [first[0], second[0]], [first[0].dtype])
+
+    def finish(self, whole: Arguments, state: State) -> State:
+        """See ``Partial``."""
+        return state
+
+    def __str__(self) -> str:
+        return "summed"
+
+
+@frozen
+class Folded:
+    """Accumulators of a reduction.
+
+    definition: of it.
+    """
+
+    definition: Any
+
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+        """See ``Partial``."""
+        prepared = self.definition.prepare(piece, ())
+        state = prepared.state
+        functions = state.functions
+        kinds = [str(each) for each in functions.combine.result_types]
+        source = self.definition.readable(state, piece[0])
+        given = [*kinds, "int64", *(each.name for each in state.number_dtypes)]
+        folding = functions._replace(finish=typed(None, given, kinds))
+        shape = prepared.specs[0].shape
+        forms = [geometry(to_dtype(each), source.device, shape, contiguous_strides(shape)) for each in kinds]
+        outputs = tuple(map(new_tensor, forms))
+        in_order = state.fold.with_index or state.fold.in_order
+        call = reduction_call(source.geometry, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
+        compute = compiler_for(source.device.type).reduction(folding, call)
+        compute(array_of(source), *state.constants, *map(array_of, outputs))
+        return shifted(functions.lift, outputs, offset * stride if state.fold.with_index else 0)
+
+    def merge(self, whole: Arguments, first: State, second: State) -> State:
+        """See ``Partial``."""
+        combine = self.definition.prepare(whole, ()).state.functions.combine
+        return elementwise(combine, [*first, *second], [each.dtype for each in first])
+
+    def finish(self, whole: Arguments, state: State) -> State:
+        """See ``Partial``."""
+        prepared = self.definition.prepare(whole, ())
+        reducing, source = prepared.state, whole[0]
+        count = 1
+        for dim in reducing.dims:
+            count *= source.shape[dim]
+        dtypes = [each.dtype for each in prepared.specs]
+        return elementwise(reducing.functions.finish, state, dtypes, count, *reducing.constants)
+
+    def __str__(self) -> str:
+        return "combined"
+
+
+@frozen
+class Carried:
+    """Accumulators of a scan: those of all pieces before are combined with those at each element.
+
+    definition: of it.
+    """
+
+    definition: Any
+
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+        """See ``Partial``; accumulators at each element of the piece."""
+        state = self.definition.prepare(piece, ()).state
+        scanning = self.definition.scanning(state.details)
+        kinds = [str(each) for each in scanning.combine.result_types]
+        source = self.definition.laid_out(state, piece[0])
+        forms = [geometry(to_dtype(each), source.device, source.shape) for each in kinds]
+        outputs = tuple(map(new_tensor, forms))
+        call = row_call(state.shape, state.dims, [source.geometry], forms)
+        assert call is not None, "the source is laid out"
+        compute = compiler_for(source.device.type).scan(scanning._replace(finish=typed(None, kinds, kinds)), call)
+        compute(array_of(source), *map(array_of, outputs))
+        return shifted(scanning.lift, outputs, offset)
+
+    def last(self, whole: Arguments, state: State) -> State:
+        """The accumulators of all elements of a piece, which has some."""
+        (dim,) = self.definition.prepare(whole, ()).state.dims
+        return tuple(_last(each, dim) for each in state)
+
+    def merge(self, whole: Arguments, first: State, second: State) -> State:
+        """The accumulators of a piece before, combined with those at each element of one after it."""
+        combine = self._scanning(whole).combine
+        return elementwise(combine, [*first, *second], [each.dtype for each in second])
+
+    def finish(self, whole: Arguments, state: State) -> State:
+        """See ``Partial``; of one piece."""
+        prepared = self.definition.prepare(whole, ())
+        return elementwise(self._scanning(whole).finish, state, [each.dtype for each in prepared.specs])
+
+    def _scanning(self, whole: Arguments) -> Any:
+        return self.definition.scanning(self.definition.prepare(whole, ()).state.details)
+
+    def __str__(self) -> str:
+        return "carried on"
+
+
+def _last(tensor: Tensor, dim: int) -> Tensor:
+    shape = (*tensor.shape[:dim], 1, *tensor.shape[dim + 1 :])
+    offset = (tensor.shape[dim] - 1) * tensor.strides[dim]
+    return make_view(tensor, shape, tensor.strides, tensor.storage_offset() + offset)

@@ -1,0 +1,298 @@
+"""Rules: which dimensions of a call's tensors may be cut together, and what becomes of the pieces' results.
+
+A rule is a value, one class for each kind of definition, made by the definition itself. Given the arguments of a call
+it lists the ways to cut that call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from opdsl.errors import OpdslError
+from opdsl.kernels.iteration.broadcasting import broadcast_all
+from opdsl.kernels.sharding.partial import Carried, Folded, Partial, Summed, follows_index
+from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.viewing import make_view
+from opdsl.runtime.views import View
+
+Arguments = tuple[Any, ...]
+
+
+@frozen
+class Cut:
+    """One way to cut a call.
+
+    inputs: for each tensor among the arguments the dimension that is cut; None where every piece gets all of it.
+    outputs: for each result the dimension along which those of the pieces are joined; None where they are combined.
+    partial: how the results of pieces are combined, or go on from one piece to the next; None where they are joined.
+    """
+
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int | None, ...]
+    partial: Partial | None = None
+
+    def __str__(self) -> str:
+        text = f"{_dims(self.inputs)} -> {_dims(self.outputs)}"
+        return text if self.partial is None else f"{text}, {self.partial}"
+
+
+def _dims(dims: Sequence[int | None]) -> str:
+    return "(" + ", ".join("whole" if each is None else str(each) for each in dims) + ")"
+
+
+class Rule(Protocol):
+    """What a definition says of cutting; ``str`` tells it in a sentence."""
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """The ways to cut a call; of its tensors only the geometry is looked at."""
+
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+        """What a piece gives, of a cut whose results are joined.
+
+        Args:
+            function: the operator.
+            whole, piece: the arguments of the call, and those with their tensors cut.
+        """
+
+
+class _Called:
+    """What most rules have in common: a piece is computed by calling the operator."""
+
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+        """See ``Rule``."""
+        return function(*piece)
+
+
+@frozen
+class Whole(_Called):
+    """Nothing is known that may be cut.
+
+    reason: why.
+    """
+
+    reason: str
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        return iter(())
+
+    def __str__(self) -> str:
+        return f"not cut: {self.reason}"
+
+
+@frozen
+class AnyDimension(_Called):
+    """Pointwise operators: all tensors are cut together along any dimension that they broadcast to."""
+
+    results: int
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        yield from _broadcast_cuts(arguments, (), self.results)
+
+    def __str__(self) -> str:
+        return "pointwise: along any dimension; results are joined"
+
+
+def _broadcast_cuts(arguments: Arguments, rows: Sequence[int], results: int) -> Iterator[Cut]:
+    """Along every dimension that tensors broadcast to, but those of rows."""
+    tensors = list(tensors_in(arguments))
+    shape = broadcast_all(each.shape for each in tensors)
+    for dim in range(len(shape)):
+        if dim not in rows:
+            inputs = tuple(_aligned(each.shape, dim - len(shape), shape[dim]) for each in tensors)
+            if any(each is not None for each in inputs):
+                yield Cut(inputs, (dim,) * results)
+
+
+def _aligned(shape: Sequence[int], from_the_end: int, size: int) -> int | None:
+    """The dimension of a tensor that meets one that all broadcast to; None where the tensor is repeated along it."""
+    dim = from_the_end + len(shape)
+    return dim if dim >= 0 and shape[dim] == size else None
+
+
+@frozen
+class AllButRows(_Called):
+    """Row operators: along every dimension but those of a row.
+
+    definition: what tells the dimensions of a row.
+    """
+
+    definition: Any
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        rows = self.definition.prepare(arguments, ()).state.dims
+        yield from _broadcast_cuts(arguments, rows, self.definition.results)
+
+    def __str__(self) -> str:
+        return "row: along any dimension but those of a row; results are joined"
+
+
+@frozen
+class Folding(_Called):
+    """Reductions: along what stays results are joined, along what is folded accumulators are combined, then finished.
+
+    definition: of the reduction.
+    """
+
+    definition: Any
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        source: Tensor = arguments[0]
+        prepared = self.definition.prepare(arguments, ())
+        state, count = prepared.state, self.definition.results
+        keeps = len(prepared.specs[0].shape) == source.ndim
+        kept = [dim for dim in range(source.ndim) if dim not in state.dims]
+        for place, dim in enumerate(kept):
+            yield Cut((dim,), (dim if keeps else place,) * count)
+        in_order = state.fold.in_order or state.fold.with_index
+        if state.fold.with_index and not follows_index(state.functions.lift):
+            return
+        for dim in state.dims[:1] if in_order else state.dims:
+            yield Cut((dim,), (None,) * count, Folded(self.definition))
+
+    def __str__(self) -> str:
+        functions = " or ".join(
+            ", ".join(dict.fromkeys(each.__name__ for each in fold.functions)) for fold in self.definition.folds
+        )
+        return f"reduction: along what stays results are joined, along what is folded combined ({functions})"
+
+
+@frozen
+class Carrying(_Called):
+    """Scans: along their dimension accumulators are carried from piece to piece, along the others results are joined.
+
+    definition: of the scan.
+    """
+
+    definition: Any
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        source: Tensor = arguments[0]
+        state = self.definition.prepare(arguments, ()).state
+        for dim in range(source.ndim):
+            if dim not in state.dims:
+                yield Cut((dim,), (dim,) * self.definition.results)
+            elif follows_index(self.definition.scanning(state.details).lift):
+                yield Cut((dim,), (dim,) * self.definition.results, Carried(self.definition))
+
+    def __str__(self) -> str:
+        return "scan: along its dimension accumulators are carried on, along the others results are joined"
+
+
+@frozen
+class Labelled(_Called):
+    """Products: dimensions with one label are cut together; what the result has not is summed.
+
+    labels: as of ``einsum``: ``ik,kj->ij``. A capital letter is a label that pieces may not be summed over.
+    """
+
+    labels: str
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        before, _, output = self.labels.partition("->")
+        tensors = list(tensors_in(arguments))
+        terms = before.split(",")
+        if [each.ndim for each in tensors] != [len(each) for each in terms]:
+            return
+        for label in dict.fromkeys(before.replace(",", "")):
+            inputs = tuple(
+                term.index(label) if label in term and tensor.shape[term.index(label)] != 1 else None
+                for tensor, term in zip(tensors, terms, strict=True)
+            )
+            if all(each is None for each in inputs):
+                continue
+            if label in output:
+                yield Cut(inputs, (output.index(label),))
+            elif label.islower():
+                yield Cut(inputs, (None,), Summed())
+
+    def __str__(self) -> str:
+        return f"product {self.labels}: along labels of the result it is joined, along the others summed"
+
+
+@frozen
+class AllBut(_Called):
+    """Operators whose results at one place depend on the elements along one dimension.
+
+    name: of the argument that says which; results have the dimensions of the tensors.
+    names: of all arguments.
+    results: how many there are.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    results: int
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        tensors = list(tensors_in(arguments))
+        dim = arguments[self.names.index(self.name)]
+        if not tensors or len({each.ndim for each in tensors}) > 1:
+            return
+        for each in range(tensors[0].ndim):
+            if each != dim % tensors[0].ndim:
+                yield Cut((each,) * len(tensors), (each,) * self.results)
+
+    def __str__(self) -> str:
+        return f"along any dimension but {self.name}; results are joined"
+
+
+@frozen
+class Moved:
+    """Views: a dimension that is found again in the result is cut in both.
+
+    place: from where a tensor's elements lie, and the other arguments, to where the view's do.
+    """
+
+    place: Callable[..., View]
+
+    def cuts(self, arguments: Arguments) -> Iterator[Cut]:
+        """See ``Rule``."""
+        source: Tensor = arguments[0]
+        strides = contiguous_strides(source.shape)
+        view = self.place(View(source.shape, strides), *arguments[1:])
+        for dim, (size, stride) in enumerate(zip(source.shape, strides, strict=True)):
+            found = [at for at, each in enumerate(view.strides) if (each, view.shape[at]) == (stride, size)]
+            if size > 1 and len(found) == 1:
+                yield Cut((dim,), (found[0],))
+
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+        """The view of a piece: sizes that are arguments of the call are those of the whole."""
+        (dim,), (at,) = cut.inputs, cut.outputs
+        assert dim is not None and at is not None, "a view is joined"
+        source, cut_tensor = whole[0], piece[0]
+        view = self.place(View(source.shape, contiguous_strides(source.shape)), *whole[1:])
+        shape = (*view.shape[:at], cut_tensor.shape[dim], *view.shape[at + 1 :])
+        strides = tuple(self._step(each, source, cut_tensor) for each in view.strides)
+        offset = self._step(view.offset, source, cut_tensor)
+        return make_view(cut_tensor, shape, strides, cut_tensor.storage_offset() + offset)
+
+    def _step(self, steps: int, source: Tensor, piece: Tensor) -> int:
+        """Steps in the memory of the whole, which is contiguous, as steps in that of a piece."""
+        found = 0
+        for dim, stride in enumerate(contiguous_strides(source.shape)):
+            if source.shape[dim] > 1:
+                found += steps // stride * piece.strides[dim]
+                steps %= stride
+        return found
+
+    def __str__(self) -> str:
+        return "view: along the dimensions that the result has, too"
+
+
+def possible_cuts(rule: Rule, arguments: Arguments) -> list[Cut]:
+    """The ways to cut a call; none where it is refused."""
+    try:
+        return list(rule.cuts(arguments))
+    except (OpdslError, NotImplementedError):
+        return []

@@ -1,0 +1,148 @@
+"""Law 12: run on pieces and combined by its sharding rule, an operator gives what it gives when it is run whole."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from opdsl.dispatch import registry
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.errors import LawError, OpdslError
+from opdsl.kernels.sharding.composites import with_tensors
+from opdsl.kernels.sharding.operators import in_order, rule_of
+from opdsl.kernels.sharding.partial import Carried, Partial
+from opdsl.kernels.sharding.rules import Cut, Rule, possible_cuts
+from opdsl.runtime import Tensor, make_view
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.schema import SchemaKind
+from opdsl.testing.closeness import assert_close
+from opdsl.testing.sample import Sample
+from opdsl.testing.subject import Subject
+
+# Of how many samples, and how many ways to cut each, pieces are tried.
+_SAMPLES, _CUTS = 3, 3
+# Into how many pieces; places are drawn, so that some are empty.
+_PIECES = 3
+
+
+def check(subject: Subject) -> Iterator[str]:
+    """See the module."""
+    operator = subject.operator
+    if operator.schema.kind is not SchemaKind.functional or "nondeterministic_seeded" in operator.tags:
+        return
+    rule = rule_of(operator)
+    draw = random.Random(operator.name)
+    for sample in subject.samples[:_SAMPLES]:
+        arguments = unbox(operator, sample.copy().given, sample.copy().named)
+        cuts = possible_cuts(rule, arguments)
+        for cut in draw.sample(cuts, min(_CUTS, len(cuts))):
+            yield from (f"{sample}: cut {cut}: {each}" for each in _differences(subject, sample, rule, cut, draw))
+
+
+def _differences(subject: Subject, sample: Sample, rule: Rule, cut: Cut, draw: random.Random) -> Iterator[str]:
+    own = sample.copy()
+    whole = unbox(subject.operator, own.given, own.named)
+    try:
+        wanted = list(tensors_in(subject.function(*sample.copy().given, **sample.copy().named)))
+    except OpdslError:
+        return
+    size = _size(whole, cut)
+    places = sorted(draw.choices(range(size + 1), k=_PIECES - 1))
+    bounds = list(itertools.pairwise([0, *places, size]))
+    function = in_order(subject.operator)
+    try:
+        try:
+            found = run_in_pieces(function, rule, whole, cut, bounds)
+        except OpdslError:  # some refuse tensors without elements
+            bounds = [(begin, end) for begin, end in bounds if end > begin]
+            found = run_in_pieces(function, rule, whole, cut, bounds)
+    except OpdslError as error:
+        yield f"pieces {bounds} raise {type(error).__name__}: {error}"
+        return
+    if len(found) != len(wanted):
+        yield f"pieces give {len(found)} tensors, the whole {len(wanted)}"
+        return
+    for one, other in zip(found, wanted, strict=True):
+        try:
+            assert_close(one.detach(), other.detach(), equal_nan=True)
+        except AssertionError as error:
+            yield f"pieces {bounds}: {str(error).splitlines()[0]}"
+
+
+def _size(whole: Sequence[Any], cut: Cut) -> int:
+    pairs = zip(tensors_in(tuple(whole)), cut.inputs, strict=True)
+    return next(tensor.shape[dim] for tensor, dim in pairs if dim is not None)
+
+
+def piece_of(whole: tuple[Any, ...], cut: Cut, begin: int, end: int) -> tuple[Any, ...]:
+    """The arguments of a piece."""
+    dims = iter(cut.inputs)
+
+    def narrowed(tensor: Tensor) -> Tensor:
+        dim = next(dims)
+        if dim is None:
+            return tensor
+        shape = (*tensor.shape[:dim], end - begin, *tensor.shape[dim + 1 :])
+        offset = begin * tensor.strides[dim] if end > begin else 0
+        return make_view(tensor.detach(), shape, tensor.strides, tensor.storage_offset() + offset)
+
+    return tuple(with_tensors(each, narrowed) for each in whole)
+
+
+def run_in_pieces(
+    function: Callable[..., Any],
+    rule: Rule,
+    whole: tuple[Any, ...],
+    cut: Cut,
+    bounds: Sequence[tuple[int, int]],
+) -> list[Tensor]:
+    """The results of a call, computed in pieces.
+
+    Args:
+        function: the operator, called with the arguments in the order of its schema.
+        rule, cut: of the operator; how this call is cut.
+        whole: the arguments.
+        bounds: where pieces begin and end.
+    """
+    pieces = [(begin, piece_of(whole, cut, begin, end)) for begin, end in bounds]
+    if cut.partial is None:
+        parts = [list(tensors_in(rule.piece(function, whole, piece, cut))) for _, piece in pieces]
+        return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
+    filled = [each for each, (begin, end) in zip(pieces, bounds, strict=True) if end > begin] or pieces[:1]
+    states = [cut.partial.start(function, piece, begin, _stride(whole, cut)) for begin, piece in filled]
+    return list(_combined(cut.partial, whole, states, cut))
+
+
+def _combined(partial: Partial, whole: tuple[Any, ...], states: list[Any], cut: Cut) -> Sequence[Tensor]:
+    if not isinstance(partial, Carried):
+        state = states[0]
+        for each in states[1:]:
+            state = partial.merge(whole, state, each)
+        return partial.finish(whole, state)
+    done: list[Any] = []
+    for each in states:
+        done.append(each if not done else partial.merge(whole, partial.last(whole, done[-1]), each))
+    parts = [partial.finish(whole, each) for each in done]
+    return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
+
+
+def _stride(whole: tuple[Any, ...], cut: Cut) -> int:
+    """How many folded elements lie between neighbours of the dimension that is cut."""
+    from opdsl.kernels.sharding.partial import Folded
+
+    if not isinstance(cut.partial, Folded):
+        return 1
+    source, count = whole[0], 1
+    for dim in cut.partial.definition.prepare(whole, ()).state.dims:
+        count *= source.shape[dim] if dim != cut.inputs[0] else 1
+    return count
+
+
+def _joined(parts: Sequence[Tensor], dim: int | None) -> Tensor:
+    if dim is None:
+        raise LawError("a rule that leaves nothing to combine says where results are joined")
+    cat = registry.packets["aten::cat"].function
+    found: Tensor = cat([each.detach() for each in parts], dim)
+    return found

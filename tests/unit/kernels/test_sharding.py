@@ -1,0 +1,190 @@
+"""How calls may be cut: what definitions say of it, and that pieces give what the whole gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.cli import main
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.errors import DeclarationError
+from opdsl.kernels.sharding.composites import ByItsCalls
+from opdsl.kernels.sharding.operators import rule_of
+from opdsl.kernels.sharding.rules import AnyDimension, Whole, possible_cuts
+from opdsl.testing import violations_of
+
+OF_PIECES = 12
+
+
+@pytest.fixture
+def lib() -> Any:
+    with Library("cutting") as own:
+        yield own
+
+
+def cuts(function: Any, *given: Any, **named: Any) -> list[str]:
+    operator = function.operator
+    return [str(each) for each in possible_cuts(rule_of(operator), unbox(operator, given, named))]
+
+
+X = opdsl.ones(3, 4)
+aten = opdsl.ops.aten
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        (aten.add.Tensor, (X, opdsl.ones(4)), ["(0, whole) -> (0)", "(1, 0) -> (1)"]),
+        (aten.add.Tensor, (opdsl.ones(3, 1), opdsl.ones(1, 4)), ["(0, whole) -> (0)", "(whole, 1) -> (1)"]),
+        (aten.sum.dim_IntList, (X, [1]), ["(0) -> (0)", "(1) -> (whole), combined"]),
+        (aten.sum.dim_IntList, (X, [0], True), ["(1) -> (1)", "(0) -> (whole), combined"]),
+        # Where elements count, only the first of the folded dimensions keeps their order.
+        (aten.argmax.default, (X,), ["(0) -> (whole), combined"]),
+        (aten.cummax.default, (X, 0), ["(0) -> (0, 0), carried on", "(1) -> (1, 1)"]),
+        (aten._softmax.default, (X, 1, False), ["(0) -> (0)"]),
+        (aten.softmax.int, (X, 0), ["(1) -> (1)"]),
+        (aten.layer_norm.default, (X, [4]), ["(0) -> (0)"]),
+        (aten.transpose.int, (X, 0, 1), ["(0) -> (1)", "(1) -> (0)"]),
+        (aten.view.default, (X, [3, 2, 2]), ["(0) -> (0)"]),
+        (aten.select.int, (X, 1, 2), ["(0) -> (0)"]),
+        (aten.diagonal.default, (X,), []),
+        (aten.mm.default, (X, X.t()), ["(0, whole) -> (0)", "(1, 0) -> (whole), summed", "(whole, 1) -> (1)"]),
+        (aten.linear.default, (X, opdsl.ones(5, 4)), ["(0, whole) -> (0)", "(whole, 0) -> (1)"]),
+        (aten.cosine_similarity.default, (X, X), ["(0, 0) -> (0)"]),
+        (aten.add_.Tensor, (X, X), []),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_what_may_be_cut(function: Any, given: Any, expected: list[str]) -> None:
+    assert cuts(function, *given) == expected
+
+
+def test_what_is_declared_to_depend_on_one_dimension() -> None:
+    assert cuts(aten.sort.stable, X, stable=True) == ["(0) -> (0, 0)"]
+    assert cuts(aten.cat.default, [X, X], 1) == ["(0, 0) -> (0)"]
+
+
+KINDS = {"Folding", "Carrying", "AllButRows", "Moved", "Labelled", "AllBut"}
+DERIVED = [
+    each
+    for each in opdsl.registry
+    if each.name.startswith("aten::")
+    and type(rule_of(each)).__name__ in KINDS
+    and each.schema.kind.value == "functional"
+]
+
+
+def test_pieces_give_what_the_whole_gives() -> None:
+    """Of every reduction, scan, row, view and product; pointwise operators and composites: tests/laws."""
+    assert len(DERIVED) > 50
+    found = [str(each) for operator in DERIVED for each in violations_of(operator, laws=[OF_PIECES])]
+    assert found == []
+
+
+def test_most_operators_that_can_be_cut_have_a_rule() -> None:
+    """Pointwise operators, reductions, rows, scans, views: all of them."""
+    for operator in opdsl.registry:
+        if {"pointwise", "reduction"} & set(operator.tags) and operator.schema.kind.value == "functional":
+            kernel = operator.entry(opdsl.DispatchKey("CPU")).kernel
+            if getattr(kernel, "kind", "") in ("pointwise", "reduction", "row", "scan"):
+                assert not isinstance(rule_of(operator), Whole), operator.name
+
+
+# ------------------------------------------------------------------------------------------------ operators of a user
+
+
+def welford(lib: Library) -> Any:
+    @lib.op
+    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        """Mean and variance."""
+        ...
+
+    def one(x: Any) -> Any:
+        return x, 0.0, 1.0
+
+    def finish(mean: Any, squares: Any, count: Any, n: Any) -> Any:
+        return mean, squares / count
+
+    @spread.reduction(
+        init=(0.0, 0.0, 0.0),
+        lift=one,
+        finish=finish,
+        accumulators=("value",) * 3,
+        results=("value",) * 2,
+        promote="floating",
+    )
+    def merge(mean: Any, squares: Any, count: Any, mean2: Any, squares2: Any, count2: Any) -> Any:
+        total = count + count2
+        share = count2 / total if total > 0.0 else total
+        apart = mean2 - mean
+        return mean + apart * share, squares + squares2 + apart * apart * count * share, total
+
+    return spread
+
+
+def test_a_users_reduction_is_combined_as_declared(lib: Library) -> None:
+    spread = welford(lib)
+    assert cuts(spread, X, [0]) == ["(1) -> (0, 0)", "(0) -> (whole, whole), combined"]
+    assert violations_of(spread, laws=[OF_PIECES], dtypes=[opdsl.float32, opdsl.float64]) == []
+
+
+def test_an_index_that_is_computed_with_is_not_cut(lib: Library) -> None:
+    @lib.op
+    def weighted(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    def lift(x: Any, index: Any) -> Any:
+        return x * index
+
+    @weighted.reduction(init=0.0, lift=lift, promote="floating")
+    def total(a: Any, b: Any) -> Any:
+        return a + b
+
+    assert cuts(weighted, X, [0]) == ["(1) -> (0)"]
+
+
+def test_a_body_whose_numbers_depend_on_the_size_is_not_cut_there(lib: Library) -> None:
+    @lib.op
+    def mean_by_hand(self: Tensor) -> Tensor:
+        return self / self.shape[0]
+
+    assert isinstance(rule_of(mean_by_hand.operator), ByItsCalls)
+    assert cuts(mean_by_hand, X) == ["(1) -> (1)"]
+
+
+def test_the_law_finds_a_rule_that_is_wrong(lib: Library) -> None:
+    @lib.op
+    def from_the_first(self: Tensor) -> Tensor:
+        return self - self[:1]
+
+    assert cuts(from_the_first, X) == ["(1) -> (1)"]
+    from_the_first.operator.sharding_rule = AnyDimension(1)
+    samples = [opdsl.testing.Sample(opdsl.arange(12.0).reshape(6, 2))]
+    assert [each.law for each in violations_of(from_the_first, samples, laws=[OF_PIECES])] == [OF_PIECES]
+
+
+def test_rules_that_are_declared(lib: Library) -> None:
+    @lib.op
+    def outer(self: Tensor, other: Tensor) -> Tensor: ...
+
+    @outer.kernel("CPU")
+    def outer_cpu(self: Tensor, other: Tensor) -> Tensor:
+        return opdsl.from_numpy(self.numpy()[:, None] * other.numpy())
+
+    assert str(outer.sharding()).startswith(("not cut", "composite"))
+    outer.sharding("i,j->ij")
+    assert cuts(outer, opdsl.ones(3), opdsl.ones(4)) == ["(0, whole) -> (0)", "(whole, 0) -> (1)"]
+    assert violations_of(outer, [opdsl.testing.Sample(opdsl.arange(3.0), opdsl.arange(4.0))], laws=[OF_PIECES]) == []
+    for labels in ("i->i", "i,j", "i,j->ik", "ii,j->j"):
+        with pytest.raises(DeclarationError, match="does not fit"):
+            outer.sharding(labels)
+    with pytest.raises(DeclarationError, match="no argument is called so"):
+        outer.sharding(along="axis")
+
+
+def test_show_prints_the_rule() -> None:
+    shown = CliRunner().invoke(main, ["show", "sum.dim_IntList"]).output
+    assert "sharding" in shown and "along what is folded combined (sum_combine)" in " ".join(shown.split())
