@@ -250,3 +250,14 @@ def test_multinomial_draws_what_has_weight() -> None:
     assert 250 < counts[2] < 350
     with pytest.raises(opdsl.errors.OpdslError, match="sum of probabilities"):
         opdsl.multinomial(weights * 0, 2)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 2)])
+def test_lists_are_read_and_written_again_and_again(shape: tuple[int, ...]) -> None:
+    theirs = torch.arange(6.0)[: 3 * len(shape)].reshape(shape)
+    ours = opdsl.from_numpy(theirs.clone().numpy())
+    for places in [[0, 2], [2, 1], [0, 2], [0, 2], [1, 1], [0, 2], [2, 1]] * 2:
+        assert ours[places].tolist() == theirs[places].tolist()
+        ours[places] += 1
+        theirs[places] += 1
+        assert ours.tolist() == theirs.tolist()

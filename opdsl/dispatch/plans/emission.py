@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy
+
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
 from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
@@ -347,7 +349,7 @@ class Emitter:
         if tensor._base is not None or tensor.geometry.is_view:
             return ""
         made.tensor = tensor
-        arguments = [each for each in dict.fromkeys(_sources(made.step)) if each not in self.recorder.constants]
+        arguments = [each for each in dict.fromkeys(_sources(made.step)) if each not in self._arrays]
         function = self._made_natively(made, arguments, None, converts=False)
         if function is None:
             return ""
@@ -357,6 +359,11 @@ class Emitter:
         made.native = (function, arguments)
         self.lines.insert(self.lines.index(made) + 1, _Line(f"{indent}{array.text} = {name}.array", array.text))
         return name
+
+    @property
+    def _arrays(self) -> list[str]:
+        """The names of arrays that every call has."""
+        return [name for name, value in self.recorder.constants.items() if isinstance(value, numpy.ndarray)]
 
     def _made_natively(
         self, made: _Line, arguments: list[str], missed: Callable[..., Any] | None, *, converts: bool
@@ -372,12 +379,12 @@ class Emitter:
         step, tensor = made.step, made.tensor
         assert step is not None and tensor is not None, "a line that makes a tensor"
         plan = _native_plans(tensor.geometry.device.type)
-        if plan is None or not set(_sources(step)) <= {*arguments, *self.recorder.constants}:
+        if plan is None or not set(_sources(step)) <= {*arguments, *self._arrays}:
             return None
         operands = []
         for each in step.operands:
             text = _text(each)
-            if text in self.recorder.constants:
+            if text in self._arrays:
                 operands.append(PlanOperand(None, False, self.recorder.constants[text]))
                 continue
             if text is None:

@@ -96,7 +96,8 @@ class FunctionPlans:
             made = lower_call(name, self._run, self._run, self.names, call, [], same)
         except Exception:  # whatever stands in the way: sizes that elements decide, say, which forms allow
             form = self.forms.find(state, form_key)
-            if form.variants or (not form.reason and self._lower_form(state, form, arguments)):
+            # Tensors that lists have become are not among the arguments that plans of the form would be handed.
+            if not same and (form.variants or (not form.reason and self._lower_form(state, form, arguments))):
                 form.keeps_no_others()
                 return self.function(*arguments)
             made = self.function, {}
