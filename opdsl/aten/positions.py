@@ -107,7 +107,7 @@ def nonzero_columns(tensor: Tensor) -> list[Tensor]:
     if recorder is None and tensor.device is cpu:
         return [wrap(column, int64) for column in _columns_where(readable(tensor, "nonzero"))]
     mask = tensor if tensor.dtype is bool_ else tensor != 0
-    if recorder is not None and mask.ndim:
+    if recorder is not None and mask.ndim and mask.device is cpu:
         (columns,) = recorder.run(_columns_where, (mask.array,), ["columns"])
         count = _count_of(recorder, SymbolicArray(f"{columns}[0]", int64.numpy), mask)
         form = geometry(int64, cpu, (count,), (1,))

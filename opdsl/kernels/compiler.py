@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from opdsl.runtime.device import backends
 from opdsl.runtime.lowering import Noted, concrete, lowering
+from opdsl.runtime.symbol import Symbol
 
 if TYPE_CHECKING:
     from opdsl.kernels.calls import (
@@ -113,7 +114,8 @@ def compiler_for(device_type: str) -> Compiler:
     """
     recorder = lowering.get()
     found = _compiler(device_type)
-    return found if recorder is None or not recorder.is_exact else cast("Compiler", _NotingCompiler(found))
+    takes_it_as_it_is = recorder is None or (not recorder.is_exact and takes_symbols(device_type))
+    return found if takes_it_as_it_is else cast("Compiler", _NotingCompiler(found))
 
 
 @cache
@@ -127,8 +129,14 @@ def counts(device_type: str) -> bool:
     return bool(getattr(_compiler(device_type), "COUNTS", False))
 
 
+@cache
+def takes_symbols(device_type: str) -> bool:
+    """Whether a backend compiles loops whose sizes come with the call; others compile, or find, one for these sizes."""
+    return bool(getattr(_compiler(device_type), "SYMBOLS", False))
+
+
 class _NotingCompiler:
-    """A compiler while a call is lowered for its very geometries: what it compiles is real, and calling it is noted."""
+    """A compiler while a call is lowered: what it compiles is real, and calling it is noted."""
 
     __slots__ = ("_compiler",)
 
@@ -139,13 +147,60 @@ class _NotingCompiler:
         compile_call = getattr(self._compiler, kind)
 
         def noting(*described: Any) -> Noted | None:
+            symbols = _symbols_in(described)
             with concrete():
-                compiled = compile_call(*described)
+                compiled = compile_call(*_with(described, {text: each.example for text, each in symbols.items()}))
             if compiled is None:
                 return None
+            if symbols:
+                compiled = _compiling_at_call(compile_call, described, tuple(symbols))
             call = described[-1]
             made = zip(call.outputs, call.allocate, strict=True) if hasattr(call, "allocate") else ()
-            dtypes = [None if new is None else spec.dtype.numpy for spec, new in made]
-            return Noted(compiled, dtypes, getattr(self._compiler, "allocating", None))
+            arrays = [None if new is None else spec.dtype.numpy for spec, new in made]
+            allocating = None if symbols else getattr(self._compiler, "allocating", None)
+            return Noted(compiled, arrays, tuple(symbols.values()), allocating)
 
         return noting
+
+
+# Kernels of one plan of a form that are kept for their sizes. Most are the same code with other numbers.
+_MOST_SIZES = 16
+
+
+class _Size(NamedTuple):
+    """Stands in a described call for a size, which has this name."""
+
+    name: str
+
+
+def _compiling_at_call(compile_call: Callable[..., Any], described: tuple[Any, ...], names: Sequence[str]) -> Compiled:
+    """Runs a described call for the sizes that come with it: they are its first arguments."""
+    count = len(names)
+    template = _with(described, {name: _Size(name) for name in names})
+
+    @lru_cache(maxsize=_MOST_SIZES)
+    def compiled(*sizes: int) -> Compiled:
+        found: Compiled = compile_call(*_with(template, dict(zip(names, sizes, strict=True))))
+        return found
+
+    def run(*arguments: Any) -> Any:
+        return compiled(*arguments[:count])(*arguments[count:])
+
+    return run
+
+
+def _symbols_in(value: Any) -> dict[str, Symbol]:
+    """The symbols of what describes a call, by their expressions."""
+    if isinstance(value, tuple):
+        return {text: each for part in value for text, each in _symbols_in(part).items()}
+    return {value.text: value} if type(value) is Symbol else {}
+
+
+def _with(value: Any, sizes: dict[str, Any]) -> Any:
+    """What describes a call, with others in place of its symbols or sizes."""
+    if type(value) is _Size:
+        return sizes[value.name]
+    if isinstance(value, tuple):
+        parts = [_with(each, sizes) for each in value]
+        return tuple(parts) if type(value) is tuple else type(value)(*parts)
+    return sizes[value.text] if type(value) is Symbol else value

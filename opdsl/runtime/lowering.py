@@ -69,7 +69,7 @@ class SymbolicArray:
         raise NotLoweredError("elements are read")
 
     # NumPy would make an array of one object of it, and Python would take it for true.
-    __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = _refuse
+    __array__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = item = _refuse
 
 
 class Unknown(NamedTuple):
@@ -342,6 +342,7 @@ class Noted:
     Args:
         function: the compiled one; the outputs that it is given are its last arguments.
         made: for each output the NumPy dtype of the array that it makes, None where the output is given.
+        first: what it is called with before all else.
         allocating: makes of the function, and of what makes the one output that it is given, a function that does both;
             None where there is none.
     """
@@ -350,10 +351,12 @@ class Noted:
         self,
         function: Callable[..., Any],
         made: Sequence[Any],
+        first: Sequence[Any] = (),
         allocating: Callable[..., Callable[..., Any] | None] | None = None,
     ) -> None:
         self.function = function
         self.made = made
+        self.first = first
         self.allocating = allocating
 
     def __call__(self, *operands: Any) -> Any:
@@ -364,7 +367,8 @@ class Noted:
         if self.allocating is not None and recorder.allocates(self.function, operands, self.allocating):
             return operands[-1]
         given = iter(operands[len(operands) - sum(each is None for each in self.made) :])
-        names = iter(recorder.run(self.function, operands, ["array"] * sum(each is not None for each in self.made)))
+        count = sum(each is not None for each in self.made)
+        names = iter(recorder.run(self.function, (*self.first, *operands), ["array"] * count))
         arrays = [next(given) if each is None else SymbolicArray(next(names), each) for each in self.made]
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 

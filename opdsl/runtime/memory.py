@@ -12,7 +12,7 @@ import numpy
 from opdsl.runtime.device import Device, backends
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.geometry import TensorMeta
-from opdsl.runtime.lowering import Noted, concrete, lowering
+from opdsl.runtime.lowering import Noted, SymbolicArray, concrete, lowering, sizes_are_symbols
 from opdsl.runtime.symbol import NotLoweredError
 
 
@@ -110,7 +110,8 @@ def device_memory(device: Device) -> Memory:
     """
     found = backends.load(device.type, "memory")
     recorder = lowering.get()
-    is_noted = recorder is not None and recorder.is_exact and device.type != "meta"
+    # The CPU's own memory knows what symbols are; on meta there is nothing to note.
+    is_noted = recorder is not None and device.type != "meta" and (recorder.is_exact or device.type != "cpu")
     return cast("Memory", _NotingMemory(found) if is_noted else found)
 
 
@@ -148,6 +149,8 @@ class _NotingMemory:
     ) -> Noted:
         """See the memory of backends."""
         memory: Any = self._memory
+        if sizes_are_symbols():
+            return Noted(memory.empty, [dtype.numpy], (shape, strides, dtype, device))
         with concrete():
             make = getattr(memory, "maker", partial(partial, memory.empty))(shape, strides, dtype, device)
         return Noted(make, [dtype.numpy])
@@ -162,6 +165,11 @@ class _NotingMemory:
         """See the memory of backends."""
         memory: Any = self._memory
         Noted(memory.copy, [])(source, target)
+
+    def to_host(self, array: SymbolicArray) -> object:
+        """See the memory of backends."""
+        memory: Any = self._memory
+        return Noted(memory.to_host, [array.dtype])(array)
 
     def __getattr__(self, name: str) -> object:
         found = getattr(self._memory, name)

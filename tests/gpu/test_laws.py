@@ -20,6 +20,7 @@ import pytest
 import opdsl
 from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator
+from opdsl.dispatch.plans.forms import lowered_at_once
 from opdsl.native.generated import GENERATED
 from opdsl.runtime import ALL_DTYPES, DType
 from opdsl.testing import Sample, violations_of
@@ -106,8 +107,8 @@ def checks(operator: Operator, dtypes: tuple[DType, ...]) -> list[Callable[[], l
 
 
 def differences(operator: Operator, dtype: DType, made: list[Sample]) -> list[str]:
-    """How an operator differs on samples of a dtype."""
-    with warnings.catch_warnings():
+    """How an operator differs on samples of a dtype, its calls made by plans of their forms."""
+    with warnings.catch_warnings(), lowered_at_once():
         warnings.simplefilter("ignore", UserWarning)
         found = violations_of(operator, made, laws=[6])
     return [f"{dtype}: {each}" for each in found if not is_missing(each.problem)]

@@ -10,6 +10,9 @@ from typing import Any
 
 from opdsl.schema.kinds import COMPILED
 
+SYMBOLS = True
+"""Its loops take sizes that come with the call."""
+
 # Parts and their modules here, which bear the same name but for one.
 _MODULES = {each: each for each in (*COMPILED, "author", "convolution", "indirect", "pooling", "product")} | {
     "allocating": "builtin",

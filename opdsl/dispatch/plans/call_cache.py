@@ -38,14 +38,13 @@ from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.plans.tracebacks import shorten
 from opdsl.dispatch.state import PLAN_LIMIT, State, current
 from opdsl.errors import ArgumentError, NumberError, OpdslError
-from opdsl.runtime import Device, Tensor, cpu
+from opdsl.runtime import Tensor
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.forking import registering
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.lowering import Unknown, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
-from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.symbols import is_symbolic
 from opdsl.schema.model import python_name
@@ -232,14 +231,11 @@ class CallCache:
         return result
 
     def _form_of(self, missed: Missed) -> FormPlans | None:
-        """What is known of the form of a call; None where it has no plans: on other devices than the CPU."""
-        state, arguments = missed.state, missed.bound.arguments
-        if state.recording or state.modes or any(isinstance(each, Device) and each is not cpu for each in arguments):
-            return None
-        if any(each.geometry.device is not cpu for each in tensors_in(arguments)):
+        """What is known of the form of a call; None where it has no plans."""
+        if missed.state.recording or missed.state.modes:
             return None
         try:
-            return self.forms.find(state, self._form_path(*missed.everything[0], **missed.everything[1]))
+            return self.forms.find(missed.state, self._form_path(*missed.everything[0], **missed.everything[1]))
         except (AttributeError, TypeError):
             return None
 

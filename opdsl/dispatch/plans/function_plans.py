@@ -10,7 +10,7 @@ from opdsl.dispatch.plans.forms import FormPlans, Seen
 from opdsl.dispatch.plans.lowered import Given, lower_call, lower_form
 from opdsl.dispatch.plans.plan_holders import Dependencies, holders
 from opdsl.dispatch.state import PLAN_LIMIT, State
-from opdsl.runtime import Tensor, cpu
+from opdsl.runtime import Tensor
 from opdsl.runtime.forking import registering
 from opdsl.runtime.plan_call import Plan
 
@@ -48,8 +48,7 @@ class FunctionPlans:
             arguments: of the call: tensors, numbers that may be sizes, slices, and tuples of these.
             tensors: those among them.
         """
-        is_elsewhere = any(each.geometry.device is not cpu for each in tensors)
-        if not state.plans or state.recording or state.modes or is_elsewhere:
+        if not state.plans or state.recording or state.modes:
             return False
         form = self.forms.find(state, key)
         if form.is_hot:

@@ -6,7 +6,8 @@ one call: sizes are numbers. Both run the same kernels, through the same layers,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,17 +21,17 @@ from opdsl.dispatch.plans.forms import HOT_FROM, RECORDED_HOT_FROM, SLOTS, UNSER
 from opdsl.dispatch.plans.function_source import free_name
 from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
-from opdsl.runtime import Tensor, cpu, version_of
+from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
 from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
-from opdsl.runtime.lowering import Lowering, Record, SymbolicArray, lowering
+from opdsl.runtime.lowering import Lowering, Record, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
 from opdsl.runtime.symbol import NotLoweredError, Symbol
 from opdsl.runtime.tensor import MetaArray
 
-__all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel"]
+__all__ = ["Given", "Inputs", "given_call", "lower_call", "lower_form", "lower_kernel", "recording"]
 
 # Makes a call, with the arguments that are given by position and by name.
 Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
@@ -60,6 +61,13 @@ class Given(NamedTuple):
     is_handed: bool = True
 
 
+@contextmanager
+def recording(recorder: Lowering) -> Iterator[None]:
+    """Calls that are made within are recorded."""
+    with Setting(lowering, recorder), _LOWERING:
+        yield
+
+
 def lower_form(
     name: str,
     run: Run,
@@ -84,7 +92,7 @@ def lower_form(
         NotLoweredError: the call does what no such plan can do.
     """
     recorder = Lowering({*parameters, "plan_of_call"})
-    with Setting(lowering, recorder), _LOWERING:
+    with recording(recorder):
         inputs = (reader or Inputs)(recorder)
         result = run(*inputs.taken_in(call))
         inputs.check_kept()
@@ -127,7 +135,7 @@ def lower_call(
     for may_hand_numbers in (True, False):
         recorder = Lowering({*parameters, "plan_of_call", missing}, is_exact=True)
         recorder.may_hand_numbers = may_hand_numbers
-        with Setting(lowering, recorder), _LOWERING:
+        with recording(recorder):
             inputs = Inputs(recorder, same)
             result = run(*inputs.taken_in(call))
             inputs.check_kept()
@@ -344,7 +352,9 @@ class Inputs:
             root = f"{self.recorder.constant(storage_root)}({text})"
         offset: Any = 0
         if tensor._base is not None or hasattr(tensor, "_memory"):
-            offset = self.recorder.size(f"{text}.storage_offset()", tensor.storage_offset(), 0)
+            with concrete():
+                example = tensor.storage_offset()
+            offset = self.recorder.size(f"{text}.storage_offset()", example, 0)
         if not tensor.is_meta:
             made.array = SymbolicArray(f"{text}.array", tensor.geometry.dtype.numpy, offset)
         elif tensor.geometry.is_view:
@@ -362,8 +372,6 @@ class Inputs:
             form: of the call.
             shape_text, strides_text: the expressions of its sizes and strides.
         """
-        if form.device is not cpu:
-            raise NotLoweredError("a tensor elsewhere than on the CPU")
         shape = self._read(form.shape, shape_text)
         order = form.form.order
         if order is None:

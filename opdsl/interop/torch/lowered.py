@@ -41,14 +41,15 @@ class Reader(Inputs):
         return super()._taken(tuple(value) if isinstance(value, list) else to_opdsl(value, shared), text, given)
 
     def _stand_in(self, source: torch.Tensor, text: str) -> Tensor:
-        known = self.seen.get(id(source))
+        is_exact = self.recorder.is_exact
+        known = None if is_exact else self.seen.get(id(source))  # plans of exact geometries ask for overlap themselves
         if known is not None:
             self.checks.append(f"{text} is not {next(name for each, name in self.tensors if each is known)}")
             return known
         with concrete():
             form = geometry_of(source)
         made = self.seen[id(source)] = Tensor()
-        made.geometry = self.symbolic(form, f"{text}.shape", f"{text}.stride()")
+        made.geometry = form if is_exact else self.symbolic(form, f"{text}.shape", f"{text}.stride()")
         array = self._array(text)
         made.array = SymbolicArray(array, form.dtype.numpy)
         made._writes = self.recorder.size(f"{array}_writes", 0, 0)  # type: ignore[assignment]
@@ -133,6 +134,13 @@ class Forms:
         """What is lowered."""
         return self.function(*arguments)
 
+    def given(self, values: Sequence[Any]) -> list[Given]:
+        """All arguments of a call, as the lowering takes them."""
+        return [
+            Given(name, None, value, {kind}, False)
+            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
+        ]
+
     def run(self, state: State, values: Sequence[Any]) -> Any:
         """What the plan of a form makes of a call; ``UNSERVED`` where there is none that serves it.
 
@@ -156,10 +164,7 @@ class Forms:
 
     def lower(self, state: State, form: FormPlans, values: Sequence[Any]) -> bool:
         """Whether there is a plan now that serves calls like this one."""
-        call = [
-            Given(name, None, value, {kind}, False)
-            for name, value, kind in zip(self.names, values, self.kinds, strict=True)
-        ]
+        call = self.given(values)
 
         def run(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
             return self.call(*given)

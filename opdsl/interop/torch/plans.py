@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy
 import torch
@@ -16,14 +16,15 @@ import torch
 from opdsl.backends.cpu.builtin import Plan, Table, number_words, plan_of
 from opdsl.dispatch import Operator
 from opdsl.dispatch.plans.forms import UNSERVED
+from opdsl.dispatch.plans.lowered import recording
 from opdsl.interop.torch import native
-from opdsl.interop.torch.lowered import Forms, kernel_of, state_of_call
+from opdsl.interop.torch.lowered import Forms, Reader, kernel_of, state_of_call
 from opdsl.interop.torch.tensors import DTYPES
-from opdsl.kernels.definitions.structured import CompiledCall, StructuredKernel
-from opdsl.kernels.outputs import array_of
+from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.runtime import Tensor, TensorMeta
+from opdsl.runtime.lowering import Lowering, Step, SymbolicArray, Written
+from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.views import required_storage
-from opdsl.schema.kinds import COMPILED
 
 __all__ = ["UNSERVED", "Plans"]
 
@@ -96,22 +97,22 @@ class Plans:
         forms = self._forms
         form = None if forms is None else forms.find(state, values)
         if forms is None or form is None:
-            self._make(kernel, given, arguments)
+            self._make(kernel, given, values, arguments)
             return
         is_hot, form.is_hot = form.is_hot, False
         wants_lowering = form.wants_lowering and not is_hot
         form.misses += 1
         if wants_lowering and forms.lower(state, form, values):
             return
-        if not self._make(kernel, given, arguments) or self._next > _MOST_PLANS:
+        if not self._make(kernel, given, values, arguments) or self._next > _MOST_PLANS:
             form.keeps_no_others()
 
-    def _make(self, kernel: object, given: Sequence[Any], arguments: Sequence[Any]) -> bool:
+    def _make(self, kernel: object, given: Sequence[Any], values: Sequence[Any], arguments: Sequence[Any]) -> bool:
         """Whether there is a plan for the very geometries of a call now."""
         wanted = [_argument(each) for each in given]
-        if native.code() is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
+        if self._forms is None or not isinstance(kernel, StructuredKernel) or any(each is None for each in wanted):
             return False
-        work = _work(kernel, arguments)
+        work = _work(kernel, self._forms, values)
         if work is None:
             return False
         listed = [Table([word for each in group for word in each or ()]) for group in (wanted, *work[1:])]
@@ -170,52 +171,49 @@ def _default(arguments: Sequence[Any]) -> int:
     return DTYPES[torch.get_default_dtype()].code
 
 
-def _work(kernel: StructuredKernel, arguments: Sequence[Any]) -> Work | None:
-    """The loop of a call, where its operands come from, and its results; None where a plan would not do the same."""
-    definition = kernel.definition
-    inputs = tuple(arguments[: len(definition.parameters)])
-    tensors = [each for each in arguments if isinstance(each, Tensor)]
-    if definition.kind not in COMPILED or any(each.numel() == 0 for each in tensors):
+def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work | None:
+    """The loop of a call, where its operands come from, and its results.
+
+    None where what the call comes to is more than one loop, which makes its results or writes one argument: of several
+    that are given, call.ll does not see whether they overlap.
+    """
+    recorder = Lowering(is_exact=True)
+    try:
+        with recording(recorder):
+            inputs = Reader(recorder)
+            # Numbers are what they are: the plan is for these.
+            call = [each._replace(is_handed=False) for each in forms.given(values)]
+            result = forms.call(*inputs.taken_in(call)[0])
+            inputs.check_kept()
+    except Exception:  # whatever stands in the way
         return None
-    given = tuple(arguments[index] for index in kernel.written)
-    prepared = definition.prepare(inputs, given)
-    targets = kernel.targets(prepared, inputs, given) if given else []
-    forms = [each.given.geometry for each in targets] or [each.geometry for each in prepared.specs]
-    # Of several outputs that are given, call.ll does not see whether they overlap.
-    if (
-        any(each.resizes or each.uses_proxy for each in targets)
-        or len(given) > 1
-        or definition.reads_elements(prepared)
-    ):
+    steps = [each for each in recorder.steps if not isinstance(each, Written)]
+    loop = getattr(getattr(steps[0], "function", None), "__self__", None) if len(steps) == 1 else None
+    if not isinstance(loop, Plan) or not loop.runs_frames or recorder.guards or inputs.checks:
         return None
-    bound = definition.compile_call(prepared, inputs, forms, kernel.key, allocate=False)
-    loop = getattr(bound.compute, "__self__", None)
-    if not isinstance(loop, Plan) or not loop.runs_frames or bound.handed is not array_of:
+    step = cast("Step", steps[0])
+    places = {text: forms.names.index(text) for _, text in inputs.tensors}
+    known = {text: tensor.geometry for tensor, text in inputs.tensors}
+    known |= {each.array.text: each.geometry for each in tensors_in((result,))}
+    read = step.operands[: len(step.operands) - len(kernel.written)]
+    written = [each.text for each in step.operands[len(read) :]] or list(step.results)
+    wanted = list(kernel.written) or [_NEW] * len(step.results)
+    is_all = known.keys() >= {*written} and [places.get(text, _NEW) for text in written] == wanted
+    if len(kernel.written) > 1 or not is_all or any(each.numel == 0 for each in known.values()):
         return None
-    if any(each.numel == 0 for each in forms):
-        return None
-    operands = _operands(bound, loop, inputs, forms[0] if definition.kind == "pointwise" else None)
-    places = kernel.written or (_NEW,) * len(forms)
-    results = [_result(index, form) for index, form in zip(places, forms, strict=True)]
-    return None if operands is None else Work(loop, operands, results)
+    elementwise = known[written[0]] if kernel.definition.kind == "pointwise" else None
+    operands = [_operand(loop, at, each, places, known, elementwise) for at, each in enumerate(read)]
+    return Work(loop, operands, [_result(places.get(text, _NEW), known[text]) for text in written])
 
 
-def _operands(
-    bound: CompiledCall, loop: Plan, arguments: Sequence[Any], written: TensorMeta | None
-) -> list[tuple[int, ...]] | None:
-    """Where operands come from; one of the geometry that is written elementwise may be what is written."""
-    places = {id(array_of(each)): place for place, each in enumerate(arguments) if isinstance(each, Tensor)}
-    operands: list[tuple[int, ...]] = []
-    for at, value in enumerate(bound.values):
-        if not isinstance(value, numpy.ndarray):
-            operands.append((_NEW, *number_words(loop, at, value), 0, 0))
-        elif id(value) in places:
-            place = places[id(value)]
-            form = arguments[place].geometry
-            operands.append((place, 0, 0, _reach(form), int(form is written)))
-        else:
-            return None  # made for this call alone: a cast, or a copy
-    return operands
+def _operand(
+    loop: Plan, at: int, value: Any, places: dict[str, int], known: dict[str, TensorMeta], written: TensorMeta | None
+) -> tuple[int, ...]:
+    """Where an operand comes from; one of the geometry that is written elementwise may be what is written."""
+    if not isinstance(value, SymbolicArray):
+        return (_NEW, *number_words(loop, at, value), 0, 0)
+    form = known[value.text]
+    return places[value.text], 0, 0, _reach(form), int(form is written)
 
 
 def _result(place: int, form: TensorMeta) -> tuple[int | Table, ...]:

@@ -1,0 +1,58 @@
+"""Calls on a CUDA device whose shapes no call has had before, against PyTorch on the CPU: plans of forms serve them."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.dispatch.plans.forms import lowered_at_once
+from tests.torch.test_new_shapes import CALLS, flat, outcome
+
+SIZES = (5, 9, 2, 1, 0, 7)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_size_gives_what_pytorch_gives(name: str) -> None:
+    elements, call = CALLS[name]
+    with lowered_at_once():
+        for n in SIZES:
+            arrays = elements(n)
+            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()).cuda() for each in arrays]))
+            theirs = flat(outcome(call, torch, n, [torch.from_numpy(each.copy()) for each in arrays]))
+            assert len(ours) == len(theirs), n
+            for mine, other in zip(ours, theirs, strict=True):
+                if isinstance(other, str):
+                    assert mine == other, n
+                    continue
+                assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
+                numpy.testing.assert_allclose(
+                    mine.cpu().numpy(), other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}"
+                )
+
+
+def test_one_plan_serves_all_sizes() -> None:
+    with lowered_at_once():
+        for n in range(2, 12):
+            opdsl.sinh(opdsl.ones(n, 3, device="cuda"))
+    forms = opdsl.sinh.__globals__["forms"]
+    assert [len(plans) for plans in forms.values() if plans] == [1]
+
+
+def test_gradients_of_sizes_that_have_not_come_before() -> None:
+    with lowered_at_once():
+        for n in (4, 7):
+            x = opdsl.ones(n, 3, device="cuda", requires_grad=True)
+            (x[:, 1:] * opdsl.ones(3, 2, device="cuda").t()[:1, 0]).exp().sum().backward()
+            assert x.grad is not None
+            wanted = [[0.0, numpy.e, numpy.e]] * n
+            numpy.testing.assert_allclose(x.grad.cpu().numpy(), wanted, rtol=1e-6)
+
+
+def test_a_form_belongs_to_its_device() -> None:
+    with lowered_at_once():
+        for n in (3, 4):
+            for index in range(opdsl.cuda.device_count()):
+                made = opdsl.ones(n, device=f"cuda:{index}") * 2
+                assert (str(made.device), made.tolist()) == (f"cuda:{index}", [2.0] * n)
