@@ -38,6 +38,9 @@ class Formula(NamedTuple):
     forms: those of which it reads no elements.
     takes_all: whether it takes the gradients of all results, and not of the first alone.
     is_traceable: whether it only calls operators, as ``traceable`` has it.
+    direct: of one that is an operator, for another framework's engine: a function of the first result's gradient and
+        some arguments, by place; these arguments; and those of ``names`` that it returns gradients for, the others'
+        being that gradient.
     """
 
     names: tuple[str, ...]
@@ -46,6 +49,7 @@ class Formula(NamedTuple):
     forms: frozenset[str]
     takes_all: bool
     is_traceable: bool = False
+    direct: tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]] | None = None
 
 
 class Derivative(Protocol):

@@ -103,10 +103,12 @@ class PointwiseDerivative:
         passes = {name for name in wanted if all(_passes(self, each, name, wanted) for each in differentiated)}
         computed = tuple(name for name in wanted if name not in passes)
         if not computed:
-            return Formula(wanted, _pass_on, (), frozenset(), False, is_traceable=True)
+            return Formula(wanted, _pass_on, (), frozenset(), False, True, (_pass_on, (), ()))
         operator, names = self._operator(computed, self._differentiated(computed, is_complex))
         run = _runner(operator, names, wanted, computed)
-        return Formula(wanted, run, names, frozenset(), self.definition.results > 1, is_traceable=True)
+        several = self.definition.results > 1
+        direct = None if several else (operator, names, computed)
+        return Formula(wanted, run, names, frozenset(), several, True, direct)
 
     def _operator(
         self, wanted: tuple[str, ...], differentiated: Sequence[Differentiated]
