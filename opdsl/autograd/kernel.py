@@ -132,7 +132,6 @@ class RecordingKernel:
         if noted.is_exact and not recorder.written and recorder.formulas is not None:
             return self._lowered_inline(noted, arguments)
         if recorder.written:
-            noted.edges.clear()
             noted.run(partial(check_written, self.operator), (arguments,), [])
         kept = noted.run(recorder.before, (arguments,), ["edges", "saved"])
         with below_autograd():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from sys import getrefcount
 from typing import Any, Final, NamedTuple
 from weakref import ref
@@ -208,9 +208,8 @@ def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
     tensor.geometry = tensor.geometry.replace(requires_grad=True)
     if followed:
         return
-    # Nothing else knows the views; to look for them takes as long as there are objects, and few tensors have any.
-    for each in gc.get_referrers(tensor) if _may_have_more_than(views, tensor) else ():
-        if not isinstance(each, Tensor) or each._base is not tensor or owner_of(each) is None:
+    for each in _views_of(tensor, views):
+        if owner_of(each) is None:
             continue
         if each.dtype is tensor.dtype and not each.geometry.requires_grad:
             each.geometry = each.geometry.replace(requires_grad=True)
@@ -220,12 +219,38 @@ def _take_up(tensor: Tensor, node: Node, views: int = 0) -> None:
                 each._writes = -1  # its history cannot be made anew
 
 
-def _may_have_more_than(views: int, tensor: Tensor) -> bool:
-    """Whether more refers to a tensor's memory than itself and so many arrays of views."""
+def _views_of(tensor: Tensor, known: int) -> list[Tensor]:
+    """The views of a tensor; none where there are no more than are known.
+
+    Nothing else knows the views, and few tensors have any that are older than the last collection of garbage: to look
+    through all objects takes as long as there are any.
+    """
+    most = _most_views(tensor)
+    if most <= known:
+        return []
+    found: list[Tensor] = []
+    for generation in _YOUNG:
+        found += _of_base(tensor, gc.get_objects(generation))
+        if len(found) >= most:
+            return found
+    return _of_base(tensor, gc.get_referrers(tensor))
+
+
+def _of_base(tensor: Tensor, objects: Iterable[Any]) -> list[Tensor]:
+    """The views of a tensor among objects."""
+    return [each for each in objects if isinstance(each, Tensor) and getattr(each, "_base", None) is tensor]
+
+
+def _most_views(tensor: Tensor) -> float:
+    """How many views a tensor has at most: each of them refers to its memory."""
     if type(tensor.array) is not numpy.ndarray:
-        return True
+        return math.inf
     array, base = _references(tensor)
-    return array - _UNSHARED[0] + max(base - _UNSHARED[1], 0) > views
+    return array - _UNSHARED[0] + max(base - _UNSHARED[1], 0)
+
+
+# Generations of garbage collection that have few objects.
+_YOUNG = (0, 1)
 
 
 def _references(holder: Tensor | _Holder) -> tuple[int, int]:

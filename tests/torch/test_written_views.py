@@ -319,3 +319,13 @@ def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.Monke
         y = opdsl.zeros(2, 3)
         y[0] = x
         assert y.add_(x).requires_grad
+
+
+def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
+    x = opdsl.ones(2, 3, requires_grad=True)
+    for _ in range(3):
+        y = opdsl.zeros(2, 3)
+        seen = y[0], y.t(), y.view(-1)
+        assert y.copy_(x).requires_grad
+        assert all(each.requires_grad for each in seen)

@@ -7,6 +7,7 @@ they were made (``as_view`` in torch/csrc/autograd/VariableTypeUtils.h). A geome
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opdsl.dispatch.binding.results import written_values
@@ -96,7 +97,9 @@ class TrackedViews(Around):
         form = viewed.geometry
         creation = self._creation(form, current.get())
         if creation is Creation.DEFAULT:
-            return None
+            # Of a view whose history cannot be made anew, nor can that of the new one, from here on.
+            is_refused = form.creation is not Creation.DEFAULT and not form.creation.is_apart
+            return partial(_note_version, viewed) if is_refused else None
         follows = form.requires_grad and creation in (Creation.NO_GRAD, Creation.INFERENCE)
         marked: dict[TensorMeta, TensorMeta] = {form: form}  # the tensor itself is no view of it
 
@@ -129,3 +132,8 @@ class TrackedViews(Around):
         if self.operator.returns_list:
             return Creation.SEVERAL
         return Creation.DEFAULT  # or as what is viewed was made, which its geometry says
+
+
+def _note_version(viewed: Tensor, view: Tensor) -> None:
+    if view is not viewed:
+        view._writes = version_of(view)

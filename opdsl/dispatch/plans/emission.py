@@ -180,6 +180,7 @@ class Emitter:
         self.lines.append(made)
 
     def _record(self, step: Record) -> None:
+        self.recorder.edges.clear()  # it may have written what others are views of
         arguments_text, results = self._operand(step.arguments), self._returned(step.results)
         name = self.recorder.name("recorded")
         operands = ", ".join([arguments_text, results, *step.operands])
