@@ -1,0 +1,123 @@
+"""The backward pass of recorded calls of known shapes is a plan: no formula is run in Python again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import opdsl
+from opdsl.autograd.recorder import Recorder
+
+Case = Callable[[Any, Any, Any], Any]
+
+
+def functions(lib: Any) -> Any:
+    return torch.nn.functional if lib is torch else opdsl.nn.functional
+
+
+# Of a library and two tensors of 4 x 6, which require grad.
+CASES: dict[str, Case] = {
+    "a product": lambda lib, x, y: x @ y.t(),
+    "a product of a square": lambda lib, x, y: (x * x) @ (y * y).t(),
+    "a linear layer": lambda lib, x, y: functions(lib).linear(x, y, y.sum(1)),
+    "a row is broadcast": lambda lib, x, y: x * y[0] + 1.5,
+    "a number": lambda lib, x, y: x * 0.5 + y * 3,
+    "views": lambda lib, x, y: x.view(2, 12).reshape(8, 3).transpose(0, 1).unsqueeze(1).flatten(),
+    "parts": lambda lib, x, y: x[1:3, ::2].sum() + y.select(1, 2).sum(),
+    "chunks, one of them unused": lambda lib, x, y: x.chunk(3, 1)[0] * y.chunk(3, 1)[2],
+    "joined": lambda lib, x, y: lib.cat([x, y, x], 1).tanh(),
+    "stacked": lambda lib, x, y: lib.stack([x, y]).exp(),
+    "reductions": lambda lib, x, y: x.sum(0) * y.mean(0, keepdim=True) * x.amax(),
+    "a softmax": lambda lib, x, y: x.softmax(1) * y.log_softmax(0),
+    "a norm": lambda lib, x, y: functions(lib).layer_norm(x, (6,), y[0], y[1]),
+    "a batch norm": lambda lib, x, y: functions(lib).batch_norm(x, None, None, y[0], y[1], True),
+    "a loss": lambda lib, x, y: functions(lib).cross_entropy(x, lib.tensor([0, 5, 2, 2])),
+    "rows of a table": lambda lib, x, y: functions(lib).embedding(lib.tensor([[0, 3], [3, 3]]), x),
+    "rows of a table with padding": lambda lib, x, y: functions(lib).embedding(lib.tensor([0, 3, 3]), x, padding_idx=3),
+    "a convolution": lambda lib, x, y: functions(lib).conv2d(x.view(1, 1, 4, 6), y[:2, :4].reshape(1, 1, 2, 4)),
+    "a mask": lambda lib, x, y: x.masked_fill(lib.tensor([[True], [False], [True], [False]]), 0.5),
+    "a subscript of indices": lambda lib, x, y: x[lib.tensor([1, 1, 3])],
+    "several results": lambda lib, x, y: x.max(1).values * y.min(1)[0],
+    "a batch of products": lambda lib, x, y: lib.bmm(x.view(2, 2, 6), y.view(2, 2, 6).transpose(1, 2)),
+}
+
+
+def gradients(lib: Any, case: Case) -> list[Any]:
+    draw = numpy.random.default_rng(1)
+    x, y = (lib.from_numpy(draw.normal(size=(4, 6))).requires_grad_() for _ in range(2))
+    result = case(lib, x, y)
+    (result * result).sum().backward()
+    return [x.grad, y.grad]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_formula_is_run_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(12):
+        gradients(opdsl, CASES[name])
+    monkeypatch.setattr(Recorder, "gradients", lambda *_: pytest.fail("a formula was run"))
+    for ours, theirs in zip(gradients(opdsl, CASES[name]), gradients(torch, CASES[name]), strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            assert ours.stride() == theirs.stride()
+            numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_plan_serves_the_tensors_that_are_the_same_and_those_that_are_not() -> None:
+    x, y = (opdsl.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) for _ in range(2))
+    for _ in range(4):
+        for other in (x, y):
+            (found,) = opdsl.autograd.grad((x @ other).sum(), x)
+            wanted = [[6.0 + 1, 14.0 - 5], [4.0 + 5, 6.0 + 9]] if other is x else [[3.0, 7.0], [3.0, 7.0]]
+            ones = numpy.ones((2, 2))
+            value = numpy.array([[1.0, 2.0], [3.0, 4.0]])
+            wanted = ones @ value.T + (value.T @ ones if other is x else 0)
+            numpy.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_what_a_plan_saved_is_watched() -> None:
+    for _ in range(5):
+        x = opdsl.ones(2, 3, requires_grad=True)
+        factor, result = opdsl.ones(3, 2), x.exp()
+        product = result @ factor
+        factor.add_(1.0)
+        with pytest.raises(opdsl.errors.SavedTensorChangedError, match="mm"):
+            product.sum().backward()
+        softened = x.softmax(1)
+        loss = (softened * softened).sum()
+        softened.mul_(2.0)
+        with pytest.raises(opdsl.errors.SavedTensorChangedError):
+            loss.backward()
+
+
+def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
+    with opdsl.Library("test_backward_plans") as lib:
+
+        @lib.op
+        def tripled(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @lib.op
+        def factor_of(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        factor_of.kernel("CPU")(lambda self: self * 3.0)
+        tripled.kernel("CPU")(lambda self: self * 3.0)
+
+        @tripled.derivative("self")
+        @opdsl.traceable
+        def tripled_derivative(grad):
+            return factor_of(grad)
+
+        x = opdsl.ones(2, requires_grad=True)
+
+        def gradient() -> float:
+            (found,) = opdsl.autograd.grad(tripled(x).sum(), x)
+            return float(found[0].item())
+
+        assert [gradient() for _ in range(4)] == [3.0] * 4
+        with opdsl.Library("test_backward_plans_too") as other:
+            other.impl("test_backward_plans::factor_of", "CPU")(lambda self: self * 5.0)
+            assert [gradient() for _ in range(4)] == [5.0] * 4
+        assert gradient() == 3.0
