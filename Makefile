@@ -4,6 +4,7 @@
 #   make test    install what the tests need (torch among it, as the oracle), and run them
 #   make lint    mypy, ruff, and whether the stubs are up to date
 #   make soak    thirty seconds of threads that call operators and change what they reach
+#   make docs    the documentation, into build/docs; OPDSL_DOCS=add,exp has it write the pages of these operators only
 #   make bench   the benchmarks; results land in benchmarks/results
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture: takes hours
@@ -20,7 +21,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: venv demo test warm lint format soak bench gpu gpu-test gpu-sanitize gpu-bench full clean
+.PHONY: venv demo test warm lint format soak docs bench gpu gpu-test gpu-sanitize gpu-bench full clean
 .DEFAULT_GOAL := test
 
 # A venv whose ensurepip failed has a python but no pip; taking it away lets the next call start anew.
@@ -60,6 +61,10 @@ format: $(VENV)/.has-dev
 
 soak: $(VENV)/.has-dev
 	$(BIN)/python -X faulthandler benchmarks/soak.py
+
+docs: $(VENV)/.has-dev
+	$(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -b html docs build/docs
+	@echo "the documentation begins at build/docs/index.html"
 
 bench: $(VENV)/.has-dev
 	set -e; for benchmark in $(filter-out benchmarks/gpu.py benchmarks/soak.py,$(wildcard benchmarks/*.py)); do $(BIN)/python $$benchmark --save; done

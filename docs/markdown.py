@@ -1,0 +1,159 @@
+"""Docstrings, signatures and sources as Markdown."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+_SECTION = re.compile(r"(Args|Returns|Yields|Raises):$")
+_ITEM = re.compile(r"(\*{0,2}\w[\w ,.*]*?): (.*)")
+_TITLES = {"Args": "Arguments", "Returns": "Returns", "Yields": "Yields", "Raises": "Errors"}
+
+
+def fenced(text: str, language: str = "python") -> str:
+    """A block of code."""
+    return f"```{language}\n{text.strip()}\n```\n"
+
+
+def folded(title: str, text: str) -> str:
+    """What is shown when somebody clicks on its title."""
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n"
+
+
+def documented(doc: str | None) -> str:
+    """A docstring: its sections as lists, its doctests as code.
+
+    >>> print(documented('''Half of it.
+    ...
+    ... Args:
+    ...     x: any number,
+    ...         with a sign.
+    ... ''').strip())
+    Half of it.
+    <BLANKLINE>
+    **Arguments**
+    <BLANKLINE>
+    - `x`: any number, with a sign.
+    """
+    lines = inspect.cleandoc(doc or "").splitlines()
+    parts: list[str] = []
+    while lines:
+        section = _SECTION.match(lines[0])
+        if section:
+            body = _taken(lines, lambda line: not line or line.startswith(" "), skip=1)
+            parts.append(f"**{_TITLES[section[1]]}**\n\n{_items(body)}")
+        elif lines[0].startswith(">>>"):
+            body = _taken(lines, bool)
+            parts.append(fenced("\n".join(body), "pycon"))
+        else:
+            body = _taken(lines, lambda line: not _SECTION.match(line) and not line.startswith(">>>"))
+            parts.append("\n".join(each.replace("<", "&lt;") if "`" not in each else each for each in body).strip())
+    return "\n\n".join(each for each in parts if each) + "\n"
+
+
+def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) -> list[str]:
+    """Takes the first lines, as long as they belong together."""
+    count = skip or 1
+    while count < len(lines) and belongs(lines[count]):
+        count += 1
+    found = lines[skip:count]
+    del lines[:count]
+    return found
+
+
+def _items(lines: list[str]) -> str:
+    """``name: text`` of a section, which may go on in deeper lines, as a list."""
+    found: list[str] = []
+    for line in textwrap.dedent("\n".join(lines)).splitlines():
+        item = _ITEM.match(line)
+        if item:
+            found.append(f"- `{item[1]}`: {item[2]}")
+        elif found and line.startswith(" "):
+            found[-1] += f" {line.strip()}"
+        elif line:
+            found.append(line)
+    return "\n".join(found)
+
+
+def signature_of(value: object, name: str) -> str:
+    """``name(x, *, dim=None)``; without what Python cannot tell."""
+    try:
+        text = str(inspect.signature(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return name
+    text = re.sub(r"((?:: |-> )\*?)'([^']*)'", r"\1\2", text)  # annotations that are texts
+    return f"{name}{re.sub(r' at 0x[0-9a-f]+', '', text)}"
+
+
+# ------------------------------------------------------------------------------------------------------------- sources
+
+
+@cache
+def _statements(file: str) -> tuple[list[ast.stmt], list[str]]:
+    text = Path(file).read_text(encoding="utf-8")
+    return ast.parse(text).body, text.splitlines()
+
+
+def definition_of(function: FunctionType, name: str) -> str:
+    """What a module says of an operator: its declaration, what is attached to it, and what these call in the module.
+
+    Args:
+        function: that was declared.
+        name: of the operator, as it may stand in a text: ``aten::exp``.
+    """
+    file = inspect.getsourcefile(function)
+    if file is None or not Path(file).is_file():
+        return ""
+    body, lines = _statements(file)
+    own = [each for each in body if _is_about(each, function.__name__, name)]
+    if not own:
+        return ""
+    functions = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
+    used = {each.id for statement in own for each in ast.walk(statement) if isinstance(each, ast.Name)}
+    helpers = [functions[each] for each in used & functions.keys() if not functions[each].decorator_list]
+    found = sorted({id(each): each for each in [*own, *helpers]}.values(), key=lambda each: each.lineno)
+    return "\n\n\n".join("\n".join(lines[_start(each) - 1 : each.end_lineno]) for each in found)
+
+
+def _is_about(statement: ast.stmt, function: str, name: str) -> bool:
+    if isinstance(statement, ast.FunctionDef):
+        decorators = (each for each in statement.decorator_list if not _declares(each))
+        return statement.name == function or any(_root(each) == function for each in decorators)
+    if isinstance(statement, ast.Expr):
+        return _root(statement.value) == function
+    return isinstance(statement, ast.Assign) and any(
+        isinstance(each, ast.Constant) and each.value == name for each in ast.walk(statement.value)
+    )
+
+
+def _declares(node: ast.expr) -> bool:
+    """Whether a decorator declares another operator: ``f.overload("X")``."""
+    called = node.func if isinstance(node, ast.Call) else node
+    return isinstance(called, ast.Attribute) and called.attr == "overload"
+
+
+def _root(node: ast.expr) -> str:
+    """``f``, of ``f.pointwise(...)``."""
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _start(statement: ast.stmt) -> int:
+    decorators: list[Any] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    """A table; empty without rows."""
+    lines = [f"| {' | '.join(each.replace('|', chr(92) + '|') for each in row)} |" for row in rows]
+    if not lines:
+        return ""
+    return "\n".join([f"| {' | '.join(header)} |", f"|{'---|' * len(header)}", *lines]) + "\n"

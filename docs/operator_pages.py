@@ -1,0 +1,289 @@
+"""The page of each operator: what was declared and derived, which dtypes it takes, and an example with its output."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from markdown import definition_of, documented, fenced, folded, table
+
+import opdsl
+from opdsl import Tensor, registry
+from opdsl.errors import OpdslError
+from opdsl.testing import Sample, samples_of
+
+_KINDS = ("bool", "uint", "int", "float", "bfloat", "complex")
+DTYPES = [
+    each.name
+    for each in sorted(
+        {each for each in vars(opdsl).values() if isinstance(each, opdsl.DType)},
+        key=lambda dtype: (_KINDS.index(dtype.name.rstrip("0123456789")), dtype.itemsize),
+    )
+]
+_MODULES = ("nn", "linalg", "fft", "special")
+_SHOWN_KEYS = {"key", "CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA"}
+_LARGEST_EXAMPLE = 40
+
+
+def write(folder: Path, only: tuple[str, ...] = ()) -> list[str]:
+    """Write the pages of all operators, and the page that lists them.
+
+    Args:
+        folder: where they are written.
+        only: names of packets, for a part of them.
+
+    Returns:
+        The names of the packets that have a page.
+    """
+    opdsl.ops.aten  # noqa: B018  loads the operators
+    folder.mkdir(parents=True, exist_ok=True)
+    topics: dict[str, list[str]] = defaultdict(list)
+    for base, overloads in sorted(packets().items()):
+        if only and base not in only:
+            continue
+        _write(folder / f"{base}.md", page(base, overloads))
+        topics[module_of(overloads[0])].append(base)
+    _write(folder / "index.md", index(topics))
+    return [each for names in topics.values() for each in names]
+
+
+def _write(path: Path, text: str) -> None:
+    """Written only where it changed, so that Sphinx reads only such pages again."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def packets() -> dict[str, list[Any]]:
+    """The overloads of each packet of aten that has a page; in-place packets stand on those of what they compute."""
+    found = {
+        name.removeprefix("aten::"): list(packet.overloads.values())
+        for name, packet in tuple(registry.packets.items())
+        if name.startswith("aten::")
+    }
+    return {base: each for base, each in found.items() if not base.endswith("_") or base[:-1] not in found}
+
+
+def index(topics: dict[str, list[str]]) -> str:
+    """All operators, by the module that declares them."""
+    count = sum(map(len, topics.values()))
+    parts = [f"# Operators\n\nThe {count} operators of the library, by the modules that declare them.\n"]
+    for module in sorted(topics):
+        doc = (sys.modules[module].__doc__ or "").partition("\n")[0]
+        links = ", ".join(f"[`{each}`]({each}.md)" for each in topics[module])
+        parts.append(f"## {module.rpartition('.')[2].replace('_', ' ').capitalize()}\n\n{doc}\n\n{links}\n")
+    return "\n".join(parts)
+
+
+def module_of(operator: Any) -> str:
+    """The module that declares an operator."""
+    return str(function_of(operator).__module__)
+
+
+def function_of(operator: Any) -> Any:
+    """The function of an overload: ``opdsl.ops.aten.add.Tensor``."""
+    namespace, _, name = operator.name.partition("::")
+    base, _, overload = name.partition(".")
+    return getattr(getattr(getattr(opdsl.ops, namespace), base), overload or "default")
+
+
+def page(base: str, overloads: list[Any]) -> str:
+    """A page."""
+    shown = [each for each in overloads if each.schema.kind.name != "out"] or overloads
+    parts = ["---\norphan: true\n---\n", f"# {base}\n", documented(function_of(shown[0]).__doc__)]
+    places = list(_places(base))
+    if places:
+        parts.append(f"Called as {', '.join(f'`{each}`' for each in places)}.\n")
+    for operator in shown:
+        parts += _overload(operator, shown, places)
+    return "\n".join(parts)
+
+
+def _places(base: str) -> Iterator[str]:
+    """Where Python finds a packet."""
+    homes: list[tuple[str, Any]] = [("opdsl", opdsl), *((f"opdsl.{each}", getattr(opdsl, each)) for each in _MODULES)]
+    for name, home in homes:
+        short = base.removeprefix(f"{name.removeprefix('opdsl.')}_")
+        try:
+            getattr(home, short)
+        except AttributeError:
+            continue
+        yield f"{name}.{short}"
+    if base in vars(Tensor) or callable(getattr(Tensor, base, None)):
+        yield f"Tensor.{base}"
+
+
+def _overload(operator: Any, shown: list[Any], places: list[str]) -> Iterator[str]:
+    function = function_of(operator)
+    name = operator.name.removeprefix("aten::")
+    yield f"## {name if '.' in name or len(shown) == 1 else f'{name} (default)'}\n"
+    yield fenced(str(function.schema), "text")
+    declared = getattr(function, "variants", {})
+    others = ((kind, f"`{each.schema}`") for kind, each in declared.items() if each.schema is not function.schema)
+    yield table(("variant", "schema"), others)
+    if function.tags:
+        yield f"Tags: {', '.join(f'`{each}`' for each in function.tags)}.\n"
+    samples = Samples(operator, function)
+    yield f"Dtypes: {samples.dtypes()}.\n"
+    yield _gradient(function)
+    limits = list(_limits(operator, function))
+    if limits:
+        yield "Limits:\n\n" + "".join(f"- {each}\n" for each in limits)
+    example = samples.example(places)
+    if example:
+        yield f"**Example**\n\n{fenced(example, 'pycon')}"
+    source = definition_of(inspect.unwrap(function), operator.name)
+    if source:
+        yield folded("Definition", fenced(source))
+    derivative = str(function.derivative_source)
+    if not derivative.startswith("# "):
+        yield folded("Gradient", fenced(derivative))
+    yield folded("Dispatch table", fenced(_table(function), "text"))
+
+
+def _gradient(function: Any) -> str:
+    """Where the gradient comes from, in a sentence."""
+    text = str(function.derivative_source)
+    if not text.startswith("# "):
+        return "Gradient: a formula, below.\n"
+    text = text.removeprefix(f"# {function.operator.name} ").strip()
+    return f"Gradient: {text.partition(': ')[2] or text}\n"
+
+
+def _table(function: Any) -> str:
+    """The rows that tell most of a dispatch table."""
+    lines = str(function.dispatch_table()).splitlines()
+    return "\n".join(each for each in lines if each.split()[0] in _SHOWN_KEYS or set(each) == {"-"})
+
+
+def _limits(operator: Any, function: Any) -> Iterator[str]:
+    """What is to be known of an operator that its schema does not say."""
+    table = str(function.dispatch_table())
+    keys = {line.split()[0] for line in table.splitlines() if line.strip()}
+    if "CUDA" not in keys:
+        yield "There is no CUDA kernel."
+    if "dynamic_output_shape" in function.tags:
+        yield "The shape of its result depends on elements, so no shape function can tell it."
+    if "data_dependent_output" in function.tags:
+        yield "It reads elements to answer, so tensors on `meta` are refused."
+    if "nondeterministic_seeded" in function.tags:
+        yield "It draws random numbers: `opdsl.manual_seed` or a `generator` decides which."
+    if not operator.is_bound:
+        yield "Calls of the function or method reach other overloads; `opdsl.ops` reaches this one."
+
+
+class Samples:
+    """Calls that an operator takes, of those that `opdsl.testing` makes.
+
+    Args:
+        operator: an overload.
+        function: of it.
+    """
+
+    def __init__(self, operator: Any, function: Callable[..., Any]) -> None:
+        self.operator = operator
+        self.function: Any = function
+
+    def dtypes(self) -> str:
+        """The dtypes that it takes, in words."""
+        taken = [each for each in DTYPES if self._is_taken(each)]
+        if len(taken) == len(DTYPES):
+            return "all"
+        missing = [each for each in DTYPES if each not in taken]
+        if not taken:
+            return "its samples do not tell"
+        return f"all but {', '.join(missing)}" if len(missing) <= 3 else ", ".join(taken)
+
+    def _is_taken(self, dtype: str) -> bool:
+        # Whether complex numbers can be computed, the scalar function tells when it is compiled.
+        is_complex = dtype.startswith("complex")
+        given = getattr(opdsl, "complex64" if is_complex else dtype)
+        for sample in islice(samples_of(self.operator, given), 3):
+            for call in (self.function,) if is_complex else (self.function.meta, self.function):
+                try:
+                    sample.copy().call(call)
+                except (OpdslError, NotImplementedError, OverflowError):
+                    if call is self.function or not self._needs_elements:
+                        break
+                else:
+                    return True
+        return False
+
+    @property
+    def _needs_elements(self) -> bool:
+        return bool({"dynamic_output_shape", "data_dependent_output"} & set(self.function.tags))
+
+    def example(self, places: list[str]) -> str:
+        """A call with its output, as a session; empty where no sample is small enough."""
+        for dtype in ("float32", "int64", "bool"):
+            for sample in islice(samples_of(self.operator, getattr(opdsl, dtype)), 6):
+                sizes = [each.numel() for each in sample.tensors()]
+                if sizes and not 0 < sum(sizes) <= _LARGEST_EXAMPLE:
+                    continue
+                text = self._session(rounded(sample), places)
+                if text:
+                    return text
+        return ""
+
+    def _session(self, sample: Sample, places: list[str]) -> str:
+        name = self.operator.name.removeprefix("aten::")
+        base, _, overload = name.partition(".")
+        path = next((each for each in places if not each.startswith("Tensor.")), "")
+        if not path or not self.operator.is_bound:
+            path = f"opdsl.ops.aten.{base}.{overload or 'default'}"
+        if set(self.function.tags) & {"nondeterministic_seeded"}:
+            return ""
+        arguments = [each.name for each in self.operator.schema.positional]
+        lines: list[str] = []
+        written = [_argument(value, name, lines) for name, value in zip(arguments, sample.given, strict=False)]
+        written += [f"{name}={_argument(value, name, lines)}" for name, value in sample.named.items()]
+        call = f"{path}({', '.join(written)})"
+        names: dict[str, Any] = {"opdsl": opdsl}
+        try:
+            for each in lines:
+                exec(each, names)
+            result = eval(call, names)
+        except (OpdslError, NotImplementedError, SyntaxError, NameError, AttributeError, TypeError):
+            return ""
+        shown = repr(result)
+        if result is None or " at 0x" in shown or "device='meta'" in shown or len(shown) > 2000 or _is_unset(name):
+            return ""
+        return "\n".join([*(f">>> {each.replace(chr(10), chr(10) + '... ')}" for each in lines), f">>> {call}", shown])
+
+
+def _is_unset(name: str) -> bool:
+    """Whether an operator gives memory as it is."""
+    return "empty" in name
+
+
+def rounded(sample: Sample) -> Sample:
+    """The same call with numbers that are quickly read."""
+
+    def short(value: object) -> object:
+        if isinstance(value, Tensor) and value.dtype.is_floating_point:
+            return value.contiguous().mul(100).round().div(100)
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(short, value))
+        return value
+
+    try:
+        return Sample(*map(short, sample.given), **{name: short(each) for name, each in sample.named.items()})
+    except (OpdslError, TypeError):
+        return sample
+
+
+def _argument(value: object, name: str, lines: list[str]) -> str:
+    """An argument as it is written: tensors get lines and names of their own."""
+    if isinstance(value, Tensor):
+        variable = f"{name}_{len(lines)}" if any(each.startswith(f"{name} ") for each in lines) else name
+        text = repr(value).replace("\n", "\n" + " " * len(f"{variable} = opdsl."))
+        lines.append(f"{variable} = opdsl.{text}")
+        return variable
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(_argument(each, f"{name}{at}", lines) for at, each in enumerate(value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    return repr(value)

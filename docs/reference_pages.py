@@ -1,0 +1,164 @@
+"""The reference: a page for each public module, from the docstrings of its public names; one for the command line."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import click
+from markdown import documented, fenced, signature_of
+
+import opdsl
+from opdsl import Tensor
+
+MODULES = {
+    "opdsl": "The language, tensors, and what decides about a process",
+    "opdsl.autograd": "Gradients",
+    "opdsl.autograd.functional": "Functions of derivatives",
+    "opdsl.autograd.forward": "Dual tensors",
+    "opdsl.testing": "Operators against the laws",
+    "opdsl.errors": "What a user can do wrong",
+    "opdsl.scalar.intrinsics": "Folds of rows, in row functions",
+    "opdsl.native": "native_functions.yaml as data",
+    "opdsl.interop.torch": "PyTorch",
+    "opdsl.interop.torch.overrides": "Kernels of opdsl for operators of torch",
+    "opdsl.cuda": "Devices, streams, events, memory and graphs",
+    "opdsl.nn.functional": "PyTorch's functions for networks",
+    "opdsl.array_api": "The array API standard",
+    "opdsl.array_api.linalg": "The array API standard: linear algebra",
+    "opdsl.array_api.fft": "The array API standard: Fourier transforms",
+}
+
+
+def write(folder: Path) -> None:
+    """Write the pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {name: module_page(name) for name in MODULES}
+    pages |= {"opdsl.Tensor": tensor_page(), "command_line": command_page()}
+    entries = "\n".join(pages)
+    pages["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+    for name, text in pages.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------------------------------- public names
+
+
+def public_names(module: str) -> dict[str, Any]:
+    """What a module offers: ``__all__`` where it has one, otherwise what it defines without an underscore.
+
+    Of opdsl itself everything that has a name there but operators, which have pages of their own, and submodules.
+    """
+    found = importlib.import_module(module)
+    if module == "opdsl":
+        names = sorted({*opdsl.__all__, *(each for each in dir(opdsl) if not each.startswith("_"))})
+        values = {each: getattr(opdsl, each) for each in names}
+        return {name: each for name, each in values.items() if not inspect.ismodule(each) and not is_operator(each)}
+    names = list(getattr(found, "__all__", None) or (each for each in vars(found) if _is_own(found, each)))
+    return {each: getattr(found, each) for each in sorted(names)}
+
+
+def _is_own(module: Any, name: str) -> bool:
+    value = getattr(module, name)
+    return not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+
+
+def is_operator(value: object) -> bool:
+    """Whether a value is the function of an operator."""
+    return hasattr(value, "dispatch_table") and hasattr(value, "schema")
+
+
+def is_documentable(value: object) -> bool:
+    """Whether a value has a docstring of its own: functions and classes."""
+    return inspect.isclass(value) or inspect.isroutine(value)
+
+
+def members(kind: type) -> dict[str, Any]:
+    """The public methods and properties that a class itself defines."""
+    return {
+        name: value
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and (isinstance(value, property) or callable(getattr(kind, name)))
+    }
+
+
+# --------------------------------------------------------------------------------------------------------------- pages
+
+
+def module_page(name: str) -> str:
+    """The page of a module."""
+    module = importlib.import_module(name)
+    about = re.sub(r"(?m)^May import:.*(\n\S.*)*", "", module.__doc__ or "")
+    parts = [f"# {name}\n", f"{MODULES[name]}.\n", documented(about)]
+    constants = []
+    for each, value in public_names(name).items():
+        if is_operator(value):
+            parts.append(f"## {each}\n\n{documented(value.__doc__)}")
+        elif value is Tensor:
+            parts.append("## Tensor\n\nSee [its page](opdsl.Tensor.md).\n")
+        elif is_documentable(value):
+            parts += _entry(each, value)
+        elif not inspect.ismodule(value):
+            constants.append(f"- `{each}`: `{_short(value)}`")
+    if constants:
+        parts.append("## Constants\n\n" + "\n".join(constants) + "\n")
+    return "\n".join(parts)
+
+
+def _short(value: object) -> str:
+    text = repr(value).partition("\n")[0]
+    text = text.partition(" object at ")[0] + ">" if " object at " in text else text
+    return text if len(text) < 90 else f"{text[:90]}..."
+
+
+def _entry(name: str, value: Any) -> Iterator[str]:
+    yield f"## {name}\n"
+    if inspect.isclass(value) and issubclass(value, BaseException):
+        bases = ", ".join(f"`{each.__name__}`" for each in value.__bases__)
+        yield f"{documented(value.__doc__)}\nIt is a {bases}.\n"
+        return
+    yield fenced(signature_of(value, name))
+    yield documented(value.__doc__)
+    if inspect.isclass(value) and not issubclass(value, Enum):
+        for each, member in members(value).items():
+            yield from _member(each, member)
+
+
+def _member(name: str, member: Any) -> Iterator[str]:
+    doc = inspect.getdoc(member)
+    if doc:
+        function = getattr(member, "__func__", member)
+        title = name if isinstance(member, property) else signature_of(function, name)
+        yield f"### {name}\n"
+        if not isinstance(member, property):
+            yield fenced(title)
+        yield documented(doc)
+
+
+def tensor_page() -> str:
+    """The methods and properties of tensors that are no operators."""
+    parts = ["# opdsl.Tensor\n", documented(Tensor.__doc__)]
+    parts.append("Its other methods are operators: [their pages](../operators/index.md) have them.\n")
+    for name, member in members(Tensor).items():
+        if not is_operator(member) and "source" not in getattr(member, "__dict__", {}):
+            parts += [each.replace("### ", "## ", 1) for each in _member(name, member)]
+    return "\n".join(parts)
+
+
+def command_page() -> str:
+    """What the command line says of itself."""
+    from opdsl.cli import main
+
+    parts = ["# Command line\n", documented(main.help)]
+    for name in sorted(main.commands):
+        command = main.commands[name]
+        context = click.Context(command, info_name=f"opdsl {name}", max_content_width=100)
+        parts.append(f"## opdsl {name}\n\n{fenced(command.get_help(context), 'text')}")
+    return "\n".join(parts)

@@ -1,0 +1,128 @@
+"""Runs the code of pages: blocks of Python one after another, sessions as doctests, commands as far as they are ours.
+
+``python -m tests.docs.pages PAGE ...`` prints what does not do what the page says. Each page runs in a process of its
+own, forked from one that has imported everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Blocks behind this comment need a device that is not here: they have to be Python, and are not run.
+NOT_RUN = "<!-- not run here: "
+_FENCE = re.compile(r"^( *)```(\S*)")
+
+
+class Block(NamedTuple):
+    """A block of code, and where its first line stands."""
+
+    language: str
+    text: str
+    line: int
+    is_run: bool
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a page."""
+    lines = text.splitlines()
+    at, is_run = 0, True
+    while at < len(lines):
+        fence = _FENCE.match(lines[at])
+        if fence:
+            indent, language = len(fence[1]), fence[2]
+            end = next(index for index in range(at + 1, len(lines)) if lines[index].strip() == "```")
+            body = "\n".join(each[indent:] for each in lines[at + 1 : end]) + "\n"
+            yield Block(language, body, at + 2, is_run)
+            at, is_run = end, True
+        elif lines[at].strip():
+            is_run = not lines[at].startswith(NOT_RUN)
+        at += 1
+
+
+def faults_of(page: Path) -> Iterator[str]:
+    """What is wrong with the code of a page."""
+    names: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page.read_text(encoding="utf-8")):
+        place = f"{page}:{block.line}"
+        if block.language == "python":
+            yield from _run(block, place, names)
+        elif block.language == "pycon" and block.is_run:
+            yield from _compare(block, place, names)
+        elif block.language == "sh":
+            yield from _commands(block, place)
+
+
+def _run(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
+    try:
+        # Errors name the page's own lines.
+        code = compile("\n" * (block.line - 1) + block.text, place.rpartition(":")[0], "exec")
+        if block.is_run:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(code, names)
+    except Exception:
+        yield f"{place}: {traceback.format_exc(limit=-3)}"
+
+
+def _compare(block: Block, place: str, names: dict[str, Any]) -> Iterator[str]:
+    example = doctest.DocTestParser().get_doctest(block.text, {}, place, place, 0)
+    example.globs = names
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL if "Traceback" in block.text else doctest.ELLIPSIS
+    found: list[str] = []
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(example, out=found.append, clear_globs=False)
+    if found:
+        yield f"{place}: {''.join(found)}"
+
+
+def _commands(block: Block, place: str) -> Iterator[str]:
+    """Commands of ours have to be there, with their options."""
+    import click
+
+    from opdsl.cli import main
+
+    for line in block.text.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] != ["opdsl"] or len(words) < 2:
+            continue
+        command = main.commands.get(words[1])
+        if command is None:
+            yield f"{place}: there is no {line}"
+            continue
+        known = {option for each in command.params if isinstance(each, click.Option) for option in each.opts}
+        given = {each.partition("=")[0] for each in words[2:] if each.startswith("-")}
+        if given - known - {"--help", "-h"}:
+            yield f"{place}: opdsl {words[1]} has no {', '.join(sorted(given - known))}"
+
+
+def main(pages: list[str]) -> int:
+    """Run pages."""
+    import torch  # noqa: F401
+
+    import opdsl
+
+    opdsl.ops.aten  # noqa: B018
+    failed = 0
+    for page in pages:
+        child = os.fork()
+        if child == 0:
+            count = 0
+            for fault in faults_of(Path(page)):
+                count += 1
+                print(fault, flush=True)
+            sys.stdout.flush()
+            os._exit(bool(count))
+        failed += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""The documentation: its code runs, its links lead somewhere, what it lists is all there is."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import opdsl
+from tests.docs.pages import blocks, faults_of
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(each for each in DOCS.rglob("*.md") if each.parent in (DOCS, DOCS / "howto"))
+
+
+@pytest.fixture(scope="module")
+def generators() -> tuple[ModuleType, ModuleType]:
+    """The modules that write pages, as Sphinx finds them."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        import operator_pages
+        import reference_pages
+    finally:
+        sys.path.remove(str(DOCS))
+    return operator_pages, reference_pages
+
+
+def test_the_code_of_all_pages_runs() -> None:
+    command = [sys.executable, "-m", "tests.docs.pages", "README.md", *map(str, PAGES)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_code_that_does_not_do_what_a_page_says_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nx = 1\n```\n```pycon\n>>> x\n2\n```\n```python\nx.y\n```\n"
+        "```sh\nopdsl lits\nopdsl show --all\nopdsl show add\n```\n"
+    )
+    assert [each.partition(": ")[0] for each in faults_of(page)] == [f"{page}:{line}" for line in (5, 9, 12, 12)]
+
+
+def test_blocks_that_are_not_run_are_few() -> None:
+    skipped = [each for page in PAGES for each in blocks(page.read_text()) if not each.is_run]
+    assert len(skipped) <= 4  # CUDA, and the backend in a package of its own
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_links_lead_to_files(page: Path) -> None:
+    made = {DOCS / "operators" / "index.md", DOCS / "reference" / "index.md"}
+    text = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
+    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        target = (page.parent / link).resolve()
+        assert "://" in link or target.exists() or target in made, link
+
+
+def test_every_page_is_in_the_contents() -> None:
+    text = (DOCS / "index.md").read_text()
+    listed = {line for block in blocks(text) if block.language == "{toctree}" for line in block.text.split()}
+    pages = {str(each.relative_to(DOCS).with_suffix("")) for each in PAGES}
+    assert pages - {"index"} <= listed
+
+
+def test_every_environment_variable_is_explained() -> None:
+    text = (DOCS / "howto" / "debugging.md").read_text()
+    read = set()
+    for path in (ROOT / "opdsl").rglob("*.py"):
+        read |= set(re.findall(r'"(OPDSL_[A-Z_]+)"', path.read_text(encoding="utf-8")))
+    read -= {"OPDSL_VERSION"}  # a word of a template
+    assert len(read) > 8
+    assert {each for each in read if each not in text} == set()
+
+
+def test_every_public_name_has_a_docstring(generators: Any) -> None:
+    _, reference = generators
+    names = {
+        f"{module}.{name}": value
+        for module in reference.MODULES
+        for name, value in reference.public_names(module).items()
+        if reference.is_documentable(value)
+    }
+    assert len(names) > 500
+    assert [name for name, value in names.items() if not (inspect.getdoc(value) or "").strip()] == []
+
+
+def test_every_operator_has_a_page(generators: Any) -> None:
+    operators, _ = generators
+    pages = operators.packets()
+    own = [name.removeprefix("aten::") for name in opdsl.registry.packets if name.startswith("aten::")]
+    assert {each for each in own if each not in pages and each.removesuffix("_") not in pages} == set()
+
+
+@pytest.mark.parametrize("base", ["exp", "max", "add", "softmax", "nonzero", "arccos", "narrow", "zeros"])
+def test_the_page_of_an_operator_says_what_is_so(base: str, generators: Any) -> None:
+    operators, _ = generators
+    text = operators.page(base, operators.packets()[base])
+    found = list(blocks(text))
+    schemas = {str(each.schema) for each in operators.packets()[base] if each.schema.kind.name == "functional"}
+    assert schemas <= {each.text.strip() for each in found if each.language == "text"}
+    sessions = [each.text for each in found if each.language == "pycon"]
+    assert sessions
+    for session in sessions:
+        example = doctest.DocTestParser().get_doctest(session, {"opdsl": opdsl}, base, base, 0)
+        assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+    assert f"def {base}" in text or "Another name of" in text or base in text.partition("Definition")[2]
+
+
+def test_the_page_of_an_operator_tells_its_dtypes_and_its_gradient(generators: Any) -> None:
+    operators, _ = generators
+    bases = ("bitwise_not", "exp", "argmax", "maximum")
+    shown = {base: operators.page(base, operators.packets()[base]) for base in bases}
+    assert "Dtypes: bool, uint8, int8, int16, int32, int64.\n" in shown["bitwise_not"]
+    assert "Dtypes: all.\n" in shown["exp"] and "t0: float64 = exp(self)" in shown["exp"]
+    assert "Dtypes: all but complex64, complex128.\n" in shown["maximum"]
+    assert "Gradient: a formula, below" not in shown["argmax"]
+
+
+def test_docstrings_become_markdown(generators: Any) -> None:
+    markdown = sys.modules["markdown"]
+    text = markdown.documented("Half.\n\nArgs:\n    x: a number,\n        with a sign.\n\n>>> half(2)\n1\n")
+    assert text == "Half.\n\n**Arguments**\n\n- `x`: a number, with a sign.\n\n```pycon\n>>> half(2)\n1\n```\n\n"
+    _, reference = generators
+    page = reference.module_page("opdsl.testing")
+    assert "## check_op" in page and "- `samples`: calls to check it with" in page and "LawError" in page
