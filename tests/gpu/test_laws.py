@@ -39,7 +39,7 @@ FEW, FEWEST = 4, 1
 # reads what all kernels begin with, and links, which takes longer than the kernels of an operator do.
 TOGETHER = 1 if IS_WHOLE else 12
 
-# What has no kernels for CUDA, as the README says, by how their names begin; operators that call it say so too.
+# What has no kernels for CUDA, as docs/limits.md says, by how their names begin; operators that call it say so too.
 MISSING = (
     "_fft_",
     "_cholesky",
@@ -115,5 +115,5 @@ def differences(operator: Operator, dtype: DType, made: list[Sample]) -> list[st
 
 
 def is_missing(problem: str) -> bool:
-    """Whether an operator says that there is no kernel for CUDA of one that the README tells of."""
+    """Whether an operator says that there is no kernel for CUDA of one that docs/limits.md tells of."""
     return any(f"raises MissingKernelError (aten::{name}" in problem for name in MISSING)

@@ -12,11 +12,11 @@ class LazyString(UserString):
     """A string that is made each time it is looked at, from what is declared at that moment.
 
     Args:
-        make: makes the text.
+        make: makes the text; or a text, for what is cut out of one.
     """
 
-    def __init__(self, make: Callable[[], str]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], str] | object) -> None:
+        self._make = make if callable(make) else lambda: str(make)
 
     @property
     def data(self) -> str:  # type: ignore[override]
