@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
 
+from opdsl.declare.source import write_module
 from opdsl.native import load, loads
 
 Run = Callable[..., Result]
@@ -117,3 +119,30 @@ def test_many_entries_of_one_name_have_short_names_of_their_own(run: Run, folder
     functions = [line for line in (folder / "same_ops.py").read_text().splitlines() if line.startswith("def ")]
     assert len(set(functions)) == 2000
     assert max(map(len, functions)) < len("def f_default_op2000(self: Tensor) -> Tensor: ...") + 1
+
+
+def test_work_grows_with_the_entries_and_no_faster(folder: Path) -> None:
+    """Entries of one name, their in-place variants beside them, so that all are looked at for what they derive."""
+    entry = "- func: f(Tensor self) -> Tensor\n- func: f_(Tensor(a!) self) -> Tensor(a!)\n"
+    _, few, many = (work_of(lambda text=entry * count: write_module(loads(text))) for count in (1, 100, 400))
+    assert 3 < many / few < 5
+
+
+def work_of(run: Callable[[], object]) -> int:
+    """How many lines of Python, and calls of functions that are built in, something takes."""
+    seen = 0
+
+    def note(*_: object) -> Callable[..., Any]:
+        nonlocal seen
+        seen += 1
+        return note
+
+    before = sys.gettrace(), sys.getprofile()
+    sys.settrace(note)
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+    return seen

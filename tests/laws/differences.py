@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 # Operators whose gradients are not held against finite differences, with the reason.
 WITHOUT_DIFFERENCES = {
     "aten::native_layer_norm_backward": "counts its arguments mean and rstd as functions of its input, as PyTorch does",
@@ -39,3 +41,13 @@ WITHOUT_DIFFERENCES |= dict.fromkeys(
     "vectors beyond the singular values have no gradients, phases of complex ones are free "
     "(see tests/torch/test_spectral_factors.py)",
 )
+
+
+def takes_complex(name: str) -> bool:
+    """Whether the gradients of an operator that takes both are held against differences in complex numbers, or in real.
+
+    tests/torch/test_op_db_gradients.py holds them against PyTorch's in the other ones.
+
+    name: of the packet, without its name space.
+    """
+    return bool(zlib.crc32(name.removesuffix("_").encode()) % 2)

@@ -16,17 +16,17 @@ from opdsl.testing import violations_of
 from opdsl.testing.laws import LAWS
 from opdsl.testing.samples import fitting, samples_of
 from opdsl.testing.subject import Subject
-from tests.laws.differences import WITHOUT_DIFFERENCES
+from tests.laws.differences import WITHOUT_DIFFERENCES, takes_complex
 from tests.laws.refusals import known, operators
 
 OPERATORS = operators()
 FULL = "OPDSL_TEST_FULL" in os.environ
 DTYPES = ALL_DTYPES if FULL else (opdsl.float32, opdsl.int64, opdsl.bool, opdsl.bfloat16, opdsl.complex64)
 
-# Of these each operator is held against the laws with two, in turn; of the third it is asked whether it is taken. That
-# results are right in all of them is held by tests/torch/test_op_db.py, variants and outputs of other dtypes included.
-IN_TURN = (opdsl.int64, opdsl.bool, opdsl.bfloat16)
-ASKED = {} if FULL else {each.name: IN_TURN[place % len(IN_TURN)] for place, each in enumerate(OPERATORS)}
+# Of these each operator is held against the laws with one, in turn; of the others it is asked whether they are taken.
+# That results are right in all of them is held by tests/torch/test_op_db.py, variants and outputs included.
+IN_TURN = () if FULL else (opdsl.int64, opdsl.bool, opdsl.bfloat16)
+TURNS = {each.name: place for place, each in enumerate(OPERATORS)}
 
 # The laws that dtypes have to do with; gradients are computed in double precision, of real and complex numbers.
 OF_DTYPES = (2, 3, 4)
@@ -48,26 +48,39 @@ REFUSED = known()
 
 
 def laws_for(operator: Operator, dtype: Any) -> tuple[int, ...]:
-    """The laws that an operator is held against with samples of a dtype."""
+    """The laws that an operator is held against with samples of a dtype; none where it is only asked."""
     found = {opdsl.float32: tuple(LAWS), opdsl.complex64: (OF_GRADIENTS,)}.get(dtype, OF_DTYPES)
     if FULL and dtype is opdsl.complex64:
         found = (*OF_DTYPES, OF_GRADIENTS)
-    left_out = {OF_GRADIENTS: WITHOUT_DIFFERENCES, OF_VARIANTS: BEHIND_ANOTHER}
-    kept = tuple(law for law in found if operator.name not in left_out.get(law, ()))
-    sampled = {OF_FORMS: LOWERED, OF_PIECES: CUT}
-    return tuple(law for law in kept if law not in sampled or operator.name in sampled[law])
+    turn = TURNS[operator.name] % len(IN_TURN) if IN_TURN else 0
+    without = {
+        OF_GRADIENTS: operator.name in WITHOUT_DIFFERENCES or not is_differentiated(operator, dtype),
+        OF_VARIANTS: operator.name in BEHIND_ANOTHER,
+        OF_FORMS: operator.name not in LOWERED,
+        OF_PIECES: operator.name not in CUT,
+    }
+    is_asked = dtype in IN_TURN and dtype is not IN_TURN[turn]
+    return () if is_asked else tuple(law for law in found if not without.get(law, False))
+
+
+def is_differentiated(operator: Operator, dtype: Any) -> bool:
+    """Whether gradients are held with samples of a dtype: of real or of complex numbers, in turn."""
+    if FULL or (operator.name, str(opdsl.complex64)) in REFUSED:
+        return True
+    return takes_complex(operator.packet_name.partition("::")[2]) is dtype.is_complex
 
 
 def violations(operator: Operator, dtype: Any) -> list[Any]:
-    """How an operator breaks its laws; of the dtype that it is only asked of, none.
+    """How an operator breaks its laws; of a dtype that it is only asked of, none.
 
     Raises:
         OptionError: it takes no sample of the dtype.
     """
-    if ASKED.get(operator.name) is dtype:
-        fitting(samples_of(operator, dtype), Subject(operator, []).function, wanted=1)
-        return []
-    return violations_of(operator, dtypes=[dtype], laws=laws_for(operator, dtype))
+    laws = laws_for(operator, dtype)
+    if laws:
+        return violations_of(operator, dtypes=[dtype], laws=laws)
+    fitting(samples_of(operator, dtype), Subject(operator, []).function, wanted=1)
+    return []
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

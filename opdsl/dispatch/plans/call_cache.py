@@ -307,15 +307,18 @@ class CallCache:
     def _exact_plan(self, missed: Missed, form: FormPlans | None) -> tuple[list[str], Plan | None]:
         """A new plan for the geometries of a call, or else of its form; and the names of what it takes."""
         # The last one serves every call, whatever would be asked of its numbers.
-        if len(missed.variants) >= MOST_VARIANTS - 1:
+        if len(missed.variants) >= MOST_VARIANTS - 1 or (form is not None and form.runs_as_it_is):
             return [], None
         made = self._lower_call(missed, self._run)
         if made is not None:
             return self.union.handed, self._keep(missed, *made)
+        if form is None:
+            return [], None
         # Sizes that elements decide, say, are in the way, which forms allow.
-        if form is not None and (form.variants or self._lower_form(missed, form)):
+        if form.variants or (not form.reason and self._lower_form(missed, form)):
             form.keeps_no_others()
             return self._form_parameters, form
+        form.runs_as_it_is = bool(form.reason)
         return [], None
 
     def _keep_as_it_is(self, missed: Missed, kernel: Callable[..., object]) -> None:

@@ -89,10 +89,11 @@ class FormPlans:
     misses: how many calls none of them has served.
     is_hot: whether the last call was left to the slow path because its sizes come again and again.
     reason: why it is not lowered, where that was tried.
+    runs_as_it_is: whether a call of exact geometries was not lowered either, so that no other is tried.
     key: where its plans are found.
     """
 
-    __slots__ = ("counts", "is_hot", "key", "marks", "misses", "reason", "start", "variants")
+    __slots__ = ("counts", "is_hot", "key", "marks", "misses", "reason", "runs_as_it_is", "start", "variants")
 
     def __init__(self, key: object) -> None:
         self.key: Any = key
@@ -100,6 +101,7 @@ class FormPlans:
         self.misses = 0
         self.is_hot = False
         self.reason = ""
+        self.runs_as_it_is = False
         self.start = [0]
         # Filled when the form is lowered: most are not.
         self.marks: list[int] = []

@@ -160,3 +160,28 @@ def test_a_check_by_type_sees_numbers_at_sizes_not_seen() -> None:
 
         for size in range(2, 12):
             assert f(opdsl.ones(size), float(size)).tolist() == [size] * size
+
+
+def test_what_cannot_be_lowered_is_not_tried_again_for_each_size() -> None:
+    runs = 0
+    with Library("elements") as lib:
+
+        @lib.op
+        def halved(self: Tensor) -> Tensor: ...
+
+        @halved.kernel("CPU")
+        def halved_kernel(self):
+            nonlocal runs
+            runs += 1
+            while bool((self > 1).any()):  # how often depends on elements
+                self = self / 2
+            return self
+
+        for size in range(2, 6):
+            for _ in range(2):
+                halved(opdsl.full((size,), 8.0))
+        runs = 0
+        for size in range(6, 10):
+            for _ in range(2):
+                assert halved(opdsl.full((size,), 8.0)).tolist() == [1.0] * size
+    assert runs == 8
