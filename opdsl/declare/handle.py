@@ -101,6 +101,12 @@ class OperatorHandle(Calling):
             made = self.declaration.functions[variant] = with_attributes(own)
         return made
 
+    def mimebundle(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows; which of it is the notebook's choice."""
+        from opdsl.declare.notebooks import mimebundle
+
+        return mimebundle(self.declaration, self.operator)
+
     def _attributes(self) -> dict[str, object]:
         """What the function gets."""
         return {
@@ -111,13 +117,14 @@ class OperatorHandle(Calling):
             "derivative_source": LazyString(partial(derivative_source, self.operator)),
             **{name: Decorator(self.declaration, kind) for name, kind in KINDS.items()},
             **{name: getattr(self, name) for name in _METHODS},
+            "_repr_mimebundle_": self.mimebundle,
         }
 
 
 _METHODS = [
     name
     for name in dir(OperatorHandle)
-    if not name.startswith("_") and isinstance(getattr(OperatorHandle, name), FunctionType)
+    if not name.startswith("_") and name != "mimebundle" and isinstance(getattr(OperatorHandle, name), FunctionType)
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy
@@ -97,10 +97,9 @@ def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes:
         if form.ndim != 1:
             ends.append(f"size={form.shape}")
     else:
-        array = tensor.array if device.type == "cpu" else device_memory(device).to_host(tensor.array)
         if not _options.edgeitems:
             ends.append(f"size={form.shape}")
-        text = format_values(bfloat16_values.widen(array) if form.dtype is bfloat16 else array)
+        text = format_values(host_values(tensor))
     empty = device.type == "meta" or form.numel == 0
     if form.dtype is not default_dtype and (empty or not _needs_no_mention(form.dtype, default_dtype)):
         ends.append(f"dtype={form.dtype!r}")
@@ -108,6 +107,13 @@ def representation(tensor: TensorBase, default_dtype: DType = float32, suffixes:
     if form.requires_grad and not any(suffix.startswith("grad_fn=") for suffix in suffixes):
         ends.append("requires_grad=True")
     return _join_suffixes(_PREFIX + text, ends)
+
+
+def host_values(tensor: TensorBase) -> _Values:
+    """The elements of a tensor as an array of the host, bfloat16 as float32; shared where they can be."""
+    form = tensor.geometry
+    array = tensor.array if form.device.type == "cpu" else device_memory(form.device).to_host(tensor.array)
+    return bfloat16_values.widen(array) if form.dtype is bfloat16 else array
 
 
 def _needs_no_mention(dtype: DType, default_dtype: DType) -> bool:
@@ -196,10 +202,19 @@ def format_values(array: _Values, indent: int = len(_PREFIX)) -> str:
     """
     summarize = array.size > _options.threshold
     shown = _edges(array) if summarize else array
-    number = _Complex(shown) if array.dtype.kind == "c" else _Number(shown)
+    number = _number(shown)
     if array.ndim == 0:
         return number.format(array.item())
     return _format_rows(array, indent, summarize, number)
+
+
+def number_format(values: _Values) -> Callable[[Any], str]:
+    """How numbers are written so that all elements of an array have the same width."""
+    return _number(values).format
+
+
+def _number(values: _Values) -> _Number | _Complex:
+    return _Complex(values) if values.dtype.kind == "c" else _Number(values)
 
 
 def _edges(array: _Values) -> _Values:

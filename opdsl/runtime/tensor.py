@@ -409,6 +409,11 @@ class Tensor(Differentiable):
     def __repr__(self) -> str:
         return representation.representation(self)
 
+    def _repr_html_(self) -> str:
+        from opdsl.runtime.html import tensor_html
+
+        return tensor_html(self)
+
     def __format__(self, specification: str) -> str:
         if self.geometry.ndim == 0 and not self.is_meta:
             return format(self.item(), specification)

@@ -1,0 +1,44 @@
+"""What notebooks show of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import DispatchTable, Operator
+from opdsl.runtime.html import text_table
+
+
+def mimebundle(declaration: Declaration, operator: Operator) -> dict[str, str]:
+    """An operator as plain text and as HTML: its schema, what it says of itself, its kin, its dispatch table.
+
+    Args:
+        declaration: that it is of.
+        operator: an overload.
+    """
+    schema = str(operator.schema)
+    kin = list(_kin(declaration, operator))
+    doc = (declaration.function.__doc__ or "").strip().partition("\n\n")[0]
+    html = [
+        f"<div><code>{escape(schema)}</code><p>{escape(doc)}</p>",
+        text_table(kin) if kin else "",
+        f"<details><summary>dispatch table</summary><pre>{escape(_table(operator))}</pre></details></div>",
+    ]
+    return {"text/plain": "\n".join([schema, *(each for _, each in kin)]), "text/html": "".join(html)}
+
+
+def _kin(declaration: Declaration, operator: Operator) -> Iterator[tuple[str, str]]:
+    """The other overloads of the packet, and the variants of the declaration."""
+    found = {id(operator)}
+    for variant, each in declaration.operators.items():
+        if id(each) not in found:
+            found.add(id(each))
+            yield variant, str(each.schema)
+    for overload, each in declaration.library.registry.packets[operator.packet_name].overloads.items():
+        if id(each) not in found:
+            yield overload or "default", str(each.schema)
+
+
+def _table(operator: Operator) -> str:
+    return str(DispatchTable.of(operator.registrations, operator.fallbacks))
