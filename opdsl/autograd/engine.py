@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed
@@ -21,6 +22,9 @@ __all__ = ["execute"]
 Waiting = dict[Node, Any]
 
 Hook = Callable[..., Any]
+
+_SEQUENCE = attrgetter("sequence")
+_RECORDING, _NOT_RECORDING = enable_grad(), no_grad()
 
 
 def execute(
@@ -47,7 +51,7 @@ def execute(
         GraphFreedError: what a node needs has been freed by an earlier pass.
         SavedTensorChangedError: a tensor that a node saved has been written since.
     """
-    with enable_grad() if create_graph else no_grad():
+    with _RECORDING if create_graph else _NOT_RECORDING:
         kind = _CheckedPass if current.get().checking else _Pass
         return kind(keep_graph, None if wanted is None else tuple(wanted), accumulates, roots).run()
 
@@ -195,9 +199,13 @@ def _leading_to(wanted: set[Node], roots: Sequence[Node]) -> set[Node]:
             seen.add(node)
             stack += [each.node for each in node.edges if each is not None]
     found: set[Node] = set()
-    for node in sorted(seen, key=lambda each: each.sequence):
-        if any(each is not None and (each.node in wanted or each.node in found) for each in node.edges):
-            found.add(node)
+    leading = set(wanted)
+    for node in sorted(seen, key=_SEQUENCE):
+        for edge in node.edges:
+            if edge is not None and edge.node in leading:
+                found.add(node)
+                leading.add(node)
+                break
     return found
 
 

@@ -169,7 +169,7 @@ def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
             raise GradientError(
                 f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}. Give a gradient."
             )
-        return edge, filled(tensor.geometry, 1)
+        return edge, tensor.new_ones(tensor.shape)
     if gradient.shape != tensor.shape:
         raise GradientError(
             f"Mismatch in shape: the gradient has a shape of {list(gradient.shape)} and the tensor has a shape of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Self, TypeVar
 
 from opdsl.runtime.tensor_base import TensorBase
@@ -14,7 +15,7 @@ _load: list[Callable[[], Any]] = []
 
 def autograd_comes_from(load: Callable[[], Any]) -> None:
     """Say what gives the module that implements ``Differentiable``."""
-    _load[:] = [load]
+    _load[:] = [cache(load)]
 
 
 def forget_history(tensor: T) -> T:
