@@ -29,6 +29,9 @@ html_static_path = ["static"]
 html_css_files = ["opdsl.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
+# Of blocks that name none: schemas, pictures, what programs print.
+highlight_language = "text"
 # Sources with prompts, tables and schemas are no Python that Pygments must like.
 suppress_warnings = ["misc.highlighting_failure"]
 

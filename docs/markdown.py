@@ -14,6 +14,7 @@ from typing import Any
 
 _SECTION = re.compile(r"(Args|Returns|Yields|Raises):$")
 _ITEM = re.compile(r"(\*{0,2}\w[\w ,.*]*?): (.*)")
+_ATTRIBUTE = re.compile(r"[a-z_]\w*(, \w+)*: ")
 _TITLES = {"Args": "Arguments", "Returns": "Returns", "Yields": "Yields", "Raises": "Errors"}
 
 
@@ -54,8 +55,15 @@ def documented(doc: str | None) -> str:
             parts.append(fenced("\n".join(body), "pycon"))
         else:
             body = _taken(lines, lambda line: not _SECTION.match(line) and not line.startswith(">>>"))
-            parts.append("\n".join(each.replace("<", "&lt;") if "`" not in each else each for each in body).strip())
+            parts += map(_paragraph, "\n".join(body).strip().split("\n\n"))
     return "\n\n".join(each for each in parts if each) + "\n"
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph; one of attributes, ``name: what it is``, as a list."""
+    if all(_ATTRIBUTE.match(line) or line.startswith(" ") for line in text.splitlines()):
+        return _items(text.splitlines())
+    return "\n".join(each if "`" in each else each.replace("<", "&lt;") for each in text.splitlines())
 
 
 def _taken(lines: list[str], belongs: Callable[[str], object], skip: int = 0) -> list[str]:

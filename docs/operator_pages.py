@@ -285,5 +285,5 @@ def _argument(value: object, name: str, lines: list[str]) -> str:
         return variable
     if isinstance(value, (list, tuple)):
         inner = ", ".join(_argument(each, f"{name}{at}", lines) for at, each in enumerate(value))
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     return repr(value)

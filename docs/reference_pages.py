@@ -35,6 +35,10 @@ MODULES = {
 }
 
 
+# What the package imports for itself, or has for its own parts.
+_NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations", "autograd_comes_from", "before_first_tensor"}
+
+
 def write(folder: Path) -> None:
     """Write the pages."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +62,7 @@ def public_names(module: str) -> dict[str, Any]:
     """
     found = importlib.import_module(module)
     if module == "opdsl":
-        names = sorted({*opdsl.__all__, *(each for each in dir(opdsl) if not each.startswith("_"))})
+        names = sorted({*opdsl.__all__, *(each for each in dir(opdsl) if not each.startswith("_"))} - _NOT_PUBLIC)
         values = {each: getattr(opdsl, each) for each in names}
         return {name: each for name, each in values.items() if not inspect.ismodule(each) and not is_operator(each)}
     names = list(getattr(found, "__all__", None) or (each for each in vars(found) if _is_own(found, each)))
@@ -120,6 +124,9 @@ def _short(value: object) -> str:
 
 def _entry(name: str, value: Any) -> Iterator[str]:
     yield f"## {name}\n"
+    if not value.__module__.startswith("opdsl"):
+        yield f"It is `{value.__module__}.{value.__qualname__}`.\n"
+        return
     if inspect.isclass(value) and issubclass(value, BaseException):
         bases = ", ".join(f"`{each.__name__}`" for each in value.__bases__)
         yield f"{documented(value.__doc__)}\nIt is a {bases}.\n"

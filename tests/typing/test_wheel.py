@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy
 import pytest
 
+from tests.docs.pages import blocks
+
 ROOT = Path(__file__).resolve().parents[2]
 
 USER = """
@@ -63,6 +65,13 @@ def test_type_checkers_know_every_operator(kind: str, tmp_path: Path, request: p
     user.write_text(USER)
     assert faults_of_mypy(python, user) == WRONG
     assert faults_of_pyright(python, user) == WRONG
+    if kind == "wheel":  # and the first program that anybody tries runs
+        example = next(each for each in blocks((ROOT / "README.md").read_text()) if each.language == "python")
+        program = tmp_path / "example.py"
+        program.write_text(example.text)
+        command = [str(python), str(program)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+        assert done.returncode == 0 and "mylib::smooth_relu(Tensor self" in done.stdout, done.stderr
 
 
 def test_the_wheel_has_the_stubs_beside_the_modules(wheel: Path) -> None:
