@@ -153,6 +153,10 @@ class ReadOnlyError(OpdslError, RuntimeError, ValueError):
     """A tensor whose memory must not be written (a read-only NumPy array) is written."""
 
 
+class ShardingError(OpdslError, NotImplementedError):
+    """A call cannot be cut into pieces like that: the rule of its operator, or unknown sizes, are in the way."""
+
+
 class MissingKernelError(OpdslError, NotImplementedError):
     """The dispatch table has no kernel for the key set of a call."""
 

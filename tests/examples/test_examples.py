@@ -112,3 +112,13 @@ def test_the_fused_operator_is_differentiated_compiled_and_exported(torch_custom
 def test_what_was_derived_is_shown(torch_custom_op):
     assert "unit_(Tensor(a!) self, Tensor gate, Tensor bias, float limit=6.) -> Tensor(a!)" in torch_custom_op
     assert "kernels for  CPU, Meta, AutogradCPU, FuncTorchBatched" in torch_custom_op
+
+
+def test_scaling_out_gives_what_one_array_gives():
+    pytest.importorskip("distributed", reason="needs the extra dask")
+    printed = run("scale_out.py", "--rows", 8000, "--columns", 50, "--memory", "600MB")
+    counts = [int(each) for each in re.search(r"standardised: \[(.*)\]", printed)[1].split(", ")]
+    # Of normal numbers 99.73 % are within three deviations, 68.27 % within one.
+    assert sum(counts) == pytest.approx(400_000 * 0.9973, rel=2e-3)
+    assert counts[1] + counts[2] == pytest.approx(400_000 * 0.6827, rel=5e-3)
+    assert "rows of probabilities sum to 1: True" in printed

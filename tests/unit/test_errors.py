@@ -100,6 +100,15 @@ def torch_without_annotation(x) -> torch.Tensor: ...
 def torch_with_dict(x: dict) -> torch.Tensor: ...
 
 
+def sort_unknown_sizes() -> None:
+    import dask.array as da
+
+    from opdsl.interop.dask import lazy
+
+    x = da.ones(4, chunks=2)
+    lazy(opdsl.sort)(x[x > 0])
+
+
 def call_without_kernel() -> None:
     with opdsl.Library("errors_test") as library:
         library.op(plain)(zeros(2))
@@ -420,6 +429,7 @@ MISTAKES = {
         lambda: wrap("aten::bmm")(zeros(2), zeros(2)),
         lambda: torch.bmm(torch.zeros(2), torch.zeros(2)),
     ),
+    "sizes that are unknown": Mistake(errors.ShardingError, sort_unknown_sizes, NotImplementedError),
     "no derivative": Mistake(errors.MissingDerivativeError, backward_without_derivative, NotImplementedError),
 }
 

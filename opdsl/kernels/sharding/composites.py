@@ -10,7 +10,8 @@ from attrs import field, frozen
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.dispatch.layers.modes import DispatchMode
 from opdsl.dispatch.model.operator import Operator
-from opdsl.errors import OpdslError
+from opdsl.dispatch.state import current
+from opdsl.errors import OpdslError, ShardingError
 from opdsl.kernels.outputs import new_tensor
 from opdsl.kernels.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 from opdsl.runtime.device import Device
@@ -21,10 +22,6 @@ from opdsl.schema import SchemaKind
 
 # By how much a dimension is longer in the second run, which shows what depends on its size.
 _GROWTH = 1
-
-
-class CannotCut(OpdslError):
-    """A composite cannot be cut like that."""
 
 
 class Step(NamedTuple):
@@ -85,7 +82,7 @@ class _Following(DispatchMode):
             for cut in possible_cuts(rule, arguments):
                 if cut.partial is None and list(cut.inputs) == placed:
                     return cut
-        raise CannotCut(f"{called.name} is not cut like that: {rule}")
+        raise ShardingError(f"{called.name} is not cut like that: {rule}")
 
 
 def _without_tensors(value: Any) -> Any:
@@ -123,7 +120,7 @@ class ByItsCalls:
                 if cut is not None:
                     yield cut
 
-    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""
         return function(*piece)
 
@@ -151,7 +148,7 @@ class ByItsCalls:
             return made
 
         given = tuple(with_tensors(each, without_memory) for each in arguments)
-        kernel = self.operator.find_in(self.operator.key_set(given, _plain_state()))
+        kernel = self.operator.find_in(self.operator.key_set(given, current.get()))
         try:
             with following:
                 result = kernel(*given)
@@ -164,12 +161,6 @@ class ByItsCalls:
 
     def __str__(self) -> str:
         return "composite: where what its body calls may be cut"
-
-
-def _plain_state() -> Any:
-    from opdsl.dispatch.state import current
-
-    return current.get()
 
 
 def _candidates(shapes: list[tuple[int, ...]]) -> Iterator[tuple[int | None, ...]]:
@@ -185,3 +176,42 @@ def _candidates(shapes: list[tuple[int, ...]]) -> Iterator[tuple[int | None, ...
             )
             yield tuple(dim if len(other) > dim and other[dim] == size else None for other in shapes)
             yield tuple(dim if other == at else None for other in range(len(shapes)))
+
+
+class _Noting(DispatchMode):
+    """Notes what a body calls, with which arguments beside tensors; of views none: their sizes follow the tensor's."""
+
+    def __init__(self, rule_of: Callable[[Operator], Rule]) -> None:
+        self.rule_of = rule_of
+        self.seen: list[tuple[str, str]] = []
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        others = _without_tensors((args, tuple(kwargs.items())))
+        self.seen.append((called.name, "" if isinstance(self.rule_of(called), Moved) else repr(others)))
+        return operator(*args, **kwargs)
+
+
+def follows_sizes(operator: Operator, arguments: Arguments, size: int, rule_of: Callable[[Operator], Rule]) -> bool:
+    """Whether a body does the same whatever stands in the place of a size of its tensors, which is unknown.
+
+    Args:
+        operator: whose body it is.
+        arguments: of a call, with tensors without memory.
+        size: what stands for the unknown one.
+        rule_of: the rule of an operator.
+    """
+
+    def longer(tensor: Tensor) -> Tensor:
+        shape = tuple(each + _GROWTH if each == size else each for each in tensor.shape)
+        return new_tensor(tensor.geometry.replace(shape=shape, strides=contiguous_strides(shape)))
+
+    seen = []
+    for given in (arguments, tuple(with_tensors(each, longer) for each in arguments)):
+        noting = _Noting(rule_of)
+        kernel = operator.find_in(operator.key_set(given, current.get()))
+        with noting:
+            kernel(*given)
+        seen.append(noting.seen)
+    return seen[0] == seen[1]

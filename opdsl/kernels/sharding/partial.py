@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,21 +29,26 @@ State = tuple[Tensor, ...]
 class Partial(Protocol):
     """How the results of pieces become those of the whole; ``str`` tells it in a few words."""
 
-    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
         """What a piece leaves.
 
         Args:
             function: the operator.
             piece: the arguments, with tensors cut.
-            offset: elements along the dimension before the piece.
-            stride: how many folded elements lie between neighbours of the dimension.
+            offset: elements along the dimension before the piece; of several folded dimensions, along the first.
         """
+
+    def counts_places(self, whole: Arguments) -> bool:
+        """Whether ``start`` needs to know how many elements come before."""
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """What two pieces leave, the second after the first; ``whole``: the arguments of the call."""
 
-    def finish(self, whole: Arguments, state: State) -> State:
-        """The results, of what all pieces leave."""
+    def finish(self, whole: Arguments, state: State, count: int) -> State:
+        """The results, of what all pieces leave; ``count``: how many elements were folded for each."""
+
+    def count(self, arguments: Arguments) -> int:
+        """How many elements are folded for each result of a call."""
 
 
 def elementwise(graph: TypedGraph, tensors: Sequence[Tensor], dtypes: Sequence[DType], *numbers: Any) -> State:
@@ -67,14 +73,19 @@ def follows_index(lift: TypedGraph) -> bool:
 
 def shifted(lift: TypedGraph, state: State, offset: int) -> State:
     """Accumulators of a piece that counted its elements from 0, as if it had counted from ``offset``."""
-    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
-    moved = [index for index, at in enumerate(lift.results) if at in places]
+    moved = _moved(lift)
     if not moved or not offset:
         return state
     return tuple(
         elementwise(_sum("int64", "int64"), [each], [each.dtype], offset)[0] if index in moved else each
         for index, each in enumerate(state)
     )
+
+
+def _moved(lift: TypedGraph) -> list[int]:
+    """Which accumulators are the index."""
+    places = [at for at, node in enumerate(lift.nodes) if node.op == "parameter"][1:2]
+    return [index for index, at in enumerate(lift.results) if at in places]
 
 
 def _sum(*kinds: str) -> TypedGraph:
@@ -91,9 +102,13 @@ def _sum(*kinds: str) -> TypedGraph:
 class Summed:
     """Results of pieces are added."""
 
-    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
         """See ``Partial``."""
         return (function(*piece),)
+
+    def counts_places(self, whole: Arguments) -> bool:
+        """See ``Partial``."""
+        return False
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """See ``Partial``."""
@@ -102,9 +117,13 @@ class Summed:
         kind = precision_of(first[0].dtype).name
         return elementwise(_sum(kind, kind), [first[0], second[0]], [first[0].dtype])
 
-    def finish(self, whole: Arguments, state: State) -> State:
+    def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``."""
         return state
+
+    def count(self, arguments: Arguments) -> int:
+        """See ``Partial``."""
+        return 1
 
     def __str__(self) -> str:
         return "summed"
@@ -119,7 +138,7 @@ class Folded:
 
     definition: Any
 
-    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
         """See ``Partial``."""
         prepared = self.definition.prepare(piece, ())
         state = prepared.state
@@ -135,22 +154,27 @@ class Folded:
         call = reduction_call(source.geometry, state.dims, forms, in_order=in_order, numbers=state.number_dtypes)
         compute = compiler_for(source.device.type).reduction(folding, call)
         compute(array_of(source), *state.constants, *map(array_of, outputs))
-        return shifted(functions.lift, outputs, offset * stride if state.fold.with_index else 0)
+        inner = math.prod(source.shape[dim] for dim in state.dims[1:])
+        return shifted(functions.lift, outputs, offset * inner if state.fold.with_index else 0)
+
+    def counts_places(self, whole: Arguments) -> bool:
+        """See ``Partial``."""
+        return bool(self.definition.prepare(whole, ()).state.fold.with_index)
 
     def merge(self, whole: Arguments, first: State, second: State) -> State:
         """See ``Partial``."""
         combine = self.definition.prepare(whole, ()).state.functions.combine
         return elementwise(combine, [*first, *second], [each.dtype for each in first])
 
-    def finish(self, whole: Arguments, state: State) -> State:
+    def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``."""
         prepared = self.definition.prepare(whole, ())
-        reducing, source = prepared.state, whole[0]
-        count = 1
-        for dim in reducing.dims:
-            count *= source.shape[dim]
         dtypes = [each.dtype for each in prepared.specs]
-        return elementwise(reducing.functions.finish, state, dtypes, count, *reducing.constants)
+        return elementwise(prepared.state.functions.finish, state, dtypes, count, *prepared.state.constants)
+
+    def count(self, arguments: Arguments) -> int:
+        """See ``Partial``."""
+        return math.prod(arguments[0].shape[dim] for dim in self.definition.prepare(arguments, ()).state.dims)
 
     def __str__(self) -> str:
         return "combined"
@@ -165,7 +189,7 @@ class Carried:
 
     definition: Any
 
-    def start(self, function: Callable[..., Any], piece: Arguments, offset: int, stride: int) -> State:
+    def start(self, function: Callable[..., Any], piece: Arguments, offset: int) -> State:
         """See ``Partial``; accumulators at each element of the piece."""
         state = self.definition.prepare(piece, ()).state
         scanning = self.definition.scanning(state.details)
@@ -179,6 +203,10 @@ class Carried:
         compute(array_of(source), *map(array_of, outputs))
         return shifted(scanning.lift, outputs, offset)
 
+    def counts_places(self, whole: Arguments) -> bool:
+        """See ``Partial``."""
+        return len(self._scanning(whole).lift.parameters) > 1 and bool(_moved(self._scanning(whole).lift))
+
     def last(self, whole: Arguments, state: State) -> State:
         """The accumulators of all elements of a piece, which has some."""
         (dim,) = self.definition.prepare(whole, ()).state.dims
@@ -189,7 +217,11 @@ class Carried:
         combine = self._scanning(whole).combine
         return elementwise(combine, [*first, *second], [each.dtype for each in second])
 
-    def finish(self, whole: Arguments, state: State) -> State:
+    def count(self, arguments: Arguments) -> int:
+        """See ``Partial``."""
+        return 1
+
+    def finish(self, whole: Arguments, state: State, count: int) -> State:
         """See ``Partial``; of one piece."""
         prepared = self.definition.prepare(whole, ())
         return elementwise(self._scanning(whole).finish, state, [each.dtype for each in prepared.specs])

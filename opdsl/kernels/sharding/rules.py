@@ -51,19 +51,19 @@ class Rule(Protocol):
     def cuts(self, arguments: Arguments) -> Iterator[Cut]:
         """The ways to cut a call; of its tensors only the geometry is looked at."""
 
-    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
-        """What a piece gives, of a cut whose results are joined.
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
+        """What a piece gives, of cuts whose results are joined.
 
         Args:
             function: the operator.
-            whole, piece: the arguments of the call, and those with their tensors cut.
+            whole, piece: the arguments of the call, and those with their tensors cut, perhaps along several dimensions.
         """
 
 
 class _Called:
     """What most rules have in common: a piece is computed by calling the operator."""
 
-    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """See ``Rule``."""
         return function(*piece)
 
@@ -266,13 +266,14 @@ class Moved:
             if size > 1 and len(found) == 1:
                 yield Cut((dim,), (found[0],))
 
-    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments, cut: Cut) -> Any:
+    def piece(self, function: Callable[..., Any], whole: Arguments, piece: Arguments) -> Any:
         """The view of a piece: sizes that are arguments of the call are those of the whole."""
-        (dim,), (at,) = cut.inputs, cut.outputs
-        assert dim is not None and at is not None, "a view is joined"
         source, cut_tensor = whole[0], piece[0]
         view = self.place(View(source.shape, contiguous_strides(source.shape)), *whole[1:])
-        shape = (*view.shape[:at], cut_tensor.shape[dim], *view.shape[at + 1 :])
+        kept = {
+            cut.outputs[0]: cut_tensor.shape[cut.inputs[0]] for cut in self.cuts(whole) if cut.inputs[0] is not None
+        }
+        shape = tuple(kept.get(at, size) for at, size in enumerate(view.shape))
         strides = tuple(self._step(each, source, cut_tensor) for each in view.strides)
         offset = self._step(view.offset, source, cut_tensor)
         return make_view(cut_tensor, shape, strides, cut_tensor.storage_offset() + offset)

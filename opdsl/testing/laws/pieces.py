@@ -108,10 +108,10 @@ def run_in_pieces(
     """
     pieces = [(begin, piece_of(whole, cut, begin, end)) for begin, end in bounds]
     if cut.partial is None:
-        parts = [list(tensors_in(rule.piece(function, whole, piece, cut))) for _, piece in pieces]
+        parts = [list(tensors_in(rule.piece(function, whole, piece))) for _, piece in pieces]
         return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
     filled = [each for each, (begin, end) in zip(pieces, bounds, strict=True) if end > begin] or pieces[:1]
-    states = [cut.partial.start(function, piece, begin, _stride(whole, cut)) for begin, piece in filled]
+    states = [cut.partial.start(function, piece, begin) for begin, piece in filled]
     return list(_combined(cut.partial, whole, states, cut))
 
 
@@ -120,24 +120,12 @@ def _combined(partial: Partial, whole: tuple[Any, ...], states: list[Any], cut: 
         state = states[0]
         for each in states[1:]:
             state = partial.merge(whole, state, each)
-        return partial.finish(whole, state)
+        return partial.finish(whole, state, partial.count(whole))
     done: list[Any] = []
     for each in states:
         done.append(each if not done else partial.merge(whole, partial.last(whole, done[-1]), each))
-    parts = [partial.finish(whole, each) for each in done]
+    parts = [partial.finish(whole, each, 1) for each in done]
     return [_joined(each, dim) for each, dim in zip(zip(*parts, strict=True), cut.outputs, strict=True)]
-
-
-def _stride(whole: tuple[Any, ...], cut: Cut) -> int:
-    """How many folded elements lie between neighbours of the dimension that is cut."""
-    from opdsl.kernels.sharding.partial import Folded
-
-    if not isinstance(cut.partial, Folded):
-        return 1
-    source, count = whole[0], 1
-    for dim in cut.partial.definition.prepare(whole, ()).state.dims:
-        count *= source.shape[dim] if dim != cut.inputs[0] else 1
-    return count
 
 
 def _joined(parts: Sequence[Tensor], dim: int | None) -> Tensor:

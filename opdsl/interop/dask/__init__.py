@@ -1,0 +1,48 @@
+"""dask: declared operators on chunked arrays, lazily; how they are cut follows from their definitions.
+
+>>> import dask.array as da, opdsl
+>>> from opdsl.interop.dask import lazy
+>>> x = da.ones((6, 4), chunks=(2, 3))
+>>> y = lazy(opdsl.exp)(x)  # blocks stay as they are: pointwise
+>>> lazy(opdsl.var)(y, 0).compute().shape  # a tree of the declared combine
+(4,)
+
+Blocks are NumPy arrays, whose memory kernels read and write without a copy, so results go on in dask's own graph.
+Shapes and dtypes come from meta functions: nothing is computed to find them. The extra ``dask`` installs dask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opdsl.errors import MissingDependencyError
+
+__all__ = ["lazy"]
+
+
+def lazy(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator as a function of dask arrays.
+
+    Args:
+        operator: a declared function, ours or a user's: ``opdsl.softmax``, ``smooth_relu``. Worker processes import the
+            module that declares it.
+
+    Returns:
+        A function with the operator's arguments, of which tensors are dask arrays, NumPy arrays or tensors. It gives a
+        dask array, or a tuple of several, without computing anything.
+
+        A dimension that cannot be cut is brought into one chunk, with a warning. Raises ``ShardingError`` where sizes
+        that are needed are unknown.
+
+    Raises:
+        MissingDependencyError: dask is not installed.
+        DeclarationError: it is no declared operator.
+    """
+    try:
+        import dask.array  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError("dask is not installed. Install it with: pip install 'opdsl[dask]'") from None
+    from opdsl.interop.dask.calls import on_arrays
+
+    return on_arrays(operator)

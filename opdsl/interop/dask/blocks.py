@@ -1,0 +1,258 @@
+"""What runs on blocks, in this process or another: values that can be pickled, and name their operator."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+from attrs import frozen
+
+from opdsl.declare.declaration import Declaration
+from opdsl.dispatch import Operator, registry
+from opdsl.errors import ShardingError, UnknownOperatorError
+from opdsl.kernels import new_tensor
+from opdsl.kernels.sharding.operators import in_order, rule_of
+from opdsl.kernels.sharding.partial import Carried, Partial, State
+from opdsl.kernels.sharding.rules import Rule
+from opdsl.runtime import Device, DType, Tensor, from_numpy
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.init_hooks import prepare
+from opdsl.runtime.interchange import operand
+from opdsl.runtime.snapshot import tensors_in
+
+Block = Any
+
+
+@frozen
+class Placeholder:
+    """A tensor among the arguments of a call.
+
+    index: which one. shape, dtype: of the whole.
+    """
+
+    index: int
+    shape: tuple[int, ...]
+    dtype: DType
+
+    def without_memory(self) -> Tensor:
+        """The whole, of which there is no element."""
+        prepare()
+        return new_tensor(geometry(self.dtype, Device("meta"), self.shape))
+
+
+@frozen
+class Call:
+    """One call of an operator on arrays.
+
+    operator: its qualified name. module: the one that declares it, which worker processes import.
+    arguments: in the order of its schema, tensors replaced by placeholders.
+    """
+
+    operator: str
+    module: str
+    arguments: tuple[Any, ...]
+
+    def __dask_tokenize__(self) -> tuple[str, str, str]:
+        return self.operator, self.module, repr(self.arguments)
+
+    @property
+    def found(self) -> Operator:
+        """The operator, as this process has it."""
+        return _operator(self.operator, self.module)
+
+    @property
+    def rule(self) -> Rule:
+        """How the operator's calls may be cut."""
+        return rule_of(self.found)
+
+    @property
+    def whole(self) -> tuple[Any, ...]:
+        """The arguments, with tensors without memory."""
+        return tuple(_filled(each, Placeholder.without_memory) for each in self.arguments)
+
+    def piece(self, blocks: tuple[Block, ...]) -> tuple[Any, ...]:
+        """The arguments of a piece."""
+        tensors = [to_tensor(each) for each in blocks]
+        return tuple(_filled(each, lambda place: tensors[place.index]) for each in self.arguments)
+
+    @property
+    def partial(self) -> Partial:
+        """What is left to combine where a dimension is cut along which results are not joined."""
+        found = next((each.partial for each in self.rule.cuts(self.whole) if each.partial is not None), None)
+        if found is None:
+            raise ShardingError(f"{self.operator}: {self.rule}. Nothing is left to combine.")
+        return found
+
+
+def _filled(value: Any, make: Callable[[Placeholder], Any]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_filled(each, make) for each in value)
+    return make(value) if isinstance(value, Placeholder) else value
+
+
+@functools.lru_cache(maxsize=1024)
+def _operator(name: str, module: str) -> Operator:
+    """An operator by its name; the module that declares it is imported if need be.
+
+    Raises:
+        UnknownOperatorError: importing the module does not declare it.
+    """
+    packet, _, overload = name.partition(".")
+    if packet not in registry.packets:
+        importlib.import_module(module)
+    try:
+        return registry.packets[packet].overloads[overload]
+    except KeyError:
+        raise UnknownOperatorError(
+            f"{name}: the module {module} does not declare it in this process. Declare operators in a module that "
+            "worker processes import, and not in a script or notebook."
+        ) from None
+
+
+def name_of(operator: Operator) -> tuple[str, str]:
+    """The names by which another process finds an operator."""
+    declaration = operator.declaration
+    module = declaration.function.__module__ if isinstance(declaration, Declaration) else ""
+    return operator.name, module
+
+
+def to_tensor(block: Block) -> Tensor:
+    """A block as a tensor over the same memory; dask hands one that is alone along a dimension in lists."""
+    while isinstance(block, list):
+        (block,) = block
+    if isinstance(block, Tensor):
+        return block
+    found = operand(block) if isinstance(block, numpy.ndarray) else from_numpy(numpy.asarray(block))
+    assert isinstance(found, Tensor), "an array becomes a tensor"
+    return found
+
+
+def to_block(made: Tensor) -> Block:
+    """A tensor as a block."""
+    return made.detach().numpy()
+
+
+def _results(value: Any) -> Block:
+    """The results of an operator: a block, or a tuple of several."""
+    made = tuple(to_block(each) for each in tensors_in(value))
+    return made if len(made) > 1 else made[0]
+
+
+def _named_error(call: Call, error: Exception, blocks: tuple[Block, ...]) -> None:
+    shapes = ", ".join(str(to_tensor(each).shape) for each in blocks)
+    error.add_note(f"raised for a block of {call.operator} of shapes {shapes}")
+
+
+@frozen
+class Joined:
+    """A piece whose results are joined."""
+
+    call: Call
+
+    def __call__(self, *blocks: Block) -> Block:
+        try:
+            return _results(self.call.rule.piece(in_order(self.call.found), self.call.whole, self.call.piece(blocks)))
+        except Exception as error:
+            _named_error(self.call, error, blocks)
+            raise
+
+
+@frozen
+class Started:
+    """What a piece leaves to combine: the number of elements, and accumulators.
+
+    has_offset: whether the last block tells how many elements come before.
+    """
+
+    call: Call
+    has_offset: bool
+
+    def __call__(self, *blocks: Block) -> tuple[int, State]:
+        given = blocks[:-1] if self.has_offset else blocks
+        offset = int(numpy.asarray(to_tensor(blocks[-1])).item()) if self.has_offset else 0
+        try:
+            piece = self.call.piece(given)
+            partial = self.call.partial
+            return partial.count(piece), partial.start(in_order(self.call.found), piece, offset)
+        except Exception as error:
+            _named_error(self.call, error, given)
+            raise
+
+
+def _states(nested: Any) -> Iterator[tuple[int, State]]:
+    """The states in nested lists, in order."""
+    if isinstance(nested, list):
+        for each in nested:
+            yield from _states(each)
+    else:
+        yield nested
+
+
+@frozen
+class Merged:
+    """What several pieces leave, as one; takes what ``dask.array.reduction`` hands to ``combine``."""
+
+    call: Call
+
+    def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> tuple[int, State]:
+        whole, partial = self.call.whole, self.call.partial
+        filled = list(_states(nested))
+        # Pieces without elements leave the accumulators of none, which know no index.
+        count, state = next((each for each in filled if each[0]), filled[0])
+        first = next((at for at, each in enumerate(filled) if each[0]), 0)
+        for more, other in filled[first + 1 :]:
+            if more:
+                count, state = count + more, partial.merge(whole, state, other)
+        return count, state
+
+
+@frozen
+class Finished:
+    """The results of what all pieces leave."""
+
+    call: Call
+
+    def __call__(self, nested: Any, axis: object = None, keepdims: bool = True) -> Block:
+        count, state = Merged(self.call)(nested)
+        return _results(self.call.partial.finish(self.call.whole, state, count))
+
+
+def carried_last(call: Call, state: tuple[int, State]) -> tuple[int, State] | None:
+    """The accumulators of all elements of a piece of a scan; None of one without elements."""
+    partial = call.partial
+    assert isinstance(partial, Carried), "a scan carries accumulators"
+    return (state[0], partial.last(call.whole, state[1])) if all(each.numel() for each in state[1]) else None
+
+
+def carried_on(
+    call: Call, before: tuple[int, State] | None, state: tuple[int, State] | None
+) -> tuple[int, State] | None:
+    """The accumulators of a piece of a scan, with those of all before."""
+    if before is None or state is None:
+        return before if state is None else state
+    return state[0], call.partial.merge(call.whole, before[1], state[1])
+
+
+def carried_results(call: Call, state: tuple[int, State]) -> Block:
+    """The results of a piece of a scan."""
+    return _results(call.partial.finish(call.whole, state[1], 1))
+
+
+def same(block: Block, axis: object = None, keepdims: bool = True) -> Block:
+    """The block."""
+    return block
+
+
+@frozen
+class Item:
+    """One of several results."""
+
+    index: int
+
+    def __call__(self, block: Block) -> Block:
+        while isinstance(block, list):
+            (block,) = block
+        return block[self.index]

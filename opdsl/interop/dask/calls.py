@@ -1,0 +1,160 @@
+"""From a call on dask arrays to calls of operators: which overload it is, and what a body calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+import numpy
+
+from opdsl.dispatch import DispatchMode, Operator, current
+from opdsl.dispatch.binding.boxed import unbox
+from opdsl.errors import DeclarationError, ShardingError
+from opdsl.interop.dask.graphs import UNKNOWN, Plan, Results
+from opdsl.kernels import new_tensor
+from opdsl.kernels.sharding.composites import ByItsCalls, follows_sizes
+from opdsl.kernels.sharding.operators import in_order, rule_of
+from opdsl.runtime import Device, Tensor, to_dtype
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.init_hooks import prepare
+from opdsl.runtime.snapshot import tensors_in
+from opdsl.schema import SchemaKind
+
+
+class _FirstCall(DispatchMode):
+    """Sees which operator a function calls, with which arguments."""
+
+    before_decomposition = True
+
+    def __init__(self) -> None:
+        self.operator: Operator | None = None
+        self.arguments: tuple[Any, ...] = ()
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        if self.operator is None:
+            self.operator = operator.operator
+            self.arguments = unbox(operator.operator, args, kwargs)
+        return operator(*args, **kwargs)
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[..., Results]:
+    """See ``opdsl.interop.dask.lazy``."""
+    if not isinstance(getattr(function, "operator", None), Operator):
+        raise DeclarationError(
+            f"lazy takes a declared operator, not {getattr(function, '__name__', function)!r}. Declare one with @op, "
+            "or take one of opdsl.ops."
+        )
+
+    def call(*given: Any, **named: Any) -> Results:
+        return _called(function, given, named)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _called(function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> Results:
+    known = _Arrays()
+
+    def stand_in(value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and any(_is_array(each) for each in value):
+            return [stand_in(each) for each in value]
+        return known.stand_in(value) if _is_array(value) else value
+
+    seen = _FirstCall()
+    with seen:
+        result = function(*map(stand_in, given), **{name: stand_in(value) for name, value in named.items()})
+    if seen.operator is None:
+        raise ShardingError(f"{getattr(function, '__name__', function)} calls no operator")
+    return _planned(seen.operator, seen.arguments, known, list(tensors_in(result)))
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, (da.Array, numpy.ndarray, Tensor))
+
+
+class _Arrays:
+    """Which arrays tensors without memory stand for."""
+
+    def __init__(self) -> None:
+        self._by_tensor: dict[int, tuple[Tensor, da.Array]] = {}
+
+    def stand_in(self, value: Any) -> Tensor:
+        """A tensor without memory for an array."""
+        array = value if isinstance(value, da.Array) else da.from_array(numpy.asarray(value), chunks=-1)
+        prepare()
+        shape = tuple(UNKNOWN if math.isnan(size) else size for size in array.shape)
+        made = new_tensor(geometry(to_dtype(array.dtype), Device("meta"), shape))
+        self.keep(made, array)
+        return made
+
+    def keep(self, tensor: Tensor, array: da.Array) -> None:
+        """A tensor stands for an array."""
+        self._by_tensor[id(tensor)] = tensor, array
+
+    def of(self, tensor: Tensor) -> da.Array | None:
+        """The array that a tensor stands for."""
+        return self._by_tensor.get(id(tensor), (tensor, None))[1]
+
+
+def _planned(operator: Operator, arguments: tuple[Any, ...], known: _Arrays, metas: list[Tensor]) -> Results:
+    """The arrays that a call gives; a body that cannot be cut as a whole is taken apart."""
+    wanted = [array for each in tensors_in(arguments) if (array := known.of(each)) is not None]
+    plan = Plan(operator, arguments, wanted, metas)
+    rule = rule_of(operator)
+    plan.label(rule)
+    if isinstance(rule, ByItsCalls) and plan.uncut():
+        return _taken_apart(operator, arguments, known)
+    return plan.results(rule)
+
+
+class _Body(DispatchMode):
+    """Runs a body on tensors without memory, and what it calls on the arrays that these stand for."""
+
+    def __init__(self, known: _Arrays) -> None:
+        self.known = known
+
+    def dispatch(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """See ``DispatchMode``."""
+        called: Operator = operator.operator
+        result = operator(*args, **kwargs)
+        arguments = unbox(called, args, kwargs)
+        metas = list(tensors_in(result))
+        if any(self.known.of(each) is not None for each in tensors_in(arguments)):
+            if called.schema.kind is not SchemaKind.functional:
+                raise ShardingError(f"{called.name} writes into a tensor, which dask arrays do not allow")
+            made = _planned(called, arguments, self.known, metas)
+            arrays = made if isinstance(made, tuple) else (made,)
+        else:  # a factory: its elements are known
+            found = in_order(called)(*(Device("cpu") if isinstance(each, Device) else each for each in arguments))
+            arrays = tuple(da.from_array(numpy.asarray(each), chunks=-1) for each in tensors_in(found))
+        for meta, array in zip(metas, arrays, strict=True):
+            self.known.keep(meta, array)
+        return result
+
+
+def _taken_apart(operator: Operator, arguments: tuple[Any, ...], known: _Arrays) -> Results:
+    """The results of a body, by what it calls.
+
+    Raises:
+        ShardingError: sizes are unknown, so that its numbers may be wrong.
+    """
+    for each in tensors_in(arguments):
+        array = known.of(each)
+        is_unknown = array is not None and any(map(math.isnan, array.shape))
+        if is_unknown and not follows_sizes(operator, arguments, UNKNOWN, rule_of):
+            raise ShardingError(
+                f"{operator.name}: chunk sizes are unknown, and its body computes with sizes. Call "
+                "compute_chunk_sizes() of the array first."
+            )
+    kernel = operator.find_in(operator.key_set(arguments, current.get()))
+    with _Body(known):
+        result = kernel(*arguments)
+    made = tuple(known.of(each) for each in tensors_in(result))
+    found = tuple(each for each in made if each is not None)
+    if len(found) != len(made):
+        raise ShardingError(f"{operator.name}: a result of its body is no result of an operator")
+    return found if len(found) > 1 else found[0]

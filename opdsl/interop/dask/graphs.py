@@ -1,0 +1,273 @@
+"""From a call on dask arrays to a graph of what runs on blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import dask.array as da
+import numpy
+from attrs import define, field
+from dask.base import tokenize
+from dask.highlevelgraph import HighLevelGraph
+
+from opdsl.dispatch import Operator
+from opdsl.errors import ShardingError
+from opdsl.interop.dask.blocks import (
+    Call,
+    Finished,
+    Item,
+    Joined,
+    Merged,
+    Placeholder,
+    Started,
+    carried_last,
+    carried_on,
+    carried_results,
+    name_of,
+    same,
+)
+from opdsl.kernels.sharding.composites import with_tensors
+from opdsl.kernels.sharding.partial import Carried
+from opdsl.kernels.sharding.rules import Cut, Rule, possible_cuts
+from opdsl.runtime import Tensor
+
+# What stands for a size that dask does not know: no result may depend on it.
+UNKNOWN = 1009
+
+Results: TypeAlias = "da.Array | tuple[da.Array, ...]"
+
+
+@define
+class Plan:
+    """How one call is cut, and its graph.
+
+    operator: what is called. arguments: in the order of its schema, with tensors without memory.
+    arrays: one for each of these tensors. metas: the results without memory.
+    labels: of the dimensions of arrays; dimensions with one label are cut together.
+    outputs: of the dimensions of results.
+    folded, scanned: labels along which pieces are combined, or carried on.
+    """
+
+    operator: Operator
+    arguments: tuple[Any, ...]
+    arrays: list[da.Array]
+    metas: list[Tensor]
+    labels: list[list[int]] = field(factory=list)
+    outputs: list[list[int]] = field(factory=list)
+    folded: list[int] = field(factory=list)
+    scanned: list[int] = field(factory=list)
+    counter: Iterator[int] = field(factory=itertools.count)
+
+    def label(self, rule: Rule) -> None:
+        """Label dimensions as the rule says."""
+        self.labels = [[-1] * each.ndim for each in self.arrays]
+        self.outputs = [[-1] * each.ndim for each in self.metas]
+        for cut in possible_cuts(rule, self.arguments):
+            self._take(cut, self.counter)
+
+    def uncut(self) -> list[tuple[int, int]]:
+        """The dimensions of arrays that cannot be cut, and are."""
+        return [
+            (place, at)
+            for place, (array, dims) in enumerate(zip(self.arrays, self.labels, strict=True))
+            for at, label in enumerate(dims)
+            if label < 0 and (array.numblocks[at] > 1 or math.isnan(array.shape[at]))
+        ]
+
+    def results(self, rule: Rule) -> Results:
+        """The arrays that the call gives, not computed."""
+        counter = self.counter
+        self._make_whole(rule, counter)
+        new_axes = {}
+        for dims, meta in zip(self.outputs, self.metas, strict=True):
+            for at, label in enumerate(dims):
+                if label < 0:
+                    dims[at] = next(counter)
+                    new_axes[dims[at]] = meta.shape[at]
+        pairs = [part for array, dims in zip(self.arrays, self.labels, strict=True) for part in (array, tuple(dims))]
+        chunks, self.arrays = da.core.unify_chunks(*pairs)
+        if any(len(chunks[label]) > 1 for label in self.scanned):
+            return self._carried(new_axes)
+        if any(len(chunks[label]) > 1 for label in self.folded):
+            return self._combined(chunks, new_axes)
+        return self._blockwise(Joined(self.call), self.pairs, new_axes)
+
+    @property
+    def call(self) -> Call:
+        """What workers are told of the call."""
+        places = itertools.count()
+        arguments = tuple(
+            with_tensors(each, lambda tensor: Placeholder(next(places), tensor.shape, tensor.dtype))
+            for each in self.arguments
+        )
+        return Call(*name_of(self.operator), arguments)
+
+    @property
+    def pairs(self) -> list[Any]:
+        """The arrays with their labels, as ``dask.array.blockwise`` takes them."""
+        return [part for array, dims in zip(self.arrays, self.labels, strict=True) for part in (array, tuple(dims))]
+
+    def _take(self, cut: Cut, counter: Iterator[int]) -> None:
+        """Label what a cut says, if nothing else is said of these dimensions yet."""
+        inputs = [(at, dim) for at, dim in enumerate(cut.inputs) if dim is not None]
+        outputs = [(at, dim) for at, dim in enumerate(cut.outputs) if dim is not None]
+        taken = any(self.labels[at][dim] >= 0 for at, dim in inputs)
+        size = next(self.arrays[at].shape[dim] for at, dim in inputs)
+        changes = any(self.metas[at].shape[dim] != _known(size) for at, dim in outputs)
+        if taken or changes or any(self.outputs[at][dim] >= 0 for at, dim in outputs):
+            return
+        label = next(counter)
+        for at, dim in inputs:
+            self.labels[at][dim] = label
+        for at, dim in outputs:
+            self.outputs[at][dim] = label
+        if cut.partial is not None:
+            (self.scanned if isinstance(cut.partial, Carried) else self.folded).append(label)
+
+    def _make_whole(self, rule: Rule, counter: Iterator[int]) -> None:
+        """Dimensions that cannot be cut become one chunk.
+
+        Raises:
+            ShardingError: their size is unknown.
+        """
+        for place, (array, dims) in enumerate(zip(self.arrays, self.labels, strict=True)):
+            for at, label in enumerate(dims):
+                if label >= 0:
+                    continue
+                if math.isnan(array.shape[at]):
+                    raise ShardingError(
+                        f"{self.operator.name}: chunk sizes along dimension {at} are unknown, and it cannot be cut "
+                        f"there ({rule}). Call compute_chunk_sizes() of the array first."
+                    )
+                if array.numblocks[at] > 1:
+                    warnings.warn(
+                        f"{self.operator.name}: dimension {at} cannot be cut ({rule}): its {array.numblocks[at]} "
+                        "chunks become one",
+                        da.PerformanceWarning,
+                        stacklevel=7,
+                    )
+                dims[at] = next(counter)
+            whole = {at: -1 for at, label in enumerate(dims) if not self._is_cut(label)}
+            self.arrays[place] = array.rechunk(whole) if any(array.numblocks[at] > 1 for at in whole) else array
+
+    def _is_cut(self, label: int) -> bool:
+        return label in self.folded or any(label in dims for dims in self.outputs)
+
+    # -------------------------------------------------------------------------------------------------------- graphs
+
+    def _blockwise(self, function: Callable[..., Any], pairs: Sequence[Any], new_axes: dict[int, int]) -> Results:
+        """One task for each block of the results."""
+        first = self.outputs[0]
+        own = {label: size for label, size in new_axes.items() if label in first}
+        if len(self.metas) == 1:
+            return _blocks(function, first, pairs, own, self._dtype(0))
+        parts = _blocks(function, first, pairs, own, numpy.dtype(object))
+        return self._items(parts, new_axes)
+
+    def _items(self, parts: da.Array, new_axes: dict[int, int]) -> Results:
+        """The single results of blocks that are tuples of them."""
+        first = tuple(self.outputs[0])
+        made = []
+        for at, dims in enumerate(self.outputs):
+            own = {label: size for label, size in new_axes.items() if label in dims and label not in first}
+            made.append(_blocks(Item(at), dims, [parts, first], own, self._dtype(at)))
+        return tuple(made)
+
+    def _combined(self, chunks: dict[int, Any], new_axes: dict[int, int]) -> Results:
+        """Accumulators of blocks, combined as a tree."""
+        out = self.outputs[0]
+        cut = [label for label in self.folded if label not in out]
+        call = self.call
+        starts = self._starts(call, chunks[cut[0]], cut[0])
+        pairs = [*self.pairs, *starts]
+        own = {label: size for label, size in new_axes.items() if label in out}
+        started = Started(call, bool(starts))
+        states = _blocks(started, [*out, *cut], pairs, own, numpy.dtype(object))
+        merged = da.reduction(
+            states,
+            chunk=same,
+            combine=Merged(call),
+            aggregate=Finished(call),
+            axis=tuple(range(len(out), len(out) + len(cut))),
+            concatenate=False,
+            dtype=self._dtype(0) if len(self.metas) == 1 else numpy.dtype(object),
+            meta=_meta(len(out), self._dtype(0)),
+        )
+        return merged if len(self.metas) == 1 else self._items(merged, new_axes)
+
+    def _starts(self, call: Call, sizes: Sequence[float], label: int) -> list[Any]:
+        """How many elements come before each block along a label, as an operand, if pieces need to know.
+
+        Raises:
+            ShardingError: they do, and sizes are unknown.
+        """
+        if not call.partial.counts_places(call.whole):
+            return []
+        if any(map(math.isnan, sizes)):
+            raise ShardingError(
+                f"{self.operator.name}: chunk sizes are unknown, and its results are places. Call "
+                "compute_chunk_sizes() of the array first."
+            )
+        starts = numpy.concatenate([[0], numpy.cumsum(sizes)[:-1]]).astype(numpy.int64)
+        return [da.from_array(starts, chunks=1), (label,)]
+
+    def _carried(self, new_axes: dict[int, int]) -> Results:
+        """Accumulators of blocks, carried from each to the next one along the dimension."""
+        call, out = self.call, self.outputs[0]
+        axis = out.index(self.scanned[0])
+        starts = self._starts(call, self.arrays[0].chunks[axis], out[axis])
+        started = Started(call, bool(starts))
+        local = _blocks(started, out, [*self.pairs, *starts], new_axes, numpy.dtype(object))
+        name = f"{self.operator.schema.name.base}-{tokenize(call, local.name)}"
+        graph: dict[Any, Any] = {}
+        for index in itertools.product(*map(range, local.numblocks)):
+            before = (*index[:axis], index[axis] - 1, *index[axis + 1 :])
+            key, whole = (local.name, *index), (f"all-{name}", *index)
+            carry = (f"carry-{name}", *before) if index[axis] else None
+            graph[whole] = (carried_on, call, carry, key)
+            graph[(f"last-{name}", *index)] = (carried_last, call, whole)
+            graph[(f"carry-{name}", *index)] = (
+                (carried_on, call, None, (f"last-{name}", *index))
+                if carry is None
+                else (_latest, carry, (f"last-{name}", *index))
+            )
+            graph[(name, *index)] = (carried_results, call, whole)
+        layers = HighLevelGraph.from_collections(name, graph, dependencies=[local])
+        dtype = self._dtype(0) if len(self.metas) == 1 else numpy.dtype(object)
+        made = da.Array(layers, name, local.chunks, meta=_meta(local.ndim, dtype))
+        return made if len(self.metas) == 1 else self._items(made, new_axes)
+
+    def _dtype(self, at: int) -> Any:
+        return self.metas[at].dtype.__numpy_dtype__
+
+
+def _latest(before: Any, last: Any) -> Any:
+    """What is carried on after a piece; one without elements changes nothing."""
+    return before if last is None else last
+
+
+def _known(size: float) -> int:
+    return UNKNOWN if math.isnan(size) else int(size)
+
+
+def _meta(ndim: int, dtype: Any) -> numpy.ndarray[Any, Any]:
+    return numpy.empty((0,) * ndim, dtype)
+
+
+def _blocks(
+    function: Callable[..., Any], out: Sequence[int], pairs: Sequence[Any], new_axes: dict[int, int], dtype: Any
+) -> da.Array:
+    return da.blockwise(
+        function,
+        tuple(out),
+        *pairs,
+        new_axes=new_axes,
+        align_arrays=False,
+        dtype=dtype,
+        meta=_meta(len(out), dtype),
+        token=type(function).__name__.lower(),
+    )

@@ -1,0 +1,197 @@
+"""Operators on dask arrays give what they give on one tensor, for any chunks, and nothing is computed before."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.errors import DeclarationError, ShardingError
+from opdsl.interop.dask import lazy
+
+dask = pytest.importorskip("dask", reason="needs the extra dask")
+da = pytest.importorskip("dask.array", reason="needs the extra dask")
+
+X = np.random.default_rng(0).normal(size=(7, 6)).astype("f4")
+
+
+@pytest.fixture(autouse=True)
+def without_threads() -> Iterator[None]:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    with Library("chunked") as own:
+        yield own
+
+
+def held(function: Any, *given: Any, chunks: Any = (3, 4), **named: Any) -> list[Any]:
+    """The arrays of a call, held against the call of tensors."""
+    cut = [da.from_array(each, chunks=chunks[: each.ndim]) if isinstance(each, np.ndarray) else each for each in given]
+    whole = [opdsl.from_numpy(each) if isinstance(each, np.ndarray) else each for each in given]
+    expected = function(*whole, **named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", da.PerformanceWarning)
+        found = lazy(function)(*cut, **named)
+    arrays = list(found) if isinstance(found, tuple) else [found]
+    tensors = [expected] if isinstance(expected, Tensor) else list(expected)
+    for one, other in zip(arrays, tensors, strict=True):
+        result = one.compute()
+        assert (one.shape, one.dtype) == (result.shape, result.dtype)
+        np.testing.assert_allclose(result, other.numpy(), rtol=2e-5, atol=1e-5, strict=True)
+    return arrays
+
+
+CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "gelu": (opdsl.nn.gelu, (X,)),
+    "add, broadcast": (opdsl.add, (X, X[0])),
+    "where": (opdsl.where, (X > 0, X, -X)),
+    "a number": (opdsl.mul, (X, 2.5)),
+    "sum": (opdsl.sum, (X,)),
+    "sum of rows": (opdsl.sum, (X, 1, True)),
+    "mean": (opdsl.mean, (X, [0, 1])),
+    "var": (opdsl.var, (X, 0)),
+    "var_mean": (opdsl.var_mean, (X, 1)),
+    "argmax": (opdsl.argmax, (X, 0)),
+    "argmax of all": (opdsl.argmax, (X,)),
+    "max": (opdsl.max, (X, 1)),
+    "logsumexp": (opdsl.logsumexp, (X, 0)),
+    "any": (opdsl.any, (X > 1, 0)),
+    "cumsum": (opdsl.cumsum, (X, 0)),
+    "cummax": (opdsl.cummax, (X, 1)),
+    "softmax": (opdsl.softmax, (X, 1)),
+    "layer_norm": (opdsl.layer_norm, (X, [6])),
+    "sort": (opdsl.sort, (X, 1)),
+    "topk": (opdsl.topk, (X, 3, 1)),
+    "mm": (opdsl.mm, (X, X.T.copy())),
+    "linear": (opdsl.ops.aten.linear.default, (X, X)),
+    "transpose": (opdsl.transpose, (X, 0, 1)),
+    "unsqueeze": (opdsl.unsqueeze, (X, 1)),
+    "svd": (opdsl.linalg.svdvals, (X,)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_are_those_of_one_tensor(name: str) -> None:
+    function, given = CALLS[name]
+    held(function, *given)
+
+
+def test_blocks_stay_as_they_are() -> None:
+    assert held(opdsl.exp, X)[0].chunks == ((3, 3, 1), (4, 2))
+    assert held(opdsl.sum, X, 1)[0].chunks == ((3, 3, 1),)
+    assert held(opdsl.transpose, X, 0, 1)[0].chunks == ((4, 2), (3, 3, 1))
+
+
+def test_lists_of_arrays() -> None:
+    x = da.from_array(X, chunks=(3, 6))
+    np.testing.assert_array_equal(lazy(opdsl.cat)([x, x], 1).compute(), np.concatenate([X, X], 1))
+
+
+def test_nothing_is_computed_to_find_shapes() -> None:
+    def fail() -> Any:
+        raise AssertionError("computed")
+
+    x = da.from_delayed(dask.delayed(fail)(), shape=(8, 4), dtype="f4").rechunk((4, 4))
+    y = lazy(opdsl.softmax)(lazy(opdsl.exp)(x), 1)
+    assert (y.shape, y.dtype, y.chunks) == ((8, 4), np.float32, ((4, 4), (4,)))
+    assert lazy(opdsl.var)(y).shape == ()
+
+
+def test_what_cannot_be_cut_becomes_one_chunk_and_says_so() -> None:
+    x = da.from_array(X, chunks=(3, 4))
+    with pytest.warns(da.PerformanceWarning, match=r"_softmax: dimension 1 cannot be cut \(row: .* its 2 chunks"):
+        lazy(opdsl.softmax)(x, 1)
+
+
+def test_chunks_of_unknown_size() -> None:
+    x = da.from_array(X, chunks=(3, 6))
+    unknown, known = x[x[:, 0] > 0], X[X[:, 0] > 0]
+    np.testing.assert_allclose(lazy(opdsl.exp)(unknown).compute(), np.exp(known), rtol=1e-6)
+    np.testing.assert_allclose(lazy(opdsl.mean)(unknown).compute(), known.mean(), rtol=1e-5)
+    np.testing.assert_allclose(lazy(opdsl.cumsum)(unknown, 0).compute(), known.cumsum(0), rtol=1e-5)
+    for function, given in ((opdsl.softmax, (0,)), (opdsl.argmax, (0,)), (opdsl.sort, (0,))):
+        with pytest.raises(ShardingError, match=r"compute_chunk_sizes\(\)"):
+            lazy(function)(unknown, *given)
+
+
+# ------------------------------------------------------------------------------------------------ operators of a user
+
+
+def test_operators_of_a_user(lib: Library) -> None:
+    @lib.op
+    def wave(self: Tensor, beta: float = 1.0) -> Tensor: ...
+
+    @wave.pointwise(promote="int_to_float")
+    def wave_scalar(x: Any, beta: Any) -> Any:
+        return beta * x * x - x
+
+    @lib.op
+    def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor: ...
+
+    @spread.reduction(
+        init=(float("inf"), float("-inf")), lift=lambda x: (x, x), finish=lambda low, high, n: high - low,
+        accumulators=("value", "value"), results="value", promote="floating",
+    )  # fmt: skip
+    def extremes(low: Any, high: Any, low2: Any, high2: Any) -> Any:
+        return min(low, low2), max(high, high2)
+
+    @lib.op
+    def standardised(self: Tensor) -> Tensor:
+        mean = self.mean([0], True)
+        return (self - mean) / (spread(self, [0], True) + 1.0)
+
+    held(wave, X, 0.5)
+    held(spread, X, [0])
+    held(standardised, X)
+
+
+def test_a_body_that_computes_with_a_size(lib: Library) -> None:
+    @lib.op
+    def mean_by_hand(self: Tensor) -> Tensor:
+        return self.sum([0]) / self.shape[0]
+
+    held(mean_by_hand, X)
+    x = da.from_array(X, chunks=(3, 6))
+    with pytest.raises(ShardingError, match="its body computes with sizes"):
+        lazy(mean_by_hand)(x[x[:, 0] > 0])
+
+
+def test_what_a_kernel_raises_names_the_block(lib: Library) -> None:
+    @lib.op
+    def refused(self: Tensor) -> Tensor: ...
+
+    @refused.kernel("CPU")
+    def refused_cpu(self: Tensor) -> Tensor:
+        raise ValueError("no")
+
+    @refused.kernel("Meta")
+    def refused_meta(self: Tensor) -> Tensor:
+        return opdsl.empty_like(self)
+
+    refused.sharding("ij->ij")
+    made = lazy(refused)(da.from_array(X, chunks=(3, 4)))
+    with pytest.raises(ValueError, match="no") as raised:
+        made.compute()
+    assert any("raised for a block of chunked::refused of shapes (" in each for each in raised.value.__notes__)
+
+
+def test_graphs_can_be_sent_to_other_processes() -> None:
+    x = da.from_array(X, chunks=(3, 4))
+    y = lazy(opdsl.cumsum)(lazy(opdsl.var)(lazy(opdsl.add)(x, 1.0), 1), 0)
+    again = pickle.loads(pickle.dumps(y))
+    np.testing.assert_allclose(again.compute(), np.cumsum(np.var(X + 1, 1, ddof=1)), rtol=1e-5)
+    assert lazy(opdsl.exp)(x).name == lazy(opdsl.exp)(x).name
+
+
+def test_what_is_no_operator_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="lazy takes a declared operator"):
+        lazy(np.sin)
