@@ -17,9 +17,12 @@ from opdsl.autograd.constants import filled
 from opdsl.autograd.derivative import Formula
 from opdsl.autograd.graph import Gradient, Node, Recipe, edge_of, make_node
 from opdsl.dispatch import Operator, is_grad_enabled, no_grad
+from opdsl.dispatch.binding.arguments import value_key
+from opdsl.dispatch.state import PLAN_LIMIT
 from opdsl.kernels import new_tensor
 from opdsl.runtime import Device, Tensor, TensorMeta, from_numpy, has_internal_overlap
 from opdsl.runtime.geometry import geometry
+from opdsl.runtime.lowering import lowering
 from opdsl.schema import FunctionSchema
 
 __all__ = ["ViewDerivative"]
@@ -41,6 +44,7 @@ class ViewDerivative:
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.names = tuple(each.python_name for each in operator.schema.arguments)
+        self._orders: dict[object, tuple[int, ...] | None] = {}
 
     def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
         """See ``Derivative``: all of them."""
@@ -51,6 +55,17 @@ class ViewDerivative:
         viewed = self.names[0]
         forms = frozenset((viewed,))
         return [Formula((viewed,), self._run, self.names, forms, True, is_traceable=True)] if required else []
+
+    def _known_order(self, take: Take, form: TensorMeta, given: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """See ``_order``, of the same call once."""
+        if lowering.get() is not None:
+            return _order(take, form)
+        key = form, value_key(given)
+        if key not in self._orders:
+            if len(self._orders) >= PLAN_LIMIT:
+                self._orders.clear()
+            self._orders[key] = _order(take, form)
+        return self._orders.get(key)
 
     def _run(
         self, gradients: tuple[Gradient, ...], values: Mapping[str, Any], asked: tuple[bool, ...]
@@ -65,9 +80,9 @@ class ViewDerivative:
 
         form = values[viewed].geometry
         if len(gradients) == 1 and gradients[0] is not None:
-            moved = _moved_back(take, form, gradients[0])
-            if moved is not None:
-                return (moved,)
+            order = self._known_order(take, form, (*given, *named.values()))
+            if order is not None:
+                return (_moved_back(order, form, gradients[0]),)
         whole = filled(form, 0)
         shown = _listed(take(whole))
         if any(has_internal_overlap(each.geometry) for each in shown):
@@ -75,22 +90,25 @@ class ViewDerivative:
         return (_spread(self.operator.name, take, whole, gradients),)
 
 
-def _moved_back(take: Take, form: TensorMeta, gradient: Tensor) -> Tensor | None:
-    """The gradient in the order of what was viewed, where a view shows each element once; None for other views."""
+def _order(take: Take, form: TensorMeta) -> tuple[int, ...] | None:
+    """The dimensions of a view from the outermost to the innermost; None where it does not show each element once."""
     view = take(_without_memory(form))
     if not isinstance(view, Tensor) or view.dtype is not form.dtype:
         return None
     shape, strides = view.shape, view.strides
-    order = sorted(range(len(shape)), key=lambda dim: (-strides[dim], shape[dim] != 1))
+    order = tuple(sorted(range(len(shape)), key=lambda dim: (-strides[dim], shape[dim] != 1)))
     expected = 1
     for dim in reversed(order):
         if shape[dim] != 1 and strides[dim] != expected:
             return None
         expected *= shape[dim]
-    if expected != form.numel or not expected:
-        return None
-    if order != list(range(len(shape))):
-        gradient = gradient.permute(order)
+    return order if expected == form.numel and expected else None
+
+
+def _moved_back(order: tuple[int, ...], form: TensorMeta, gradient: Tensor) -> Tensor:
+    """The gradient of a view in the order of what was viewed."""
+    if order != tuple(range(len(order))):
+        gradient = gradient.permute(*order)
     return gradient if gradient.shape == form.shape else gradient.reshape(form.shape)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -57,34 +57,48 @@ class record_calls(Scope):
 
 
 _RECORDING = Guard(lambda state: state.change(recording=True), keep=True)
-_NOT_RECORDING = Guard(lambda state: state.change(recording=False), keep=True)
 
 
 def recorded(operator: Operator, kernel: Callable[..., object]) -> Callable[..., object]:
     """A kernel, or a plan, that reports what each call took."""
 
+    function: Any = None
+
     def call(*arguments: object) -> object:
+        nonlocal function
+        hooks = _hooks.get()
+        if not hooks:  # a hook makes the call
+            return kernel(*arguments)
         # Before the call, which may resize an output.
-        geometries = tuple([each for each in map(_geometries, arguments) if each is not None])
+        geometries: list[object] = []
+        for each in arguments:
+            if type(each) is Tensor:
+                geometries.append(each.geometry)
+            elif isinstance(each, (Tensor, list, tuple)):
+                geometries += _geometries(each)
         start = perf_counter()
         try:
             return kernel(*arguments)
         finally:
             seconds = perf_counter() - start
-            with _NOT_RECORDING:
-                for hook in _hooks.get():
-                    hook(operator.function, geometries, seconds)
+            function = function or operator.function
+            _hooks.set(())
+            try:
+                for hook in hooks:
+                    hook(function, tuple(geometries), seconds)
+            finally:
+                _hooks.set(hooks)
 
     return call
 
 
-def _geometries(value: object) -> object:
-    """The geometry of a tensor, those of a list of tensors, None of anything else."""
+def _geometries(value: Tensor | Sequence[object]) -> list[object]:
+    """The geometry of a tensor, those of a list of tensors as a tuple; nothing of a list without any."""
     if isinstance(value, Tensor):
-        return value.geometry
-    if isinstance(value, (list, tuple)) and any(isinstance(each, Tensor) for each in value):
-        return tuple([each.geometry if isinstance(each, Tensor) else None for each in value])
-    return None
+        return [value.geometry]
+    if not any(isinstance(each, Tensor) for each in value):
+        return []
+    return [tuple([each.geometry if isinstance(each, Tensor) else None for each in value])]
 
 
 __all__ = ["record_calls", "recorded"]
