@@ -258,7 +258,19 @@ def op(
     **options: object,
 ) -> Callable[[Callable[P, R]], OperatorFunction[P, R]]: ...
 def op(name: Any = None, /, **options: Any) -> Any:
-    """Declare an operator in the namespace of the calling module; see ``Library.op``."""
+    """Declare an operator in the namespace of the calling module, its top-level package's name; see ``Library.op``.
+
+    Args:
+        name: the full name, ``"mylib::scale.Tensor"``; the function's own name by default.
+        inplace, out, functional, accepts_numbers, is_bound, may_alias, structured, options: as of ``Library.op``.
+
+    Returns:
+        The function to call, with what was derived as attributes (``Operator``).
+
+    Raises:
+        DeclarationError: the signature, a name or an option is wrong; the message leads with file and line.
+        DuplicateOperatorError: the name is taken.
+    """
     return _declaring(Library(_namespace_of(sys._getframe(1).f_globals)), name, options, caller_names(1))
 
 

@@ -99,7 +99,38 @@ class Operator(Protocol, Generic[P, R_co]):
         cast: str | None = None,
     ) -> Callable[[F], F]: ...
     def pointwise(self, *args: object, **kwargs: object) -> object:
-        """Attach a scalar function, from which every kernel and variant is derived."""
+        """Attach a scalar function, from which every kernel and variant is derived.
+
+        Args:
+            function: takes the operator's arguments by place, as numbers; returns the element of the result.
+            promote: ``default``, ``int_to_float``, ``bool`` (of the result) or ``complex_to_real``.
+            keep: names of arguments that take no part in promotion and keep their dtype.
+            wrapped: names of number arguments that take part in promotion as Python numbers beside tensors do.
+            promoting: names of number arguments that take part in promotion and have to fit the dtype.
+            rounded: names of numbers that a loop in 16 bits sees in 16 bits.
+            nonzero: names of arguments that divide: an integer 0 among them raises.
+            dtypes: the kinds of dtypes (``bool``, ``integer``, ``floating``, ``complex``) and the dtypes that the
+                function is meant for, after promotion; none for all.
+            when: values of other arguments for which the function is meant.
+            cast: which dtypes outputs that are given may have: ``same``, ``safe`` or ``any``; None for PyTorch's rule.
+
+        Returns:
+            The function as it is, or a decorator.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot; the text is underlined.
+            KernelSignatureError: it does not fit the schema, or an option is unknown.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(inplace=True)
+        ...     def ramp(self: opdsl.Tensor, slope: float = 1.0) -> opdsl.Tensor: ...
+        ...     @ramp.pointwise(promote="int_to_float")
+        ...     def ramp_scalar(x, slope):
+        ...         return max(0.0, min(1.0, slope * x))
+        ...     ramp(opdsl.tensor([-1, 0, 1]), 0.5)
+        tensor([0.0000, 0.0000, 0.5000])
+        """
 
     def reduction(
         self,
@@ -158,6 +189,26 @@ class Operator(Protocol, Generic[P, R_co]):
             promote: ``default``: tensors are taken as they are; a function that would round floating-point results of
                 integers is refused. ``int_to_float``: integers are computed as the default dtype, which outputs like
                 them have then. ``floating``: integers are refused.
+
+        Raises:
+            ScalarFunctionError: the function holds what a scalar graph cannot.
+            KernelSignatureError: its parameters are no arguments of the operator, or there is no ``.meta``.
+
+        >>> import opdsl
+        >>> from opdsl.scalar.intrinsics import row_mean
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def centered(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @centered.meta
+        ...     def centered_meta(ctx, self):
+        ...         ctx.set_output(0, self.shape, like=self)
+        ...         return (self.ndim - 1,)
+        ...     @centered.row(promote="floating")
+        ...     def centered_row(self):
+        ...         return self - row_mean(self)
+        ...     centered(opdsl.tensor([[1.0, 3.0], [5.0, 7.0]]))
+        tensor([[-1.,  1.],
+                [-1.,  1.]])
         """
 
     def scan(
@@ -170,10 +221,43 @@ class Operator(Protocol, Generic[P, R_co]):
         accumulators: Iterable[str] = ("value",),
         results: Iterable[str] = ("value",),
     ) -> Callable[[F], F]:
-        """Attach the scalar functions of a scan: ``init``, ``lift``, the decorated ``combine``, ``finish``."""
+        """Attach the scalar functions of a scan: ``init``, ``lift``, the decorated ``combine``, ``finish``.
+
+        The operator has the argument ``dim``.
+
+        Args:
+            keys: backends that it is for; all that compile where none is named.
+            init: the accumulators of no elements; infinities stand for the bounds of integers.
+            lift: an element, or an element and its index -> accumulators; None where they are the element itself.
+            finish: accumulators -> results; None where results are accumulators.
+            promote: as of ``pointwise``; ``sum`` for integers as int64, ``floating`` to refuse them.
+            accumulators: for each ``value``, ``wide`` (a wider dtype) or ``index``.
+            results: for each ``value``, ``index`` or ``truth``.
+
+        Raises:
+            ScalarFunctionError: a function holds what a scalar graph cannot, or rounds integers.
+            KernelSignatureError: a function does not fit, or an option is unknown.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def highest_yet(self: opdsl.Tensor, dim: int) -> opdsl.Tensor: ...
+        ...     @highest_yet.scan(init=-float("inf"))
+        ...     def higher(a, b):
+        ...         return max(a, b)
+        ...     highest_yet(opdsl.tensor([1, 3, 2]), 0)
+        tensor([1, 3, 3])
+        """
 
     def view_kernel(self, *keys: str) -> Callable[[F], F]:
-        """Attach a function from where a tensor's elements lie to where a view's do."""
+        """Attach a function from where a tensor's elements lie to where a view's do; nothing else is run.
+
+        Args:
+            keys: dispatch keys, ``"CompositeExplicitAutograd"`` for all backends.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's, or the operator returns no view.
+        """
 
     def out_kernel(
         self,
@@ -196,7 +280,27 @@ class Operator(Protocol, Generic[P, R_co]):
         """
 
     def kernel(self, *keys: str) -> Callable[[F], F]:
-        """Attach a Python kernel under dispatch keys: tensors in, results out."""
+        """Attach a Python kernel under dispatch keys: tensors in, results out.
+
+        Args:
+            keys: any dispatch keys, alias keys as well. A function whose first parameter is annotated
+                ``DispatchKeySet`` gets the key set of the call before the arguments.
+
+        Raises:
+            KernelSignatureError: its parameters are not the schema's.
+            DispatchKeyError: there is no such key.
+            DuplicateOperatorError: the operator has a kernel for the key from here.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op(tags=["dynamic_output_shape"])
+        ...     def positives(self: opdsl.Tensor) -> opdsl.Tensor: ...
+        ...     @positives.kernel("CPU", "CUDA")
+        ...     def positives_kernel(self):
+        ...         return self[self > 0]
+        ...     positives(opdsl.tensor([1.0, -2.0, 3.0]))
+        tensor([1., 3.])
+        """
 
     def derivative(self, *names: str, output_differentiability: Iterable[bool] | None = None) -> Callable[[F], F]:
         """Attach a formula for the gradients of arguments.
@@ -215,13 +319,54 @@ class Operator(Protocol, Generic[P, R_co]):
         """Say that gradients do not go to these arguments."""
 
     def forward(self, target: Callable[..., object], /, **constants: object) -> None:
-        """Let every variant call the same variant of another declared operator, its other arguments constant."""
+        """Let every variant call the same variant of another declared operator, its other arguments constant.
+
+        Args:
+            target: the other operator.
+            constants: its arguments that this one does not have.
+
+        Raises:
+            KernelSignatureError: it lacks a variant, or an argument.
+        """
 
     def alias(self, name: str, **options: object) -> Operator[P, R_co]:
-        """Declare another name of this operator and of its variants."""
+        """Declare another name of this operator and of its variants.
+
+        Args:
+            name: the other name, ``"mylib::other"``; the overload is this operator's.
+            options: as ``@op`` takes them.
+
+        Returns:
+            The function of that name.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def halved(self: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self / 2
+        ...     half = halved.alias("example::half")
+        ...     half(opdsl.ones(2))
+        tensor([0.5000, 0.5000])
+        """
 
     def overload(self, name: str, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
-        """Declare another overload of this packet."""
+        """Declare another overload of this packet, by the decorated function; a call runs the first that it fits.
+
+        Args:
+            name: of the overload, ``"Tensor"``.
+            options: as ``@op`` takes them.
+
+        >>> import opdsl
+        >>> with opdsl.Library("example") as lib:
+        ...     @lib.op
+        ...     def power(self: opdsl.Tensor, exponent: float) -> opdsl.Tensor:
+        ...         return self**exponent
+        ...     @power.overload("Tensor")
+        ...     def power_tensor(self: opdsl.Tensor, exponent: opdsl.Tensor) -> opdsl.Tensor:
+        ...         return self**exponent
+        ...     power(opdsl.tensor([2.0, 3.0]), opdsl.tensor([3.0, 2.0]))
+        tensor([8., 9.])
+        """
 
     def inplace_variant(self, name: str | None = None, **options: object) -> Callable[[Callable[Q, S]], Operator[Q, S]]:
         """Declare the in-place variant by hand."""

@@ -30,6 +30,12 @@ def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 def no_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
     """Autograd records nothing: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
 
+    Args:
+        function: to decorate: a function, generator or coroutine, which runs so each time.
+
+    Returns:
+        A guard of this thread or task, to enter or to decorate with; the decorated function, if one is given.
+
     >>> with no_grad():
     ...     is_grad_enabled()
     False
@@ -43,13 +49,35 @@ def enable_grad() -> Guard: ...
 @overload
 def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 def enable_grad(function: Callable[P, R] | None = None) -> Guard | Callable[P, R]:
-    """Autograd records, also within ``no_grad``: ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``."""
+    """Autograd records, also within ``no_grad``: ``with enable_grad():``, ``@enable_grad()`` or ``@enable_grad``.
+
+    Args:
+        function: as of ``no_grad``.
+
+    Returns:
+        A guard, or the decorated function, as of ``no_grad``.
+
+    >>> with no_grad(), enable_grad():
+    ...     is_grad_enabled()
+    True
+    """
     guard = Guard(_with_grad, keep=True)
     return guard if function is None else guard(function)
 
 
 def set_grad_enabled(mode: bool) -> Guard:
-    """``enable_grad()`` or ``no_grad()``, as the argument says; unlike PyTorch's, without effect until entered."""
+    """``enable_grad()`` or ``no_grad()``, as the argument says; unlike PyTorch's, without effect until entered.
+
+    Args:
+        mode: whether autograd records.
+
+    Returns:
+        A guard, to enter or to decorate with.
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    """
     return Guard(_with_grad if mode else _without_grad, keep=True)
 
 
@@ -79,7 +107,19 @@ def inference_mode(mode: bool = True) -> Guard: ...
 @overload
 def inference_mode(mode: Callable[P, R]) -> Callable[P, R]: ...
 def inference_mode(mode: bool | Callable[P, R] = True) -> Guard | Callable[P, R]:
-    """Autograd and view tracking are off altogether (c10's InferenceMode guard); ``False`` turns them on again."""
+    """Autograd and view tracking are off altogether (c10's InferenceMode guard); ``False`` turns them on again.
+
+    Args:
+        mode: whether they are off; or a function to decorate.
+
+    Returns:
+        A guard, or the decorated function, as of ``no_grad``.
+
+    >>> import opdsl
+    >>> with inference_mode():
+    ...     (opdsl.ones(2, requires_grad=True) * 2).requires_grad
+    False
+    """
     if callable(mode):
         return Guard(_inference, keep=True)(mode)
     return Guard(_inference if mode else _no_inference, keep=True)
@@ -88,8 +128,24 @@ def inference_mode(mode: bool | Callable[P, R] = True) -> Guard | Callable[P, R]
 def include_keys(*keys: DispatchKey | str) -> Guard:
     """Every call's key set gets these keys.
 
+    Args:
+        keys: dispatch keys, or their names.
+
+    Returns:
+        A guard of this thread or task, to enter or to decorate with.
+
     Raises:
         DispatchKeyError: one is no key, or an alias key.
+
+    >>> import opdsl
+    >>> with opdsl.Library("example") as lib:
+    ...     @lib.op
+    ...     def kind(self: opdsl.Tensor) -> str: ...
+    ...     _ = kind.kernel("CPU")(lambda self: "plain")
+    ...     _ = kind.kernel("PrivateUse1")(lambda self: "private")
+    ...     with include_keys("PrivateUse1"):
+    ...         kind(opdsl.ones(2))
+    'private'
     """
     added = KeySet(*keys)
     return Guard(lambda state: state.change(include=state.include | added))
@@ -98,8 +154,19 @@ def include_keys(*keys: DispatchKey | str) -> Guard:
 def exclude_keys(*keys: DispatchKey | str) -> Guard:
     """Every call's key set loses these keys; a functionality (``"AutogradFunctionality"``) stands for all backends.
 
+    Args:
+        keys: dispatch keys, or their names.
+
+    Returns:
+        A guard of this thread or task, to enter or to decorate with.
+
     Raises:
         DispatchKeyError: one is no key, or an alias key.
+
+    >>> import opdsl
+    >>> with exclude_keys("AutogradCPU"):
+    ...     (opdsl.ones(2, requires_grad=True) * 2).requires_grad
+    False
     """
     added = KeySet(*keys)
     return Guard(lambda state: state.change(exclude=state.exclude | added))

@@ -11,7 +11,7 @@ _TRACEABLE = "__opdsl_traceable__"
 
 
 def traceable(function: F) -> F:
-    """OutputSpec that a body or a Python kernel only calls operators, the same ones for the same geometries.
+    """Promise that a body or a Python kernel only calls operators, the same ones for the same geometries.
 
     The operator's plan is then made of theirs, and calls cost what these cost. What the function does beside calling
     operators must depend on the geometries of its tensors, on its options and on the default dtype alone: not on
