@@ -321,10 +321,6 @@ class PointwiseDefinition(Definition):
             check_divisor(handed[index] if not isinstance(values[index], Tensor) else values[index])
         return CompiledCall(self._compile(state, values, outputs, allocate=allocate), handed)
 
-    def reads_elements(self, prepared: PreparedCall) -> bool:
-        """See ``Definition.reads_elements``: divisors are tested."""
-        return bool(self._checked_divisors(prepared.state))
-
     def _checked_divisors(self, state: Elementwise) -> tuple[int, ...]:
         """The places of integers that must not be 0; where nothing is computed nothing is divided."""
         computes = state.iteration.common.category is Category.INT and 0 not in state.iteration.shape

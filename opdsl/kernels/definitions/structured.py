@@ -120,10 +120,6 @@ class Definition:
         """How calls may be cut into pieces; an author's kernel may read any element."""
         return Whole("nothing says what its kernel reads")
 
-    def reads_elements(self, prepared: PreparedCall) -> bool:
-        """Whether ``compile_call`` looks at elements of tensors, so that it is not the same for all of one geometry."""
-        return False
-
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """What the outputs of a call have to be.
 
