@@ -72,6 +72,7 @@ class TensorMeta:
     is_inference: whether it was made in inference mode, so that autograd can never follow it.
     read_only: whether its memory must not be written (a NumPy array that is not writeable).
     backend: the backend component of its dispatch keys, ``"CPU"``.
+    table: gives those of other sizes and strides.
     """
 
     __slots__ = (
@@ -92,6 +93,7 @@ class TensorMeta:
         "requires_grad",
         "shape",
         "strides",
+        "table",
     )
 
     dtype: DType
@@ -106,6 +108,7 @@ class TensorMeta:
     is_inference: bool
     read_only: bool
     backend: str
+    table: MetaTable
     _contiguous: bool | None
     _dense: bool | None
     _form: Form | None
@@ -204,22 +207,77 @@ MOST_DIMENSIONS = 64
 _FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
 _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 
-_Key = tuple[DType, Device, tuple[int, ...], tuple[int, ...], bool, bool, int, bool, bool]
-
 _LOCK = held_across_fork(threading.Lock())
-_INTERNED: dict[_Key, TensorMeta] = {}
 _SMALLEST_LIMIT = 1 << 12
-_limit = _SMALLEST_LIMIT
 
 
-def _forget_unused() -> None:
-    """Drop the geometries that nothing but the table refers to, once it has grown."""
-    global _limit
-    for key, each in list(_INTERNED.items()):
-        # The table, this loop's list entry and variable, and the argument of the count.
-        if sys.getrefcount(each) <= _UNUSED:
-            del _INTERNED[key]
-    _limit = max(_SMALLEST_LIMIT, 2 * len(_INTERNED))
+class MetaTable:
+    """The tensor metas of one dtype, device and flags, by sizes and strides: of each there is one.
+
+    Calling it gives that one. What nothing else refers to is dropped when the table has grown.
+    """
+
+    __slots__ = ("_known", "_limit", "_marks")
+
+    def __init__(self, *marks: Any) -> None:
+        device: Device = marks[1]
+        self._marks = (self, *marks, _BACKENDS.get(device.type) or _backend_of(device.type))
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], TensorMeta] = {}
+        self._limit = _SMALLEST_LIMIT
+
+    def __call__(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
+        """The one of plain sizes and strides.
+
+        Raises:
+            ShapeError: no tensor has such sizes.
+        """
+        key = (shape, strides)
+        with _LOCK:
+            try:
+                found = self._known.get(key)
+            except TypeError:  # symbolic sizes, which another library traces with, have no hash
+                return self.new(shape, strides)
+            if found is None:
+                found = self.new(shape, strides)
+                # Nearly all tensors stay far below 64 bits: the last element lies before the product of both.
+                is_small = not shape or (0 < found.numel < _FEW and max(strides) < _FEW and min(shape) > 0)
+                if not is_small or found.ndim > MOST_DIMENSIONS:
+                    check_sizes(shape, strides, found.dtype.itemsize)
+                if len(self._known) >= self._limit:
+                    self._forget_unused()
+                self._known[key] = found
+            return found
+
+    def new(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
+        """One that is in no table."""
+        made = TensorMeta()
+        (
+            made.table,
+            made.dtype,
+            made.device,
+            made.requires_grad,
+            made.is_view,
+            made.creation,
+            made.is_inference,
+            made.read_only,
+            made.backend,
+        ) = self._marks
+        made.shape = shape
+        made.strides = strides
+        made.ndim = len(shape)
+        made.numel = math.prod(shape)
+        made._contiguous = made._dense = made._form = made._suggested = None
+        return made
+
+    def _forget_unused(self) -> None:
+        for key, each in list(self._known.items()):
+            # The table, this loop's list entry and variable, and the argument of the count.
+            if sys.getrefcount(each) <= _UNUSED:
+                del self._known[key]
+        self._limit = max(_SMALLEST_LIMIT, 2 * len(self._known))
+
+
+_TABLES: dict[tuple[object, ...], MetaTable] = {}
 
 
 def _references_of_unused() -> int:
@@ -257,31 +315,19 @@ def geometry(
     """
     if strides is None:
         strides = contiguous_strides(shape)
+    # An Enum's hash is a function of Python's, an object's address is none.
+    key = (dtype, device, requires_grad, is_view, id(creation), is_inference, read_only)
+    table = _TABLES.get(key)
+    if table is None:
+        made = MetaTable(dtype, device, requires_grad, is_view, creation, is_inference, read_only)
+        table = _TABLES.setdefault(key, made)
     recorder = lowering.get()
     if recorder is not None:
         if not recorder.is_exact:
-            # Nothing that is kept by geometry may be found by, or stay for, a form's.
-            flags = (requires_grad, is_view, creation, is_inference, read_only)
-            return _new_geometry(dtype, device, shape, strides, *flags)
+            return table.new(shape, strides)  # nothing that is kept by geometry may be found by, or stay for, a form's
         # A number that becomes a size is one: the plan is for this number.
         shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
-    # An Enum's hash is a function of Python's, an object's address is none.
-    key = (dtype, device, shape, strides, requires_grad, is_view, id(creation), is_inference, read_only)
-    with _LOCK:
-        try:
-            found = _INTERNED.get(key)
-        except TypeError:  # symbolic sizes, which another library traces with, have no hash
-            return _new_geometry(
-                dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only
-            )
-        if found is None:
-            check_sizes(shape, strides, dtype.itemsize)
-            if len(_INTERNED) >= _limit:
-                _forget_unused()
-            found = _INTERNED[key] = _new_geometry(
-                dtype, device, shape, strides, requires_grad, is_view, creation, is_inference, read_only
-            )
-        return found
+    return table(shape, strides)
 
 
 # So few elements, with so small steps, stay far below 64 bits.
@@ -301,8 +347,6 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     """
     if not shape:
         return
-    if min(shape) > 0 and math.prod(shape) < _FEW and max(strides) < _FEW and len(shape) <= MOST_DIMENSIONS:
-        return  # as nearly all tensors: the last element lies before the product of both
     if min(shape) < 0:
         raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if len(shape) > MOST_DIMENSIONS:
@@ -315,37 +359,6 @@ def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     if max(elements, last + 1) * itemsize > _MOST_BYTES or max(strides) > _MOST_BYTES:
         reached = "" if strides == contiguous_strides(shape) else f" and strides={list(strides)}"
         raise ShapeError(f"Storage size calculation overflowed with sizes={list(shape)}{reached}")
-
-
-def _new_geometry(
-    dtype: DType,
-    device: Device,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
-    requires_grad: bool,
-    is_view: bool,
-    creation: Creation,
-    is_inference: bool,
-    read_only: bool,
-) -> TensorMeta:
-    made = TensorMeta()
-    made.dtype = dtype
-    made.device = device
-    made.shape = shape
-    made.strides = strides
-    made.ndim = len(shape)
-    made.numel = math.prod(shape)
-    made.requires_grad = requires_grad
-    made.is_view = is_view
-    made.creation = creation
-    made.is_inference = is_inference
-    made.read_only = read_only
-    made.backend = _BACKENDS.get(device.type) or _backend_of(device.type)
-    made._contiguous = None
-    made._dense = None
-    made._form = None
-    made._suggested = None
-    return made
 
 
 _FORMS: dict[tuple[object, ...], Form] = {}
@@ -469,6 +482,8 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     >>> contiguous_strides((2, 0, 3))
     (3, 3, 1)
     """
+    if len(shape) == 2:  # as most of them, in a tenth of a call's time
+        return (shape[1] or 1, 1)
     strides = [1] * len(shape)
     for dim in range(len(shape) - 1, 0, -1):
         strides[dim - 1] = strides[dim] * (shape[dim] or 1)

@@ -338,7 +338,9 @@ def value_form(value: object) -> object:
     if type(value) is int:
         return value if value < 2 else _MANY
     if type(value) is tuple or type(value) is list:
-        return (*[value_form(each) for each in value], type(value))
+        # Most are sizes; a call for each of them would take most of the time.
+        forms = [(each if each < 2 else _MANY) if type(each) is int else value_form(each) for each in value]
+        return (*forms, type(value))
     return value_key(value)
 
 

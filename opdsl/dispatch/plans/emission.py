@@ -14,7 +14,7 @@ import numpy
 
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
-from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides
 from opdsl.runtime.lowering import (
     Check,
     Lines,
@@ -300,13 +300,7 @@ class Emitter:
     def _geometry(self, form: TensorMeta) -> str:
         if self.recorder.is_exact:
             return self.recorder.constant(form)
-        source = self.recorder.source
-        parts = [source(form.dtype), source(form.device), self._sizes(form.shape), self._sizes(form.strides)]
-        flags = ("requires_grad", "is_view", "is_inference", "read_only")
-        parts += [f"{flag}=True" for flag in flags if getattr(form, flag)]
-        if form.creation is not Creation.DEFAULT:
-            parts.append(f"creation={source(form.creation)}")
-        return f"{self.recorder.constant(geometry)}({', '.join(parts)})"
+        return f"{self.recorder.constant(form.table)}({self._sizes(form.shape)}, {self._sizes(form.strides)})"
 
     def _known_form(self, name: str, form: TensorMeta) -> list[str]:
         """The line that tells a geometry its form, where no sizes change it."""
