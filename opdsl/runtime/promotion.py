@@ -122,9 +122,9 @@ def _combine(higher: DType | None, lower: DType | None) -> DType | None:
         return higher
     if higher.is_floating_point:
         return higher.to_complex() if lower.is_complex else higher
-    if higher is bool_ or lower.category > Category.INT:
-        return promote_types(higher, lower)
-    return higher
+    if lower.category > Category.INT:
+        return lower
+    return promote_types(higher, lower) if higher is bool_ else higher
 
 
 _NUMPY_KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
