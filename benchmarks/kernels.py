@@ -128,7 +128,8 @@ def compared(name: str, size: str, threads: int, ours: Callable[[], Any], theirs
             call()
         return (clock() - started) / loops
 
-    ours(), ours()  # compiled and planned
+    for _ in range(4):  # compiled and planned
+        ours()
     loops = [max(1, int(SECONDS_OF_A_TURN / max(seconds(each, 1), 1e-7))) for each in (ours, theirs)]
     rounds = ROUNDS if max(seconds(theirs, 1), seconds(ours, 1)) < SECONDS_OF_A_TURN * ROUNDS else 3
     turns = [(seconds(ours, loops[0]), seconds(theirs, loops[1])) for _ in range(rounds)]

@@ -26,7 +26,8 @@ from opdsl.declare import Out, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import check, fill_, pool_windows
 from opdsl.kernels.iteration.dtypes import precision_of
-from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, from_numpy, int64
+from opdsl.kernels.outputs import table
+from opdsl.runtime import Category, DType, Tensor, bfloat16, float16, float32, float64, int64
 from opdsl.schema.vocabulary import IntList, Ints, Size
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def divisors(means: Means) -> int | Tensor:
     product = counts[0]
     for each in counts[1:]:
         product = product[..., None] * each
-    return from_numpy(product)
+    return table(product)
 
 
 def divided(total: Tensor, divisor: int | Tensor, out: Tensor | None = None) -> Tensor:

@@ -12,11 +12,13 @@ from opdsl.aten.joining import cat
 from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.norms import linalg_vector_norm
 from opdsl.aten.triangles import triu_indices
-from opdsl.declare import op
+from opdsl.declare import Library, op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.runtime import Tensor
+from opdsl.runtime import Array, Tensor, cpu, float32, float64
+
+lib = Library("opdsl")
 
 # So many elements of differences are laid out at once.
 _ELEMENTS = 1 << 21
@@ -240,8 +242,64 @@ def pdist_forward_kernel(self, p):
         return self.new_empty((0,))
     if length == 0:
         return self.new_zeros((rows * (rows - 1) // 2,))
+    if self.device is cpu and self.dtype in (float32, float64):
+        return pair_distances(self.t().contiguous(), float(p))
     one, other = pairs_of(self)
     return linalg_vector_norm(one - other, p, [-1])
+
+
+@lib.op(variants="function", out=True)
+def pair_distances(columns: Tensor, p: float) -> Tensor:
+    """``pdist`` of the rows of a transposed matrix, so that the same element of all rows lies side by side.
+
+    columns: float32 or float64 (length, rows), of two rows or more.
+    """
+    ...
+
+
+@pair_distances.meta
+def pair_distances_meta(ctx, columns, p):
+    rows = columns.shape[1]
+    ctx.set_output(0, (rows * (rows - 1) // 2,), like=columns)
+
+
+@pair_distances.out_kernel("CPU")
+def pair_distances_cpu(columns, p, out):
+    rows, start = columns.shape[1], 0
+    for row in range(rows - 1):
+        found = out[start : start + rows - 1 - row]
+        start += len(found)
+        found[:] = 0
+        for column in range(columns.shape[0]):
+            add_distances(columns[column, row], columns[column, row + 1 :], p, found)
+        if p == 2:
+            for pair in range(len(found)):
+                found[pair] = math.sqrt(found[pair])
+        elif p != 0 and p != 1 and p != math.inf:
+            for pair in range(len(found)):
+                found[pair] = found[pair] ** (1 / p)
+
+
+def add_distances(one: float, others: Array, p: float, found: Array) -> None:
+    """Add what one element of a row and those of others contribute."""
+    if p == 2:
+        for pair in range(len(found)):
+            distance = one - others[pair]
+            found[pair] += distance * distance
+    elif p == 1:
+        for pair in range(len(found)):
+            found[pair] += abs(one - others[pair])
+    elif p == 0:
+        for pair in range(len(found)):
+            found[pair] += one != others[pair]
+    elif p == math.inf:
+        for pair in range(len(found)):
+            distance = abs(one - others[pair])
+            if distance > found[pair] or math.isnan(distance):
+                found[pair] = distance
+    else:
+        for pair in range(len(found)):
+            found[pair] += abs(one - others[pair]) ** p
 
 
 @_pdist_forward.derivative("self")

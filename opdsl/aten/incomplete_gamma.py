@@ -1,7 +1,8 @@
 """The incomplete gamma functions.
 
-A series, a continued fraction, and for huge ``self`` the uniform expansion (DLMF 8.7.1, 8.9.2, 8.12). How many terms
-they need depends on the operands, so they are written for whole tensors, in double precision.
+A series, a continued fraction, and for huge ``self`` the uniform expansion (DLMF 8.7.1, 8.9.2, 8.12), in double
+precision. How many terms they need depends on the operands. On the CPU each element has its own
+(``incomplete_gamma_elements``); here whole tensors take as many as any of their elements needs, for other devices.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import Any
 
 from opdsl.aten.comparison import where
 from opdsl.aten.entries import UNARY
+from opdsl.aten.incomplete_gamma_elements import incomplete_gamma
 from opdsl.aten.likes import ones_like, zeros_like
 from opdsl.declare import Inplace, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import copy_
-from opdsl.runtime import Tensor, float64
+from opdsl.runtime import Tensor, cpu, float64
 
 INCOMPLETE: dict[str, Any] = {
     **UNARY,
@@ -25,6 +27,8 @@ INCOMPLETE: dict[str, Any] = {
 }
 
 EPSILON = 2.0**-53
+# Of results that are rounded to 24 bits.
+SINGLE_EPSILON = 2.0**-32
 TINY = 2.0**-1000
 # From here on the series have thousands of terms, and two of the expansion are enough.
 HUGE = 1e6
@@ -144,6 +148,17 @@ def incomplete_meta(ctx: Any, self: Tensor, other: Tensor) -> None:
         raise UnsupportedDTypeError(f"\"igamma\" not implemented for '{ctx.iteration.common.scalar_type}'")
 
 
+def write_incomplete(self: Tensor, other: Tensor, upper: bool, out: Tensor) -> None:
+    """Write one of the functions."""
+    a, x = self.to(float64), other.to(float64)
+    if out.device is not cpu:
+        copy_(out, at_the_edges(a, x, both(a, x)[upper], float(upper)))
+        return
+    order, argument = (each.expand(out.shape).reshape((-1,)).contiguous() for each in (a, x))
+    precision = EPSILON if out.dtype is float64 else SINGLE_EPSILON
+    copy_(out, incomplete_gamma(order, argument, upper, precision).view(out.shape))
+
+
 def density(self: Tensor, other: Tensor) -> Tensor:
     """The lower function's derivative."""
     return ((self - 1) * other.log() - other - self.lgamma()).exp()
@@ -160,8 +175,7 @@ igamma.meta(incomplete_meta)
 
 @igamma.out_kernel("CPU", "CUDA", compiled=False)
 def igamma_out_kernel(self, other, out):
-    a, x = self.to(float64), other.to(float64)
-    copy_(out, at_the_edges(a, x, both(a, x)[0], 0.0))
+    write_incomplete(self, other, False, out)
 
 
 @igamma.derivative("other")
@@ -180,8 +194,7 @@ igammac.meta(incomplete_meta)
 
 @igammac.out_kernel("CPU", "CUDA", compiled=False)
 def igammac_out_kernel(self, other, out):
-    a, x = self.to(float64), other.to(float64)
-    copy_(out, at_the_edges(a, x, both(a, x)[1], 1.0))
+    write_incomplete(self, other, True, out)
 
 
 @igammac.derivative("other")

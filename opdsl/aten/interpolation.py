@@ -15,7 +15,8 @@ from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import MetaContext, check, copy_
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.iteration.numbers import convert
-from opdsl.runtime import DType, Tensor, float64, from_numpy, int64
+from opdsl.kernels.outputs import table
+from opdsl.runtime import DType, Tensor, float64, int64
 
 Reals = numpy.ndarray[Any, numpy.dtype[Any]]
 
@@ -140,7 +141,7 @@ def taps_of(how: Interpolation, dimension: Dimension, dtype: DType) -> Taps:
 
 def on_device(values: Reals, like: Tensor, place: int) -> Tensor:
     """Numbers along a dimension of a tensor, on its device."""
-    return from_numpy(values.reshape((-1, *(1,) * (like.ndim - 1 - place)))).to(like.device)
+    return table(values.reshape((-1, *(1,) * (like.ndim - 1 - place)))).to(like.device)
 
 
 def write_resized(how: Interpolation, self: Tensor, dimensions: Sequence[Dimension], out: Tensor) -> None:
@@ -149,7 +150,7 @@ def write_resized(how: Interpolation, self: Tensor, dimensions: Sequence[Dimensi
     for at, dimension in reversed(list(enumerate(dimensions))):
         place = 2 + at
         positions, weights = taps_of(how, dimension, self.dtype)
-        rows = [from_numpy(each).to(self.device) for each in positions]
+        rows = [table(each).to(self.device) for each in positions]
         if weights is None:
             found = found.index_select(place, rows[0])
             continue
@@ -171,7 +172,7 @@ def write_gradient(how: Interpolation, grad: Tensor, dimensions: Sequence[Dimens
         made = found.new_zeros((*found.shape[:place], dimension.size, *found.shape[place + 1 :]))
         for tap, row in enumerate(positions):
             share = found if weights is None else found * on_device(weights[tap], found, place)
-            made = made.index_add(place, from_numpy(row).to(grad.device), share)
+            made = made.index_add(place, table(row).to(grad.device), share)
         found = made
     copy_(grad_input, found.to(grad.dtype))
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy
+
 from opdsl.aten.checks import holds
 from opdsl.aten.comparison import where
 from opdsl.aten.extrema import ValuesAndIndices, selected_derivative
@@ -17,10 +19,12 @@ from opdsl.aten.ranges import arange_end
 from opdsl.aten.sorting import WrittenOrdered, sort, sort_stable
 from opdsl.declare import op
 from opdsl.errors import DimensionError, DTypeError, UnsupportedDTypeError
-from opdsl.kernels import check, copy_, resize_output, write_out
+from opdsl.kernels import check, copy_, resize_output, step, write_out
 from opdsl.runtime import (
+    Array,
     Category,
     Tensor,
+    bfloat16,
     bool_,
     cpu,
     float32,
@@ -94,6 +98,20 @@ def place_of_median(self: Tensor, place: int, *, skips_nan: bool) -> Tensor:
     return sort_stable(self, stable=True, dim=place)[1].gather(place, nths)
 
 
+@step
+def write_median(source: Array, skips_nan: bool, out: Array) -> None:
+    """The median of all elements, of which there is one; found by selection, where nobody asks where it stands."""
+    elements = source.reshape(-1)
+    numbers = elements.size
+    if elements.dtype.kind == "f":
+        numbers -= int(numpy.count_nonzero(numpy.isnan(elements)))
+        if numbers == 0 or not (skips_nan or numbers == elements.size):
+            out[...] = math.nan
+            return
+    nth = (numbers - 1) // 2
+    out[...] = numpy.partition(elements, nth)[nth]  # NaN come last
+
+
 def median_along(operator: str, self: Tensor, dim: int, keepdim: bool, *, skips_nan: bool) -> ValuesAndIndices:
     """The medians along a dimension, and where they stand."""
     dimension = wrap_dimension(dim, self.ndim)
@@ -128,6 +146,10 @@ def declare_median(name: str, *, skips_nan: bool, text: str) -> Any:
         require_ordered("median_cpu", self)
         if self.numel() == 0:
             return self.new_full((), math.nan, dtype=float64).to(self.dtype)
+        if self.device is cpu and self.dtype is not bfloat16:
+            made = self.new_empty(())
+            write_median(self, skips_nan, made)
+            return made
         return median_along(name, self.flatten(), 0, False, skips_nan=skips_nan).values
 
     @median.derivative("self")

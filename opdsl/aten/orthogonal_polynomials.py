@@ -14,11 +14,13 @@ from opdsl.aten.checks import real
 from opdsl.aten.comparison import number_beside, where
 from opdsl.aten.likes import ones_like
 from opdsl.aten.special_functions import UNCHECKED, number_overload
-from opdsl.declare import op
+from opdsl.declare import Library, op
 from opdsl.errors import UnsupportedDTypeError
 from opdsl.kernels import copy_
-from opdsl.runtime import Tensor, float32, float64
+from opdsl.runtime import Array, Tensor, cpu, float32, float64
 from opdsl.schema.vocabulary import Scalar
+
+lib = Library("opdsl")
 
 FLOATS = ("float32", "float64")
 POLYNOMIAL: dict[str, Any] = {**UNCHECKED, "tags": "pointwise"}
@@ -207,6 +209,54 @@ def climb(recurrence: Recurrence, x: Tensor, degree: Tensor) -> Tensor:
     return found
 
 
+FAMILIES = tuple(RECURRENCES)
+
+
+@lib.op(variants="function", out=True)
+def polynomial_values(x: Tensor, n: Tensor, family: int, most: float) -> Tensor:
+    """The polynomials of the elements' own degrees.
+
+    x, n: float32 or float64 (elements). family: its place among ``FAMILIES``. most: beyond this degree there is NaN.
+    """
+    ...
+
+
+@polynomial_values.meta
+def polynomial_values_meta(ctx, x, n, family, most):
+    ctx.set_output(0, x.shape, like=x)
+
+
+@polynomial_values.out_kernel("CPU")
+def polynomial_values_cpu(x, n, family, most, out):
+    for i in range(len(out)):
+        degree = math.trunc(n[i]) if abs(n[i]) < 2.0**63 else -1
+        if degree > most:
+            out[i] = math.nan
+        elif degree < 1:
+            out[i] = degree == 0
+        else:
+            climb_one(x[i], degree, family, out[i : i + 1])
+
+
+def climb_one(x: float, degree: int, family: int, found: Array) -> None:
+    """The polynomial of a degree of 1 or more; what is kept in ``found`` is rounded to its dtype."""
+    found[0] = 1
+    one = before = found[0]
+    two, k = one + one, one
+    found[0] = two * x if family == 0 else one - x if family == 2 else x
+    now = found[0]
+    for _ in range(degree - 1):
+        if family == 0:
+            found[0] = two * x * now - two * k * before
+        elif family == 1:
+            found[0] = x * now - k * before
+        elif family == 2:
+            found[0] = ((two * k + one - x) * now - k * before) / (k + one)
+        else:
+            found[0] = ((two * k + one) * x * now - k * before) / (k + one)
+        before, now, k = now, found[0], k + one
+
+
 def declare_recurrence(name: str, recurrence: Recurrence) -> None:
     """Declare a family: the number of steps depends on the operands, so it is written for whole tensors."""
     family = declared(name, out=True, structured_inherits="TensorIteratorBase")
@@ -218,7 +268,12 @@ def declare_recurrence(name: str, recurrence: Recurrence) -> None:
             raise UnsupportedDTypeError(f"\"{name}_cpu\" not implemented for '{dtype.scalar_type}'")
 
     def polynomial_out_kernel(x: Tensor, n: Tensor, out: Tensor) -> None:
-        copy_(out, climb(recurrence, x, n.trunc()))
+        if out.device is not cpu:
+            copy_(out, climb(recurrence, x, n.trunc()))
+            return
+        at, degree = (each.to(out.dtype).expand(out.shape).reshape((-1,)).contiguous() for each in (x, n))
+        most = math.inf if recurrence.most is None else recurrence.most[out.dtype is float64]
+        copy_(out, polynomial_values(at, degree, FAMILIES.index(name), float(most)).view(out.shape))
 
     def number_x_kernel(x: complex, n: Tensor) -> Any:
         return family.tensors(number_beside(x, n), n)

@@ -14,7 +14,8 @@ from opdsl.aten.windows import added
 from opdsl.declare import Out, op
 from opdsl.errors import DTypeError, UnsupportedDTypeError, UnsupportedModeError
 from opdsl.kernels import Positions, check, fill_, gather, scatter
-from opdsl.runtime import Category, MemoryFormat, Tensor, bool_, from_numpy
+from opdsl.kernels.outputs import table
+from opdsl.runtime import Category, MemoryFormat, Tensor, bool_
 from opdsl.schema.vocabulary import Size, SymInt, SymIntList
 
 Shape = tuple[int, ...]
@@ -117,7 +118,7 @@ def sources(
     for dim, (before, after) in margins_of(tensor.ndim, pad).items():
         size, stride = tensor.shape[dim], strides[dim]
         places = inside(numpy.arange(-before, size + after, dtype=numpy.int64), size)
-        standing = from_numpy(places.reshape((-1, *(1,) * (tensor.ndim - 1 - dim)))).to(tensor.device)
+        standing = table(places.reshape((-1, *(1,) * (tensor.ndim - 1 - dim)))).to(tensor.device)
         strides[dim] = 0
         positions.append(Positions(standing, size, stride))
     return tuple(strides), positions

@@ -13,7 +13,7 @@ from opdsl.aten.factories import empty, give_size, scalar_tensor
 from opdsl.declare import op
 from opdsl.dispatch import get_default_dtype
 from opdsl.dispatch.warning import warn
-from opdsl.errors import DTypeError, OptionError, UnsupportedDTypeError
+from opdsl.errors import DTypeError, OptionError, ShapeError, UnsupportedDTypeError
 from opdsl.kernels import check, fill_, fill_by_index
 from opdsl.kernels.iteration.numbers import convert
 from opdsl.runtime import (
@@ -55,7 +55,7 @@ def arange_kernel(start, end, step, dtype, layout, device, pin_memory):
     chosen = dtype or (int64 if are_integers else get_default_dtype())
     count = arange_size(start, end, step, chosen)
     made = empty([count], dtype=chosen, layout=layout, device=device, pin_memory=pin_memory)
-    return arange_start_out_kernel(start, end, step, made)
+    return fill_range(made, start, step)
 
 
 @arange.overload("start")
@@ -115,8 +115,6 @@ def arange_element(row: Any, column: Any, start: Any, step: Any) -> Any:
 @arange_start_out.kernel("CPU", "CUDA", "Meta")
 def arange_start_out_kernel(start, end, step, out):
     count = arange_size(start, end, step, out.dtype)
-    dtype = int64 if not out.dtype.is_floating_point else float64
-    first, stride = convert(start, dtype), convert(step, dtype)
     if out.numel() != count:
         if out.numel():
             warn(
@@ -125,7 +123,13 @@ def arange_start_out_kernel(start, end, step, out):
                 f"error. The out tensor will be resized to a tensor of shape ({count},)."
             )
         give_size(out, (count,))
-    return fill_by_index(out, arange_element, (first, stride))
+    return fill_range(out, start, step)
+
+
+def fill_range(out: Tensor, start: complex, step: complex) -> Tensor:
+    """Write numbers at equal distances."""
+    dtype = int64 if not out.dtype.is_floating_point else float64
+    return fill_by_index(out, arange_element, (convert(start, dtype), convert(step, dtype)))
 
 
 def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> int:
@@ -140,13 +144,24 @@ def arange_size(start: complex, end: complex, step: complex, dtype: DType) -> in
     kind = int64 if not dtype.is_floating_point else float64
     first, last, stride = (convert(each, kind) for each in (start, end, step))
     check(step != 0, "step must be nonzero")
-    is_finite = all(-math.inf < each < math.inf for each in (begin, finish))
-    check(is_finite, f"unsupported range: {start} -> {end}")
-    agree = finish >= begin if stepping > 0 else finish <= begin
-    check(agree, "upper bound and lower bound inconsistent with step sign")
-    count = arange_count(first, last, stride) if dtype is int64 else math.ceil((finish - begin) / stepping)
+    steps = steps_between(begin, finish, stepping, start, end)
+    count = arange_count(first, last, stride) if dtype is int64 else math.ceil(steps)
     check(0 <= count < 1 << 63, "invalid size, possible overflow?")
     return count
+
+
+@deferred
+def steps_between(begin: float, finish: float, step: float, start: complex, end: complex) -> float:
+    """How many steps there are between numbers, which were given as ``start`` and ``end``.
+
+    Raises:
+        ShapeError: they are not finite, or the steps lead elsewhere.
+    """
+    if not (-math.inf < begin < math.inf and -math.inf < finish < math.inf):
+        raise ShapeError(f"unsupported range: {start} -> {end}")
+    if not (finish >= begin if step > 0 else finish <= begin):
+        raise ShapeError("upper bound and lower bound inconsistent with step sign")
+    return (finish - begin) / step
 
 
 def arange_count(start: int, end: int, step: int) -> int:

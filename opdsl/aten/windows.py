@@ -14,6 +14,7 @@ import numpy
 from opdsl.aten.view_scatters import constant_pad_nd
 from opdsl.kernels import Positions, copy_, fill_, gather, new_tensor, scatter
 from opdsl.kernels.calls import PoolSpec
+from opdsl.kernels.outputs import table
 from opdsl.runtime import Tensor, contiguous_strides, from_numpy
 from opdsl.runtime.geometry import geometry
 
@@ -213,7 +214,7 @@ def positions(windows: Windows, tensor: Tensor) -> list[Positions]:
         shape = [1] * (2 * dims)
         shape[dim], shape[dims + dim] = each.count, each.length
         place = tensor.ndim - dims + dim
-        standing = from_numpy((each.places + each.margins[0]).reshape(shape)).to(tensor.device)
+        standing = table((each.places + each.margins[0]).reshape(shape)).to(tensor.device)
         found.append(Positions(standing, tensor.shape[place], tensor.strides[place]))
     return found
 

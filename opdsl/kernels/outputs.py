@@ -9,17 +9,22 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy
+
 from opdsl.dispatch.state import current
 from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry, geometry_of
+from opdsl.runtime.interchange import from_numpy
+from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.storage import bump_version
 from opdsl.runtime.tensor import Tensor
+from opdsl.runtime.values import stored
 from opdsl.runtime.viewing import become, make_view, storage_size
 from opdsl.runtime.views import View, required_storage
 
@@ -61,6 +66,18 @@ def tensor_over(array: Any, form: TensorMeta) -> Tensor:
     made._writes = 0
     made._base = None
     return made
+
+
+def table(values: numpy.ndarray[Any, Any]) -> Tensor:
+    """A CPU tensor of numbers that depend on sizes alone; plans of exact geometries keep them.
+
+    It is neither written nor returned.
+    """
+    recorder = lowering.get()
+    if recorder is None or not recorder.is_exact:
+        return from_numpy(values)
+    array, dtype = stored(values)
+    return tensor_over(SymbolicArray(recorder.constant(array), array.dtype), geometry_of(array, dtype))
 
 
 def new_tensor(form: TensorMeta, *, pinned: bool = False) -> Tensor:

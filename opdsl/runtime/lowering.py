@@ -420,7 +420,7 @@ def deferred(function: Callable[P, R]) -> Callable[P, R]:
         if kwargs:
             raise NotLoweredError(f"{function.__name__} of a symbol takes no keywords")
         run = cast("Callable[..., Any]", function)
-        example = run(symbol.example, *args[1:])
+        example = run(*[each.example if isinstance(each, Symbol) else each for each in args])
         # A step, which runs whether or not its result is used: it may raise.
         made: Any = owner.number(owner.once(function, args, "number"), example)
         return cast("R", made)

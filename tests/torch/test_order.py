@@ -140,3 +140,12 @@ def test_kernels_may_call_functions_of_their_module():
                 out[i] = quadruple(self[i])
 
         numpy.testing.assert_array_equal(fourfold(opdsl.tensor([1.0, 2.5])).numpy(), [4.0, 10.0])
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+@pytest.mark.parametrize("values", [[3.0, 1.0, 2.0, 4.0], [math.nan, 1.0, 3.0, 2.0], [math.nan] * 2, [-math.inf, 5.0]])
+def test_a_median_of_all_elements_is_found_by_selection(name: str, values: list[float]) -> None:
+    theirs = torch.tensor(values).reshape(2, -1).t()
+    ours = opdsl.from_numpy(theirs.numpy())
+    for _ in range(3):
+        assert str(getattr(opdsl, name)(ours).item()) == str(getattr(torch, name)(theirs).item())

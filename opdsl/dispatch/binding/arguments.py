@@ -315,7 +315,7 @@ def value_key(value: object) -> object:
     (False, False, True)
     """
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in _PLAIN or (kind is float and value and value == value):
         return (value, kind)
     if kind is tuple or kind is list:
         each_of = cast("list[object]", value)

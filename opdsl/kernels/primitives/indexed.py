@@ -98,7 +98,8 @@ def _column(form: TensorMeta) -> Any:
 
 def _first_columns(shape: tuple[int, ...]) -> Any:
     """The indices of the elements of a shape."""
-    return _COLUMNS[: math.prod(shape)].reshape(shape)
+    columns = _COLUMNS[: math.prod(shape)]
+    return columns if len(shape) == 1 else columns.reshape(shape)
 
 
 def _fill_in_rows(dense: Tensor, function: Callable[..., Any], given: Sequence[Any], first: int) -> None:

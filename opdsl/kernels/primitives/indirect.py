@@ -11,6 +11,8 @@ from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy
+
 from opdsl.errors import DeviceError
 from opdsl.kernels.calls import Folding, IndirectCall, OperandSpec, ReductionCall
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -77,6 +79,9 @@ def known_inside(positions: Tensor, least: int, size: int) -> bool:
     recorder = lowering.get()
     if recorder is None or positions.device is not cpu:
         return False
+    known = recorder.constants.get(positions.array.text)
+    if isinstance(known, numpy.ndarray):
+        return not known.size or bool(least <= known.min() and known.max() < size)
     key = positions.array.text, recorder.source(least), recorder.source(size)
     if recorder.is_checked(key):
         return True
