@@ -130,6 +130,7 @@ def _overload(operator: Any, shown: list[Any], places: list[str]) -> Iterator[st
     samples = Samples(operator, function)
     yield f"Dtypes: {samples.dtypes()}.\n"
     yield _gradient(function)
+    yield f"Sharding: {_sharding(function)}.\n"
     limits = list(_limits(operator, function))
     if limits:
         yield "Limits:\n\n" + "".join(f"- {each}\n" for each in limits)
@@ -152,6 +153,14 @@ def _gradient(function: Any) -> str:
         return "Gradient: a formula, below.\n"
     text = text.removeprefix(f"# {function.operator.name} ").strip()
     return f"Gradient: {text.partition(': ')[2] or text}\n"
+
+
+def _sharding(function: Any) -> str:
+    """How calls may be cut, in the words of the rule."""
+    try:
+        return str(function.sharding()).rstrip(".")
+    except OpdslError:
+        return "not known"
 
 
 def _table(function: Any) -> str:

@@ -27,6 +27,7 @@ MODULES = {
     "opdsl.native": "native_functions.yaml as data",
     "opdsl.interop.torch": "PyTorch",
     "opdsl.interop.torch.overrides": "Kernels of opdsl for operators of torch",
+    "opdsl.interop.dask": "Operators on chunked arrays",
     "opdsl.cuda": "Devices, streams, events, memory and graphs",
     "opdsl.nn.functional": "PyTorch's functions for networks",
     "opdsl.array_api": "The array API standard",

@@ -21,6 +21,9 @@ from opdsl.runtime import DType, Tensor, wrap
 def is_tensor(obj: object) -> bool:
     """Whether an object is a tensor.
 
+    Args:
+        obj: anything.
+
     >>> import opdsl
     >>> opdsl.is_tensor(opdsl.ones(2)), opdsl.is_tensor([1.0, 1.0])
     (True, False)
@@ -30,6 +33,9 @@ def is_tensor(obj: object) -> bool:
 
 def numel(input: Tensor) -> int:
     """The number of elements of a tensor.
+
+    Args:
+        input: the tensor.
 
     Raises:
         ArgumentError: it is none.
@@ -46,6 +52,9 @@ def numel(input: Tensor) -> int:
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements of a tensor are real floating-point numbers.
 
+    Args:
+        input: the tensor.
+
     >>> import opdsl
     >>> opdsl.is_floating_point(opdsl.ones(2)), opdsl.is_floating_point(opdsl.tensor([1]))
     (True, False)
@@ -55,6 +64,9 @@ def is_floating_point(input: Tensor) -> bool:
 
 def is_complex(input: Tensor) -> bool:
     """Whether the elements of a tensor are complex numbers.
+
+    Args:
+        input: the tensor.
 
     >>> import opdsl
     >>> opdsl.is_complex(opdsl.tensor([1j]))
@@ -166,6 +178,9 @@ def _at_least(least: int, tensors: Sequence[Any]) -> Tensor | tuple[Tensor, ...]
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least one dimension: one as it is, several as a tuple.
 
+    Args:
+        tensors: one or several, or a list of them.
+
     >>> import opdsl
     >>> opdsl.atleast_1d(opdsl.tensor(1), opdsl.tensor([2, 3]))
     (tensor([1]), tensor([2, 3]))
@@ -175,6 +190,9 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least two dimensions; a vector is a row. See ``atleast_1d``.
+
+    Args:
+        tensors: as of ``atleast_1d``.
 
     >>> import opdsl
     >>> opdsl.atleast_2d(opdsl.tensor([2, 3]))
@@ -186,6 +204,9 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Tensors with at least three dimensions; a matrix is one of depth 1. See ``atleast_1d``.
 
+    Args:
+        tensors: as of ``atleast_1d``.
+
     >>> import opdsl
     >>> opdsl.atleast_3d(opdsl.tensor([2, 3])).shape
     (1, 2, 1)
@@ -195,6 +216,9 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ..
 
 def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
     """All combinations of one element of each vector, a row each; a single vector as it is.
+
+    Args:
+        tensors: vectors.
 
     Raises:
         ShapeError: one is no vector.

@@ -163,6 +163,9 @@ def generator_for(device: Device, given: Generator | None) -> Generator:
 def manual_seed(seed: int) -> Generator:
     """Begin the sequence of a seed in the default generator of every device, those not used yet too.
 
+    Args:
+        seed: as of ``Generator.manual_seed``.
+
     Returns:
         The generator of the CPU.
 
@@ -195,5 +198,12 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(state: Tensor) -> None:
-    """Put the CPU's default generator into a state that ``get_rng_state`` has given."""
+    """Put the CPU's default generator into a state that ``get_rng_state`` has given.
+
+    Args:
+        state: the state.
+
+    Raises:
+        ConversionError, OptionError: it is no state; nothing is changed then.
+    """
     default_generator().set_state(state)

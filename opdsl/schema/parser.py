@@ -50,7 +50,14 @@ Parsed = TypeVar("Parsed")
 def parse_schema(text: str) -> FunctionSchema:
     """Reads ``[namespace::]name[.overload](arguments) -> returns``; ``str`` of the result is the text again.
 
-    Raises SchemaError, which shows the text with the fault underlined, when it breaks the grammar or an invariant.
+    Args:
+        text: one schema, as native_functions.yaml has it after ``func:``.
+
+    Returns:
+        The schema as a value: ``name``, ``arguments``, ``returns``.
+
+    Raises:
+        SchemaError: it breaks the grammar or an invariant; the message shows the text with the fault underlined.
 
     >>> str(parse_schema("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"))
     'add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'

@@ -19,6 +19,9 @@ from opdsl.errors import ArgumentError
 def set_num_threads(count: int) -> None:
     """Set how many threads a large CPU kernel uses, the calling one included; the BLAS, LAPACK and transforms too.
 
+    Args:
+        count: how many.
+
     Raises:
         ArgumentError: not a positive integer.
     """

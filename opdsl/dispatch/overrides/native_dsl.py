@@ -111,6 +111,12 @@ def unavailable_reason(name: str) -> str | None:
 
     A name that no module stands for is a label that users give to overrides of their own: it is always available. A DSL
     whose module fails to say whether it is available is not: calls go past it.
+
+    Args:
+        name: of the DSL.
+
+    >>> unavailable_reason("a label of mine") is None
+    True
     """
     if name not in _modules:
         return None

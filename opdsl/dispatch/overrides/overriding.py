@@ -294,14 +294,26 @@ def register_op_override(
 def deregister_op_overrides(
     *, disable_dsl_names: Names = None, disable_op_symbols: Names = None, disable_dispatch_keys: Names = None
 ) -> None:
-    """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, later ones too, until reenabled."""
+    """Disable overrides by DSL, operator (``add.Tensor``, ``mylib::f``) or key, later ones too, until reenabled.
+
+    Args:
+        disable_dsl_names: names of DSLs, one or several.
+        disable_op_symbols: names of operators.
+        disable_dispatch_keys: dispatch keys.
+    """
     overrides.switch(disable_dsl_names, disable_op_symbols, disable_dispatch_keys, on=False)
 
 
 def reenable_op_overrides(
     *, enable_dsl_names: Names = None, enable_op_symbols: Names = None, enable_dispatch_keys: Names = None
 ) -> None:
-    """Take back what ``deregister_op_overrides`` disabled under these names."""
+    """Take back what ``deregister_op_overrides`` disabled under these names.
+
+    Args:
+        enable_dsl_names: names of DSLs, one or several.
+        enable_op_symbols: names of operators.
+        enable_dispatch_keys: dispatch keys.
+    """
     overrides.switch(enable_dsl_names, enable_op_symbols, enable_dispatch_keys, on=True)
 
 
@@ -318,12 +330,20 @@ def reorder_graphs_from_user_function(function: OrderFunction) -> None:
 
 
 def get_dsl_operations(dsl_name: str) -> list[str]:
-    """The operators that a DSL overrides, sorted."""
+    """The operators that a DSL overrides, sorted.
+
+    Args:
+        dsl_name: its name: ``numba``.
+    """
     return sorted({each.op_symbol for each in list_op_overrides() if each.dsl_name == dsl_name})
 
 
 def list_op_overrides(*, enabled_only: bool = False) -> list[Override]:
-    """Every registered override, in the order in which calls try them."""
+    """Every registered override, in the order in which calls try them.
+
+    Args:
+        enabled_only: leave out those that are disabled.
+    """
     return [each for each in overrides.all() if not enabled_only or overrides.is_enabled(each)]
 
 

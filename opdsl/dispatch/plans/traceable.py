@@ -17,6 +17,12 @@ def traceable(function: F) -> F:
     operators must depend on the geometries of its tensors, on its options and on the default dtype alone: not on
     elements, on variables outside of it or on chance.
 
+    Args:
+        function: the body, beneath ``@op``, or a kernel.
+
+    Returns:
+        The function as it is.
+
     >>> import opdsl
     >>> with opdsl.Library("example") as lib:
     ...     @lib.op

@@ -1,6 +1,6 @@
 """``torch.nn.functional``: its names, the order and the defaults of its arguments, reductions as strings.
 
-What is not here is in docs/limits.md. Other operators of ``opdsl.nn`` are found here, too, with their schemas' arguments.
+What is not here is in docs/limits.md. Other operators of ``opdsl.nn`` are here, too, with their schemas' arguments.
 """
 
 from __future__ import annotations
