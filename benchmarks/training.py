@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
-import resource
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -80,13 +82,19 @@ def report_first_step(library: str, index: int) -> None:
     lib: Any = torch if library == "torch" else opdsl
     lib.set_num_threads(1)
     model = MODELS[index].make(lib)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     started = time.process_time()
     float(model.step().item())
     seconds = time.process_time() - started
     for _ in range(4):
         model.step()
-    print(seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+    print(seconds, peak_memory() - before)
+
+
+def peak_memory() -> float:
+    """The most memory that this process has had, in MiB; without what its parent had, as ``getrusage`` gives it."""
+    found = re.search(r"^VmHWM:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return float(found[1]) / 1024 if found else math.nan
 
 
 def run(threads: int) -> Report:

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
-from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, freed
+from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, Output, freed
 from opdsl.dispatch import current, enable_grad, no_grad
 from opdsl.errors import GradientError
 from opdsl.runtime import Tensor, TensorMeta
@@ -98,11 +98,25 @@ class _Pass:
                 visit(node, gradients)
                 continue
             sent = recipe.run(node, gradients)
-            if frees and node.edges:
+            if not node.edges:
+                continue
+            if frees:
                 node.saved = None
+            gradient = None
             for edge, gradient in zip(node.edges, sent, strict=True):
-                if edge is not None and gradient is not None:
+                if edge is None or gradient is None:
+                    continue
+                if isinstance(edge, Output) or edge in waiting:
                     send(edge, gradient)
+                    continue
+                results = edge.recipe.results
+                form, given = results[0], gradient.geometry
+                if len(results) > 1 or given.shape != form.shape or given.dtype is not form.dtype:
+                    send(edge, gradient)
+                    continue
+                waiting[edge] = gradient
+                heappush(heap, (-edge.sequence, id(edge), edge))
+            del gradients, sent, gradient  # a leaf keeps what nobody else has, and copies what others have
         if self.wanted is None:
             return []
         return [self.captured.get((each.node, each.place)) for each in self.wanted]
