@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
+from sys import getrefcount
 from typing import Any
 
 from opdsl.autograd.graph import Edge, Gradient, Leaf, Node, Output, freed
-from opdsl.dispatch import current, enable_grad, no_grad
+from opdsl.dispatch import current, enable_grad, is_grad_enabled, no_grad
 from opdsl.errors import GradientError
-from opdsl.runtime import Tensor, TensorMeta
+from opdsl.runtime import Tensor, TensorMeta, cpu
 
 __all__ = ["execute"]
 
@@ -156,7 +157,7 @@ class _Pass:
         waiting = self.waiting
         if len(node.recipe.results) == 1:
             if node in waiting:
-                waiting[node] = waiting[node] + gradient
+                waiting[node] = _sum(waiting, node, gradient)
                 return
             waiting[node] = gradient
         else:
@@ -169,6 +170,23 @@ class _Pass:
             fresh[edge.place] = gradient
             waiting[node] = fresh
         heappush(self.heap, (-node.sequence, id(node), node))
+
+
+# References to what waits that nobody but the engine has: the dictionary's, the name in ``_sum``, the call that counts.
+_UNSHARED = 3
+# The same of its array: the tensor's, and the call.
+_UNSHARED_ARRAY = 2
+
+
+def _sum(waiting: Waiting, node: Node, gradient: Tensor) -> Tensor:
+    """What waits at a node and another gradient: in the memory of what waits, where nobody else has that."""
+    present: Tensor = waiting[node]
+    form = present.geometry
+    is_own = getrefcount(present) <= _UNSHARED and present._base is None and form is gradient.geometry
+    if not is_own or form.device is not cpu or getrefcount(present.array) > _UNSHARED_ARRAY or is_grad_enabled():
+        return present + gradient
+    summed: Tensor = present.add_(gradient)
+    return summed
 
 
 class _CheckedPass(_Pass):

@@ -121,3 +121,17 @@ def test_an_override_is_heard_of_after_the_plan_is_made() -> None:
             other.impl("test_backward_plans::factor_of", "CPU")(lambda self: self * 5.0)
             assert [gradient() for _ in range(4)] == [5.0] * 4
         assert gradient() == 3.0
+
+
+@pytest.mark.parametrize("keep", [lambda g: g, lambda g: g.numpy(), lambda g: g.detach(), lambda g: g.view(-1)])
+def test_gradients_that_others_have_are_not_summed_into(keep: Callable[[Any], Any]) -> None:
+    kept: list[tuple[Any, list[float]]] = []
+    for _ in range(3):
+        x = opdsl.ones(3, requires_grad=True)
+        passed = [x + 1.0, x + 2.0, x + 3.0]  # whose gradients are those of x
+        for each in passed:
+            each.register_hook(lambda g: kept.append((keep(g), g.tolist())))
+        (passed[0] * 2.0 + passed[1] * 3.0 + passed[2] * 4.0).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [9.0] * 3
+        assert [each.tolist() for each, _ in kept] == [value for _, value in kept]
