@@ -334,6 +334,14 @@ class Tensor(Differentiable):
             return shared.astype(dtype)
         return shared.copy() if copy else shared
 
+    def __arrow_array__(self, type: object = None) -> Any:
+        """``pyarrow.array(x)``: of one dimension, over the same memory where Arrow's layout allows it."""
+        return values.arrow_array(self, type)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        """Arrow's protocol, by which polars and others take it: ``polars.Series(x)``; of one dimension."""
+        return values.arrow_array(self, None).__arrow_c_array__(requested_schema)
+
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: bool = False) -> Tensor:
         """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
         return wrap(*values.stored(array))

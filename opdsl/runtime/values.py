@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy
 
-from opdsl.errors import ConversionError, DTypeError, InterchangeError, NoElementsError, OpdslError, RequiresGradError
+from opdsl.errors import (
+    ConversionError,
+    DTypeError,
+    InterchangeError,
+    MissingDependencyError,
+    NoElementsError,
+    OpdslError,
+    RequiresGradError,
+)
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.device import backends
 from opdsl.runtime.dtype import BY_NUMPY, DType, bfloat16, to_dtype
@@ -161,6 +169,25 @@ def numpy_array(tensor: TensorBase, force: bool) -> _Array:
         return array.view(bfloat16.__numpy_dtype__)
     except AttributeError as error:
         raise InterchangeError(f"{error} or convert with .to(opdsl.float32) first.") from error
+
+
+def arrow_array(tensor: TensorBase, type: object) -> Any:
+    """The elements as an array of Arrow.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+        InterchangeError: it is not on the CPU, requires gradients, or has not one dimension.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingDependencyError("pyarrow is not installed. Install it with: pip install pyarrow") from None
+    if tensor.geometry.ndim != 1:
+        raise InterchangeError(
+            f"an array of Arrow has one dimension (got a tensor of shape {tensor.geometry.shape}). Hand its columns "
+            "over one by one, or x.flatten()."
+        )
+    return pyarrow.array(numpy_array(tensor, False), type=type)
 
 
 def stored(array: _Array) -> tuple[_Array, DType]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from multiprocessing.reduction import ForkingPickler
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -10,7 +13,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 import opdsl
-from opdsl.errors import InterchangeError
+from opdsl.errors import InterchangeError, MissingDependencyError
 from opdsl.interop.torch import register_collate
 
 
@@ -65,3 +68,45 @@ def test_dlpack_of_ours_with_a_device_and_a_copy() -> None:
     assert shared.tolist() == [0, 0, 0] and copied.tolist() == [1, 1, 1]
     with pytest.raises(InterchangeError, match="dl_device"):
         mine.__dlpack__(dl_device=(2, 0))
+
+
+def test_workers_send_in_shared_memory() -> None:
+    """Views keep sharing; what is written of a large tensor is where it lies."""
+    register_collate()
+    x = opdsl.arange(1 << 18, dtype=opdsl.float32)
+    sent = ForkingPickler.dumps([x, x[2:4], x.reshape(512, 512).t()])
+    assert len(sent) < 4096
+    again, part, turned = pickle.loads(sent)
+    assert again.dtype is opdsl.float32 and turned.shape == (512, 512)
+    again[3] = -1
+    assert part.tolist() == [2, -1] and turned[3, 0].item() == -1 and x[3].item() == 3
+    leaf = pickle.loads(ForkingPickler.dumps(opdsl.ones(2, requires_grad=True)))
+    assert leaf.requires_grad
+
+
+def test_arrow_and_polars_take_tensors_by_arrows_protocol() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    x = opdsl.arange(5, dtype=opdsl.float32)
+    array = pyarrow.array(x)
+    assert array.type == pyarrow.float32() and array.to_pylist() == x.tolist()
+    assert array.buffers()[1].address == x.data_ptr()
+    assert pyarrow.array(x, type=pyarrow.float64()).type == pyarrow.float64()
+    assert opdsl.tensor(array).tolist() == x.tolist()
+    with pytest.raises(InterchangeError, match="one dimension"):
+        pyarrow.array(opdsl.ones(2, 2))
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame({"a": polars.Series(x)})["a"].to_list() == x.tolist()
+
+
+def test_arrow_that_is_not_installed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match="pip install pyarrow"):
+        opdsl.ones(2).__arrow_c_array__()
+
+
+def test_arrow_is_handed_the_memory_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pyarrow, which tests do not install, would be called with."""
+    monkeypatch.setitem(sys.modules, "pyarrow", SimpleNamespace(array=lambda array, type: (array, type)))
+    x = opdsl.arange(4, dtype=opdsl.int16)
+    array, kind = x.__arrow_array__("int64")
+    assert kind == "int64" and numpy.shares_memory(array, x.numpy()) and array.dtype == numpy.int16

@@ -58,17 +58,17 @@ class Call:
     def __dask_tokenize__(self) -> tuple[str, str, str]:
         return self.operator, self.module, repr(self.arguments)
 
-    @property
+    @functools.cached_property
     def found(self) -> Operator:
         """The operator, as this process has it."""
         return _operator(self.operator, self.module)
 
-    @property
+    @functools.cached_property
     def rule(self) -> Rule:
         """How the operator's calls may be cut."""
         return rule_of(self.found)
 
-    @property
+    @functools.cached_property
     def whole(self) -> tuple[Any, ...]:
         """The arguments, with tensors without memory."""
         return tuple(_filled(each, Placeholder.without_memory) for each in self.arguments)
@@ -78,7 +78,7 @@ class Call:
         tensors = [to_tensor(each) for each in blocks]
         return tuple(_filled(each, lambda place: tensors[place.index]) for each in self.arguments)
 
-    @property
+    @functools.cached_property
     def partial(self) -> Partial:
         """What is left to combine where a dimension is cut along which results are not joined."""
         found = next((each.partial for each in self.rule.cuts(self.whole) if each.partial is not None), None)

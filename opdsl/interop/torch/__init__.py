@@ -107,6 +107,8 @@ def wrap(target: Any) -> Operator[..., Any]:
 def register_collate() -> None:
     """Let ``torch.utils.data.DataLoader`` make batches of data sets of our tensors: those of a batch are stacked.
 
+    What worker processes send comes in shared memory, as torch's tensors do: this process copies nothing.
+
     Raises:
         MissingDependencyError: torch is not installed, or too old.
 
@@ -122,9 +124,11 @@ def register_collate() -> None:
     from torch.utils.data._utils.collate import default_collate_fn_map
 
     from opdsl._attributes import aten
+    from opdsl.interop.torch import sending
     from opdsl.runtime import Tensor
 
     default_collate_fn_map[Tensor] = lambda batch, **_: aten.stack(batch)
+    sending.register()
 
 
 def _registration() -> Any:

@@ -153,6 +153,10 @@ class Tensor(Differentiable):
             InterchangeError: it is not on the CPU, requires gradients, or is bfloat16 without ml_dtypes.
         """
     def __array__(self, dtype: _NumpyDType | None = None, copy: _bool | None = None) -> _NumpyArray: ...
+    def __arrow_array__(self, type: object = None) -> Any:
+        """``pyarrow.array(x)``: of one dimension, over the same memory where Arrow's layout allows it."""
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        """Arrow's protocol, by which polars and others take it: ``polars.Series(x)``; of one dimension."""
     def __array_wrap__(self, array: _NumpyArray, context: object = None, return_scalar: _bool = False) -> Tensor:
         """What NumPy's functions give for tensors: ``numpy.sin(x)`` is a tensor over the array that NumPy made."""
     @property

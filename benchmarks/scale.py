@@ -1,0 +1,128 @@
+"""Chunked arrays: declared operators on dask, against one tensor in memory, NumPy's formulas and dask's own reductions.
+
+The file is not called dask.py: a program's folder is where Python looks first.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy
+from dask.distributed import Client, LocalCluster, wait
+from harness import Case, Report, compare, main
+
+import opdsl
+from opdsl import Library, Tensor
+from opdsl.interop.dask import lazy
+
+CHUNKS = 64
+MEGABYTES = int(os.environ.get("OPDSL_BENCH_MB", "1024"))
+ROUNDS = 5
+
+lib = Library("benchmark_scale")
+
+
+@lib.op
+def damped(self: Tensor, rate: float = 0.5) -> Tensor:
+    """``tanh(x * r) * exp(-x * x)``: five operations, one loop."""
+    ...
+
+
+@damped.pointwise(promote="int_to_float")
+def damped_scalar_function(x, rate):
+    return math.tanh(x * rate) * math.exp(-(x * x))
+
+
+def damped_in_numpy(x: Any, rate: float = 0.5) -> Any:
+    return numpy.tanh(x * numpy.float32(rate)) * numpy.exp(-(x * x))
+
+
+@lib.op
+def spread(self: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+    """The variance, by Welford's combine."""
+    ...
+
+
+def one(x):
+    return x, 0.0, 1.0
+
+
+def by_count(mean, squares, count, n):
+    return squares / count
+
+
+@spread.reduction(
+    init=(0.0, 0.0, 0.0), lift=one, finish=by_count, accumulators=("value",) * 3, results="value", promote="floating"
+)
+def welford(mean, squares, count, mean2, squares2, count2):
+    total = count + count2
+    share = count2 / total if total > 0.0 else total
+    apart = mean2 - mean
+    return mean + apart * share, squares + squares2 + apart * apart * count * share, total
+
+
+def persisted(array: Any) -> None:
+    """Computes all blocks, and puts them nowhere."""
+    array.persist()
+
+
+def remotely(array: Any) -> None:
+    """The same in worker processes."""
+    wait(array.persist())
+
+
+def cases_of_threads(names: dict[str, Callable[..., Any] | object]) -> list[Case]:
+    """What runs in this process, on dask's threads."""
+    count = MEGABYTES * 1024 * 1024 // 4
+    whole = numpy.random.default_rng(0).random(count, numpy.float32)
+    names |= {"x": da.from_array(whole, chunks=count // CHUNKS), "tensor": opdsl.from_numpy(whole)}
+    names |= {"damped": damped, "lazy_damped": lazy(damped), "lazy_spread": lazy(spread), "persisted": persisted}
+    names |= {"in_numpy": damped_in_numpy, "da": da}
+    return [
+        Case(f"an operator, {CHUNKS} chunks, against one tensor", "persisted(lazy_damped(x))", "damped(tensor)", 1.1),
+        Case(
+            "a formula of 5 operations, against da.map_blocks of NumPy's",
+            "persisted(lazy_damped(x))",
+            "persisted(da.map_blocks(in_numpy, x, dtype='f4'))",
+            0.25,
+        ),
+        Case("variance with a user's combine, against da.var", "lazy_spread(x).compute()", "da.var(x).compute()", 0.6),
+    ]
+
+
+def run() -> Report:
+    """Measure everything."""
+    opdsl.set_num_threads(2)
+    report = Report(f"Chunked arrays, {MEGABYTES} MB of float32", threads=2)
+    names: dict[str, Any] = {}
+    cases = cases_of_threads(names)
+    with dask.config.set(scheduler="threads", num_workers=2):
+        report.comparison("two threads", compare(cases, names, rounds=ROUNDS), theirs="the other")
+    names.clear()
+    workers = LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None)
+    with workers, Client(workers):
+        count = MEGABYTES * 1024 * 1024 // 4
+        x = da.random.default_rng(0).random(count, dtype="f4", chunks=count // CHUNKS).persist()
+        wait(x)
+        names |= {"x": x, "lazy_damped": lazy(damped), "remotely": remotely, "damped": damped_in_dask}
+        case = Case(
+            f"an operator, {CHUNKS} chunks, against dask.array's",
+            "remotely(lazy_damped(x))",
+            "remotely(damped(x))",
+            0.4,
+        )
+        report.comparison("two processes", compare([case], names, rounds=ROUNDS), theirs="dask.array")
+    return report
+
+
+def damped_in_dask(x: Any) -> Any:
+    return da.tanh(x * numpy.float32(0.5)) * da.exp(-(x * x))
+
+
+if __name__ == "__main__":
+    main("scale", run)
