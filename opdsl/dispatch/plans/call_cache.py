@@ -324,10 +324,13 @@ class CallCache:
     def _keep_as_it_is(self, missed: Missed, kernel: Callable[..., object]) -> None:
         """Keep a plan that runs the kernel of a call, unless the call has changed what it was given."""
         is_left = len(missed.variants) < MOST_VARIANTS
+        made = None
         if is_left and self.path(*self.union.clean(*missed.everything)) == missed.path:
             made = self._lower_call(missed, partial(self._run_as_it_is, missed.bound, kernel, missed.state))
-            if made is not None:  # a tensor was taken for a number, say: each call takes the slow path
-                self._keep(missed, *made)
+        if made is not None:
+            self._keep(missed, *made)
+        else:  # a tensor was taken for a number, or got another shape: each call takes the slow path
+            self.seen.give_up((missed.state, missed.path))
 
     def _lower_call(self, missed: Missed, run: Callable[..., object]) -> tuple[Plan, Dependencies] | None:
         """The plan of a call, and what it is made of; None where something stands in the way."""

@@ -63,13 +63,23 @@ def planned_at_once() -> Setting[bool]:
 class Seen:
     """Which calls have come before: the first of a kind is not worth a plan, for most are made once."""
 
-    __slots__ = ("_marks",)
+    __slots__ = ("_given_up", "_marks")
 
     def __init__(self) -> None:
         self._marks: set[int] = set()
+        self._given_up: set[int] = set()
 
     def __contains__(self, key: object) -> bool:
-        return hash(key) in self._marks or _at_once.get() or _planned_at_once.get()
+        mark = hash(key)
+        if mark in self._given_up:
+            return False
+        return mark in self._marks or _at_once.get() or _planned_at_once.get()
+
+    def give_up(self, key: object) -> None:
+        """Calls with this key have no plan, and are not lowered again."""
+        if len(self._given_up) >= PLAN_LIMIT:
+            self._given_up.clear()
+        self._given_up.add(hash(key))
 
     def add(self, key: object) -> None:
         """A call with this key has come, and has raised nothing."""
@@ -80,6 +90,7 @@ class Seen:
     def clear(self) -> None:
         """No call has come before."""
         self._marks.clear()
+        self._given_up.clear()
 
 
 class FormPlans:

@@ -10,6 +10,7 @@ import pytest
 
 import opdsl
 from opdsl import Tensor
+from opdsl.dispatch.plans import call_cache
 
 CALLS: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = {
     "linear": (opdsl.ops.aten.linear, ((3, 4), (5, 4))),
@@ -45,3 +46,12 @@ def test_tensors_of_the_first_calls_are_freed(name: str, requires_grad: bool) ->
     seen = [call() for _ in range(3)]
     gc.collect()
     assert [[each() for each in some] for some in seen] == [[None] * (len(shapes) + 1)] * 3
+
+
+def test_a_call_that_cannot_be_lowered_is_not_lowered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered: list[str] = []
+    lower = call_cache.lower_call
+    monkeypatch.setattr(call_cache, "lower_call", lambda name, *given: lowered.append(name) or lower(name, *given))
+    for _ in range(8):
+        opdsl.ones(7, 3).resize_((2, 2))
+    assert lowered.count("resize_") == 1
