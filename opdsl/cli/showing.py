@@ -28,7 +28,10 @@ _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplac
 @click.argument("name")
 @module_option
 @click.option("--all-keys", is_flag=True, help="Show every row of the computed dispatch table, also the missing ones.")
-def show(name: str, modules: tuple[str, ...], all_keys: bool) -> None:
+@click.option("--lowered", is_flag=True, help="Show the plan that the first sample's call is made into, or why none.")
+@click.option("--llvm", is_flag=True, help="Show the LLVM IR of that call's kernels.")
+@click.option("--cuda", is_flag=True, help="Show the CUDA C++ of that call's last kernel; no GPU is needed.")
+def show(name: str, modules: tuple[str, ...], all_keys: bool, lowered: bool, llvm: bool, cuda: bool) -> None:
     """Show all that was derived for an operator: `opdsl show add.Tensor`.
 
     Its schema, variants, entry, kernels, overrides, computed dispatch table, scalar graph and generated source. The
@@ -36,7 +39,12 @@ def show(name: str, modules: tuple[str, ...], all_keys: bool) -> None:
     """
     load(modules)
     found = find(name)
-    sections = packet_page(found) if isinstance(found, Packet) else operator_page(found, all_keys=all_keys)
+    sections = list(packet_page(found) if isinstance(found, Packet) else operator_page(found, all_keys=all_keys))
+    if lowered or llvm or cuda:
+        from opdsl.cli.lowering import lowered_sections
+
+        operator = next(iter(found.overloads.values())) if isinstance(found, Packet) else found
+        sections += lowered_sections(operator, llvm=llvm, cuda=cuda)
     print_sections([each for each in sections if each.content])
 
 

@@ -9,22 +9,50 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["dump"]
+__all__ = ["Dumped", "collected", "dump"]
 
 _numbers = itertools.count(1)
 
 
+class Dumped(NamedTuple):
+    """A text that would be a file: what it is for, its suffix, and itself."""
+
+    name: str
+    suffix: str
+    text: str
+
+
+_collecting: ContextVar[list[Dumped] | None] = ContextVar("opdsl_dumps", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[Dumped]]:
+    """Collects what is made while this is entered, in this thread or task."""
+    found: list[Dumped] = []
+    token = _collecting.set(found)
+    try:
+        yield found
+    finally:
+        _collecting.reset(token)
+
+
 def dump(name: str, suffix: str, text: Callable[[], str]) -> None:
-    """Write a file, if the environment asks for it.
+    """Write a file, if the environment asks for it, and collect it, if somebody does.
 
     Args:
         name: what the text is for.
         suffix: of the file.
         text: makes it; called only if it is asked for.
     """
+    collecting = _collecting.get()
+    if collecting is not None:
+        collecting.append(Dumped(name, suffix, text()))
     directory = os.environ.get("OPDSL_DUMP")
     if not directory:
         return

@@ -248,6 +248,9 @@ class MetaTable:
                 self._known[key] = found
             return found
 
+    def __repr__(self) -> str:
+        return f"MetaTable({self._marks[1].name}, {self._marks[2]})"
+
     def new(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
         """One that is in no table."""
         made = TensorMeta()

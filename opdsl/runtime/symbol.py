@@ -21,6 +21,8 @@ class NotLoweredError(Exception):
 Product = tuple[str, ...]
 Terms = dict[Product, int]
 
+_OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
+
 # More products than this are no sizes that anybody writes.
 _MOST_TERMS = 64
 
@@ -270,8 +272,8 @@ class Symbol:
             settled = _settled(difference, sign)
             if settled is not None:
                 return settled
-        if sign == "!=":  # the same question
-            return not self.owner.ask(f"{self.text} == {_operand(other)}", not outcome)
+        if sign == "!=" or (sign in _OPPOSITES and _whole(self, other)):  # the same question; NaN has no order
+            return not self.owner.ask(f"{self.text} {_OPPOSITES[sign]} {_operand(other)}", not outcome)
         return self.owner.ask(f"{self.text} {sign} {_operand(other)}", outcome)
 
     def __eq__(self, other: object) -> bool:

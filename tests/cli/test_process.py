@@ -32,6 +32,13 @@ def test_the_module_runs() -> None:
     assert start(sys.executable, "-m", "opdsl", "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")
 
 
+def test_the_code_of_the_kernels_of_a_call_is_shown() -> None:
+    shown = start(sys.executable, "-m", "opdsl", "show", "aten::sinh", "--llvm", "--cuda").stdout
+    _, llvm, cuda = shown.replace("\nCUDA C++\n", "\nLLVM IR\n").split("\nLLVM IR\n")
+    assert ("    define " in llvm, "    define " in cuda) == (True, False)
+    assert ('extern "C" __global__' in llvm, 'extern "C" __global__' in cuda) == (False, True)
+
+
 @pytest.mark.skipif(not SCRIPT.exists(), reason="opdsl is not installed beside this Python")
 def test_the_script_runs() -> None:
     assert start(SCRIPT, "list", "mul.Tensor").stdout.startswith("aten::mul.Tensor  functional")

@@ -194,3 +194,12 @@ def test_an_override_that_is_disabled_says_so(run: Run, noted_override: None) ->
 
 def test_an_operator_without_overrides_shows_none(run: Run) -> None:
     assert "overrides\n" not in run("show", "mul.Tensor").stdout
+
+
+def test_the_plan_of_a_call_is_shown(run: Run) -> None:
+    lines = part(run("show", "aten::sinh", "--lowered"), "lowered: ")
+    assert lines[0] == "def plan_of_call(self):"
+
+
+def test_why_a_call_has_no_plan_is_shown(run: Run) -> None:
+    assert "# No plan of the form. " in "\n".join(part(run("show", "aten::sort", "--lowered"), "lowered: "))

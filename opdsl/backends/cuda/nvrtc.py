@@ -41,8 +41,8 @@ def compile_cubin(source: Source, architecture: str) -> bytes:
         MissingDependencyError: it has to be compiled, and what compiles it is not installed.
         KernelCompileError: NVRTC refuses it; the message has what NVRTC says.
     """
-    key = f"cubin {environment()} {_STANDARD} {architecture} {source.contracts}\n{source.fingerprint}"
     dump(f"{architecture} {source.fingerprint}", ".cu", lambda: source.text)
+    key = f"cubin {environment()} {_STANDARD} {architecture} {source.contracts}\n{source.fingerprint}"
     stored = cache.load(key)
     if stored is not None:
         Statistics.loaded += 1

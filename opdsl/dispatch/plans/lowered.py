@@ -6,6 +6,7 @@ one call: sizes are numbers. Both run the same kernels, through the same layers,
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -38,6 +39,10 @@ Run = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 # Larger ones are no sizes of memory that there is; what is wrong with them the slow path says.
 _LARGEST_SIZE = 1 << 40
+
+# How constants of plans are dumped: counts of sizes are long lists.
+_SHORTER = reprlib.Repr()
+_SHORTER.maxlist, _SHORTER.maxtuple, _SHORTER.maxstring, _SHORTER.maxother = 8, 16, 200, 200
 
 _LOWERING = Guard(lambda state: state.change(lowering=True), keep=True)
 
@@ -232,7 +237,7 @@ def _text(parameters: Sequence[str], body: Sequence[str]) -> str:
 def _dump(name: str, text: str, constants: dict[str, Any]) -> None:
     if name == "missed":
         return
-    values = (f"# {key} = {value!r}\n" for key, value in constants.items())
+    values = (f"# {key} = {_SHORTER.repr(value)}\n" for key, value in constants.items())
     dump(name, ".py", lambda: "\n".join([text, "".join(values)]))
 
 
