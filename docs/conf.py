@@ -42,8 +42,8 @@ def _write_pages(app: Any) -> None:
     import reference_pages
 
     only = tuple(filter(None, os.environ.get("OPDSL_DOCS", "").split(",")))
-    operator_pages.write(HERE / "operators", only)
-    reference_pages.write(HERE / "reference")
+    written = operator_pages.write(HERE / "operators", only)
+    reference_pages.write(HERE / "reference", written)
 
 
 def setup(app: Any) -> dict[str, Any]:

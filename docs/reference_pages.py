@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,15 @@ MODULES = {
 _NOT_PUBLIC = {"Any", "TYPE_CHECKING", "annotations", "autograd_comes_from", "before_first_tensor"}
 
 
-def write(folder: Path) -> None:
-    """Write the pages."""
+def write(folder: Path, operators: Collection[str] = ()) -> None:
+    """Write the pages.
+
+    Args:
+        folder: where.
+        operators: that have pages, to which functions of their names lead.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {name: module_page(name) for name in MODULES}
+    pages = {name: module_page(name, operators) for name in MODULES}
     pages |= {"opdsl.Tensor": tensor_page(), "command_line": command_page()}
     entries = "\n".join(pages)
     pages["index"] = f"# Reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
@@ -97,8 +102,8 @@ def members(kind: type) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------------------- pages
 
 
-def module_page(name: str) -> str:
-    """The page of a module."""
+def module_page(name: str, operators: Collection[str] = ()) -> str:
+    """The page of a module; see ``write``."""
     module = importlib.import_module(name)
     about = re.sub(r"(?m)^May import:.*(\n\S.*)*", "", module.__doc__ or "")
     parts = [f"# {name}\n", f"{MODULES[name]}.\n", documented(about)]
@@ -110,6 +115,8 @@ def module_page(name: str) -> str:
             parts.append("## Tensor\n\nSee [its page](opdsl.Tensor.md).\n")
         elif is_documentable(value):
             parts += _entry(each, value)
+            if each in operators and inspect.isfunction(value):
+                parts.append(f"What it computes: [the operator `{each}`](../operators/{each}.md).\n")
         elif not inspect.ismodule(value):
             constants.append(f"- `{each}`: `{_short(value)}`")
     if constants:
