@@ -323,17 +323,13 @@ def _layout(header: Sequence[int | Table]) -> numpy.ndarray[Any, numpy.dtype[num
 def _placed(header: Sequence[int | Table]) -> tuple[list[int], list[tuple[int, int]]]:
     """The words of a header and its tables, and which of them point where."""
     words: list[int] = []
-    pointers: list[tuple[int, Sequence[int | Table]]] = []
-
-    def place(values: Sequence[int | Table]) -> None:
+    offsets: list[tuple[int, int]] = []
+    tables: list[tuple[int | None, Sequence[int | Table]]] = [(None, header)]
+    for pointer, values in tables:  # grows while tables hold tables
+        if pointer is not None:
+            offsets.append((pointer, len(words)))
         for value in values:
             if isinstance(value, Table):
-                pointers.append((len(words), value.words))
+                tables.append((len(words), value.words))
             words.append(0 if isinstance(value, Table) else value)
-
-    place(header)
-    offsets = []
-    for word, values in pointers:  # grows while tables hold tables
-        offsets.append((word, len(words)))
-        place(values)
     return words, offsets
