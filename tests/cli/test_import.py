@@ -121,6 +121,14 @@ def test_many_entries_of_one_name_have_short_names_of_their_own(run: Run, folder
     assert max(map(len, functions)) < len("def f_default_op2000(self: Tensor) -> Tensor: ...") + 1
 
 
+def test_what_python_has_is_imported_first(run: Run, folder: Path) -> None:
+    (folder / "sized.yaml").write_text("- func: f(Tensor self, int[2] dim) -> Tensor\n")
+    source = run("import", "sized.yaml").stdout
+    python, ours = (source.index(f"\nfrom {home} import ") for home in ("typing", "opdsl"))
+    assert python < ours
+    assert source[python + 1 : ours].endswith("\n")
+
+
 def test_work_grows_with_the_entries_and_no_faster(folder: Path) -> None:
     """Entries of one name, their in-place variants beside them, so that all are looked at for what they derive."""
     entry = "- func: f(Tensor self) -> Tensor\n- func: f_(Tensor(a!) self) -> Tensor(a!)\n"

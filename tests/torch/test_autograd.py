@@ -578,3 +578,61 @@ def test_gradients_of_functions_chosen_by_dtype(name: str, dtype: torch.dtype) -
     (getattr(torch, name)(x) * weights).abs().sum().backward()
     (getattr(opdsl, name)(ours) * of(weights)).abs().sum().backward()
     torch.testing.assert_close(theirs(ours.grad), x.grad)
+
+
+def test_declared_results_alone_have_gradients() -> None:
+    with opdsl.Library("differentiability") as lib:
+
+        @lib.op
+        def split_sign(self: opdsl.Tensor) -> tuple[opdsl.Tensor, opdsl.Tensor]: ...
+
+        @split_sign.kernel("CPU")
+        def split_sign_kernel(self):
+            return self.sign(), self.abs()
+
+        @split_sign.derivative("self", output_differentiability=(False, True))
+        def split_sign_derivative(grads, self):
+            return grads[1] * self.sign()
+
+        x = opdsl.tensor([-2.0, 3.0], requires_grad=True)
+        sign, size = split_sign(x)
+        assert (sign.requires_grad, size.requires_grad) == (False, True)
+        size.sum().backward()
+        assert x.grad.tolist() == [-1.0, 1.0]
+
+        with pytest.raises(opdsl.errors.KernelSignatureError, match="has 1 values, but .* returns 2"):
+
+            @split_sign.derivative("self", output_differentiability=[True])
+            def other_derivative(grads, self):
+                return grads[1]
+
+
+def test_a_result_that_the_formula_does_not_read_may_be_written() -> None:
+    with opdsl.Library("not_saved") as lib:
+
+        @lib.op
+        def cubed(self: opdsl.Tensor) -> opdsl.Tensor: ...
+
+        @cubed.kernel("CPU")
+        def cubed_kernel(self):
+            return self**3
+
+        @cubed.derivative("self")
+        def cubed_derivative(grad, self):
+            return grad * 3 * self**2
+
+        for _ in range(3):  # by itself, and by plans
+            x = opdsl.tensor([2.0], requires_grad=True)
+            result = cubed(x)
+            result.mul_(5)
+            result.sum().backward()
+            assert x.grad.tolist() == [60.0]
+
+
+def test_second_gradients_where_some_views_have_none() -> None:
+    def program(library: Any, x: Any) -> Any:
+        _, second, _ = x.split(1)
+        (once,) = library.autograd.grad((second**3).sum(), x, create_graph=True)
+        return library.autograd.grad(once.sum(), x)
+
+    assert_same(program, [1.0, 2.0, 3.0])

@@ -46,6 +46,14 @@ def test_the_compiled_sequence_is_that_of_the_scalar_function() -> None:
     assert found == wanted
 
 
+def test_normal_numbers_of_float32_are_those_of_box_and_muller() -> None:
+    found = opdsl.empty(20_000).normal_(3.0, 2.0, generator=seeded(7)).numpy()
+    words = [block(index, 7) for index in range(len(found))]
+    radius = numpy.sqrt(-2 * numpy.log([(a + 0.5) / 2**32 for a, _, _, _ in words]))
+    wanted = 3 + 2 * radius * numpy.cos([2 * math.pi * (c / 2**32 - 0.5) for _, _, c, _ in words])
+    numpy.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("count", [1, 4095, 4096, 4097, 3 * 4096 + 5])
 def test_a_tensor_has_the_numbers_that_two_parts_of_it_have(count: int) -> None:
     one, two = seeded(), seeded()

@@ -12,7 +12,6 @@ from opdsl.errors import (
     ArgumentError,
     KernelSignatureError,
     ScalarFunctionError,
-    ShapeError,
     UnsupportedDTypeError,
 )
 from opdsl.kernels.compiler import Compiled, compiler_for
@@ -301,10 +300,6 @@ class PointwiseDefinition(Definition):
         """See ``Definition.check_given``; the texts are TensorIterator's."""
         iteration = prepared.state.iteration
         check_output_dtype(spec.dtype, output.dtype, iteration.cast, iteration.common)
-        if inplace and output.shape != spec.shape:
-            raise ShapeError(
-                f"output with shape {list(output.shape)} doesn't match the broadcast shape {list(spec.shape)}"
-            )
 
     def needs_proxy(self, prepared: PreparedCall, spec: OutputSpec, output: Tensor, *, aliased: bool) -> bool:
         """See ``Definition.needs_proxy``: a 16-bit result is rounded before it is stored in another dtype."""

@@ -279,3 +279,22 @@ def test_a_tensor_of_a_bool_is_no_size():
         with pytest.raises(opdsl.errors.ArgumentError):
             call(opdsl.ones(3), opdsl.tensor(True))
     assert opdsl.ones(3).select(0, opdsl.tensor(1)).item() == 1
+
+
+def test_lists_where_a_tensor_may_be_have_plans_of_their_own(plans_at_once) -> None:
+    with Library("listed") as lib:
+
+        @lib.op
+        def total(values: list[Tensor | None]) -> Tensor:
+            return sum((each.sum() for each in values if each is not None), opdsl.zeros(()))
+
+        @total.overload("one")
+        def total_of_one(values: Tensor) -> Tensor:
+            return values.sum()
+
+        for _ in range(3):
+            for size in (2, 5):
+                x = opdsl.ones(size)
+                assert [total(each).item() for each in (x, [x], [x, x], [x, None], [None, x])] == [
+                    size * count for count in (1, 1, 2, 1, 1)
+                ]

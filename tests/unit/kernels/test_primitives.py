@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from types import BuiltinFunctionType
+
 import pytest
 import torch
 from hypothesis import given, settings, strategies
 
+import opdsl
 from opdsl.errors import DTypeError, KernelError, NumberError, OverlapError, ShapeError
 from opdsl.kernels import cast, check_inplace, clone, copy_, fill_, new_tensor, resize, resize_output, write_out
+from opdsl.kernels.iteration.numbers import convert
+from opdsl.kernels.primitives.products import product_loop
 from opdsl.runtime import ALL_DTYPES, MemoryFormat, cpu, float32, meta, to_dtype
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.storage import version_of
@@ -221,3 +227,16 @@ def test_new_tensors_have_their_geometry():
     made = new_tensor(form)
     assert (made.geometry, made.array.strides, made._version, made._base) == (form, (4, 8), 0, None)
     assert theirs(made).stride() == (1, 2)
+
+
+def test_a_product_with_a_vector_is_one_call_of_the_blas() -> None:
+    matrix, vector, out = opdsl.empty(3, 4), opdsl.empty(4), opdsl.empty(3)
+    assert type(product_loop(matrix.geometry, vector.geometry, out.geometry)) is BuiltinFunctionType
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_the_largest_number_of_a_dtype_is_one_of_its_numbers(name: str) -> None:
+    largest, dtype = torch.finfo(getattr(torch, name)).max, getattr(opdsl, name)
+    assert (convert(largest, dtype), convert(-largest, dtype)) == (largest, -largest)
+    with pytest.raises(NumberError, match="without overflow"):
+        convert(math.nextafter(largest, math.inf), dtype)

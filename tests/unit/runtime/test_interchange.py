@@ -485,3 +485,10 @@ def test_numpy_refuses_what_requires_grad_where_autograd_follows_as_in_pytorch()
             assert value.numpy().tolist() == numpy.asarray(value).tolist() == [1.0, 2.0]
             with package.enable_grad(), pytest.raises(RuntimeError, match="requires grad"):
                 value.numpy()
+
+
+def test_a_capsule_of_bfloat16_that_is_refused_is_left_as_it_was() -> None:
+    capsule = torch.utils.dlpack.to_dlpack(torch.ones([1] * 65, dtype=torch.bfloat16))  # NumPy has 64 dimensions
+    with pytest.raises(InterchangeError, match="NumPy refuses it"):
+        opdsl.from_dlpack(capsule)
+    assert torch.utils.dlpack.from_dlpack(capsule).dtype is torch.bfloat16

@@ -183,3 +183,9 @@ def test_elements_of_a_symbolic_array_cannot_be_read() -> None:
 
 def test_nothing_is_lowered_by_default() -> None:
     assert lowering.get() is None
+
+
+def test_what_cancels_hides_no_bound() -> None:
+    _, names = symbols({"a": 5, "b": 7})
+    a, b = names["a"], names["b"]
+    assert (least(a * b - 2 * a), least(a * b - 3 * a)) == (0, None)  # sizes are at least 2

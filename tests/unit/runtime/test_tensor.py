@@ -424,3 +424,9 @@ def test_the_address_is_numpys() -> None:
     assert x.data_ptr() == array.ctypes.data
     assert x[1:, 1].data_ptr() == array[1:, 1].ctypes.data
     assert (opdsl.empty(0).data_ptr(), x[:, :0].data_ptr(), opdsl.empty(3, device="meta").data_ptr()) == (0, 0, 0)
+
+
+def test_a_tensor_that_shows_less_of_its_memory_has_an_offset() -> None:
+    x = opdsl.arange(10)
+    x.as_strided_((2,), (3,), 4)
+    assert (x.storage_offset(), x.tolist()) == (4, [4, 7])
