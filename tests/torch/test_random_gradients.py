@@ -16,7 +16,7 @@ import torch
 
 import opdsl
 
-PROGRAMS = 2_000 if os.environ.get("OPDSL_TEST_FULL") else 36
+PROGRAMS = 2_000 if os.environ.get("OPDSL_TEST_FULL") else 18
 LENGTH = 12
 SIZES = ((2, 3), (2, 3), (2, 3), (4, 2), (5, 3), (1, 4), (2, 3), (3, 3), (3, 3), (0, 2), (6, 5), (6, 5), (6, 5))
 

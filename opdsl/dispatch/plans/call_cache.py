@@ -224,7 +224,8 @@ class CallCache:
         # A call that raises is never lowered: all like it take the slow path, which knows why.
         if form is not None:
             form.misses += 1
-        if is_repeated:  # and neither lowered nor served by its form, which would be tried at each call
+        # Where no plan of the form serves the call, and there will be no other one, nothing is tried again.
+        if is_repeated and (plan is None or form is None or not form.wants_lowering):
             self._keep_as_it_is(missed, kernel)
         elif is_worth_a_plan:
             self.seen.add((missed.state, missed.path))

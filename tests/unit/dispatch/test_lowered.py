@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import BuiltinFunctionType
+from typing import Any
 
 import numpy
 import pytest
@@ -82,6 +83,23 @@ def test_calls_are_lowered(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
         each.read_text() for each in tmp_path.glob("*.py") if "not-lowered" in each.name or "no-form" in each.name
     ]
     assert [each for each in reasons if "elements decide a number" not in each] == []
+
+
+def test_what_no_plan_serves_is_not_lowered_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered: list[str] = []
+    original = CallCache._lower_call
+
+    def lower_call(self: CallCache, *arguments: Any) -> Any:
+        lowered.append(self.name)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(CallCache, "_lower_call", lower_call)
+    gradient, indices = opdsl.rand(4, 32, 64), opdsl.from_numpy(numpy.arange(4 * 33).reshape(4, 33) % 65)[:, :-1]
+    for turn in range(40):
+        if turn == 20:
+            lowered.clear()
+        opdsl.ops.aten.embedding_dense_backward(gradient, indices, 65, -1, False)
+    assert lowered == []
 
 
 @pytest.mark.parametrize("name", ["add", "add a number", "where", "sum", "compare", "view"])
