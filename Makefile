@@ -9,7 +9,8 @@
 #   make gpu     what needs an NVIDIA GPU: tests (gpu-test), compute-sanitizer (gpu-sanitize), benchmarks (gpu-bench)
 #   make full    every operator x dtype x sample, every architecture: takes hours
 #   make clean   remove what was installed and built
-# PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest.
+# PYTHON=python3.12 chooses the interpreter, JOBS=8 the number of test processes, ARGS="-k add" goes to pytest,
+# ARGS=--random-order-seed=7 has it run the tests in another order.
 
 SHELL := /bin/bash
 PYTHON ?= python3

@@ -600,7 +600,7 @@ def test_declared_results_alone_have_gradients() -> None:
         size.sum().backward()
         assert x.grad.tolist() == [-1.0, 1.0]
 
-        with pytest.raises(opdsl.errors.KernelSignatureError, match="has 1 values, but .* returns 2"):
+        with pytest.raises(opdsl.errors.KernelSignatureError, match=r"has 1 values, but .* returns 2"):
 
             @split_sign.derivative("self", output_differentiability=[True])
             def other_derivative(grads, self):
