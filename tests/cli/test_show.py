@@ -203,3 +203,8 @@ def test_the_plan_of_a_call_is_shown(run: Run) -> None:
 
 def test_why_a_call_has_no_plan_is_shown(run: Run) -> None:
     assert "# No plan of the form. " in "\n".join(part(run("show", "aten::sort", "--lowered"), "lowered: "))
+
+
+def test_what_no_loaded_module_declares_may_be_in_another(run: Run) -> None:
+    result = run("show", "mylib::affine")
+    assert (result.exit_code, "Of a module that is not loaded: --module MODULE." in result.stderr) == (1, True)
