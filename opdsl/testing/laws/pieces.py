@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from opdsl.dispatch import registry
+from opdsl._attributes import aten
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import LawError, OpdslError
 from opdsl.kernels.sharding.composites import with_tensors
@@ -131,6 +131,4 @@ def _combined(partial: Partial, whole: tuple[Any, ...], states: list[Any], cut: 
 def _joined(parts: Sequence[Tensor], dim: int | None) -> Tensor:
     if dim is None:
         raise LawError("a rule that leaves nothing to combine says where results are joined")
-    cat = registry.packets["aten::cat"].function
-    found: Tensor = cat([each.detach() for each in parts], dim)
-    return found
+    return aten.cat([each.detach() for each in parts], dim)
