@@ -14,6 +14,9 @@ from opdsl.runtime.geometry import geometry
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
 from opdsl.runtime.values import readable
 
+# So few elements are searched before they would have been compared with zero.
+_FEW = 128
+
 BOTH = (int64, int32)
 LONG = (int64,)
 
@@ -126,11 +129,16 @@ def nonzero_rows(tensor: Tensor) -> Tensor:
         rows = _rows_where(readable(tensor, "nonzero"))
         count: Any = len(rows)
     else:
-        mask = tensor if tensor.dtype is not bfloat16 else tensor != 0
+        mask = tensor if is_quickly_searched(tensor) else tensor != 0
         (name,) = recorder.run(_rows_where, (mask.array,), ["rows"])
         rows = SymbolicArray(name, int64.numpy)
         count = _count_of(recorder, rows, tensor)
     return tensor_over(rows, in_this_mode(geometry(int64, cpu, (count, tensor.ndim), (1, count))))
+
+
+def is_quickly_searched(tensor: Tensor) -> bool:
+    """Whether NumPy looks for what is not zero as quickly as for what is true; in bfloat16 it does not find it."""
+    return tensor.dtype is bool_ or (tensor.dtype is not bfloat16 and tensor.geometry.numel < _FEW)
 
 
 def _rows_where(array: Any) -> Any:
