@@ -16,7 +16,7 @@ from opdsl.aten.likes import ones_like
 from opdsl.aten.special_functions import UNCHECKED, number_overload
 from opdsl.declare import Library, op
 from opdsl.errors import UnsupportedDTypeError
-from opdsl.kernels import copy_
+from opdsl.kernels import check, copy_
 from opdsl.runtime import Array, Tensor, cpu, float32, float64
 from opdsl.schema.vocabulary import Scalar
 
@@ -223,6 +223,7 @@ def polynomial_values(x: Tensor, n: Tensor, family: int, most: float) -> Tensor:
 
 @polynomial_values.meta
 def polynomial_values_meta(ctx, x, n, family, most):
+    check(x.ndim == 1 and x.shape == n.shape, "expected as many degrees as numbers, in one dimension", got=x.shape)
     ctx.set_output(0, x.shape, like=x)
 
 
