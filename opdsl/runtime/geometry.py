@@ -18,6 +18,7 @@ from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.forking import held_across_fork
 from opdsl.runtime.lowering import lowering, sizes_are_symbols
+from opdsl.runtime.symbol import is_symbol
 from opdsl.runtime.symbols import is_symbolic
 
 # Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
@@ -370,6 +371,8 @@ _ROW_MAJOR = [tuple(range(ndim)) for ndim in range(MOST_DIMENSIONS + 1)]
 
 def _form_of(geometry: TensorMeta) -> Form:
     shape, strides = geometry.shape, geometry.strides
+    if geometry.device.type == "meta" and any(type(each) is not int and not is_symbol(each) for each in shape):
+        raise TypeError("sizes that another library traces (torch.SymInt) have no form: it would ask about them")
     small = len(shape) if not shape or min(shape) > 1 else tuple([min(size, 2) for size in shape])
     order: tuple[int, ...] | None = _ROW_MAJOR[len(shape)]
     if strides != contiguous_strides(shape):
