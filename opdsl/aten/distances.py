@@ -13,7 +13,7 @@ from opdsl.aten.linear_algebra import matmul
 from opdsl.aten.norms import linalg_vector_norm
 from opdsl.aten.triangles import triu_indices
 from opdsl.declare import Library, op
-from opdsl.errors import DTypeError
+from opdsl.errors import DTypeError, UnsupportedDTypeError
 from opdsl.kernels import check
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.runtime import Array, Tensor, cpu, float32, float64
@@ -259,6 +259,9 @@ def pair_distances(columns: Tensor, p: float) -> Tensor:
 
 @pair_distances.meta
 def pair_distances_meta(ctx, columns, p):
+    check(columns.ndim == 2, "expected the columns of a matrix", got=columns.shape)
+    if columns.dtype not in (float32, float64):
+        raise UnsupportedDTypeError(f"not implemented for '{columns.dtype.scalar_type}'")
     rows = columns.shape[1]
     ctx.set_output(0, (rows * (rows - 1) // 2,), like=columns)
 

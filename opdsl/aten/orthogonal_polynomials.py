@@ -224,6 +224,8 @@ def polynomial_values(x: Tensor, n: Tensor, family: int, most: float) -> Tensor:
 @polynomial_values.meta
 def polynomial_values_meta(ctx, x, n, family, most):
     check(x.ndim == 1 and x.shape == n.shape, "expected as many degrees as numbers, in one dimension", got=x.shape)
+    if x.dtype not in (float32, float64) or n.dtype is not x.dtype:
+        raise UnsupportedDTypeError(f"not implemented for '{x.dtype.scalar_type}'")
     ctx.set_output(0, x.shape, like=x)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from opdsl.aten.transpositions import transpose
@@ -119,6 +120,16 @@ def _gammas(make: Maker) -> Iterator[Sample]:
     yield Sample(orders * 40, arguments * 30, True, 1e-7)
 
 
+def _columns(make: Maker) -> Iterator[Sample]:
+    for p in (2.0, 0.0, 1.0, 3.0, math.inf):
+        yield Sample(make(3, 4), p)
+
+
+def _degrees(make: Maker) -> Iterator[Sample]:
+    for family in range(4):
+        yield Sample(make(5), make(5), family, 64.0)
+
+
 def _elements(make: Maker) -> Iterator[Sample]:
     yield Sample(make(3, 4, 5), 1, False)
     yield Sample(make(4), 0, True)
@@ -153,6 +164,8 @@ TABLE: dict[str, Callable[[Maker], Iterator[Sample]]] = {
     "opdsl::sorted_places": _keys,
     "opdsl::stable_places": _keys,
     "opdsl::incomplete_gamma": _gammas,
+    "opdsl::pair_distances": _columns,
+    "opdsl::polynomial_values": _degrees,
     "opdsl::order_keys": _elements,
 }
 """By an operator's name; one without an overload stands for the empty overload alone."""
