@@ -134,7 +134,7 @@ def _power(base: Array, exponent: Array) -> Array:
 
     Integers wrap; a negative exponent gives 1/base truncated (0 for base 0), as PyTorch's ``powi``.
     """
-    if base.dtype.kind == "f":
+    if base.dtype.kind in "fu":
         return np.power(base, exponent)
     if base.dtype.kind == "c":
         return np.asarray(np.exp(exponent * np.log(base)))

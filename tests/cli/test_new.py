@@ -58,7 +58,8 @@ def test_its_files_are_those_that_its_readme_names_and_bear_its_name(library: Pa
     names = {str(each.relative_to(library)) for each in library.rglob("*") if each.is_file()}
     assert {"README.md", "pyproject.toml", "mypy.ini", ".gitignore", "seismic/py.typed"} <= names
     assert {"typings/seismic/operators.pyi", "typings/opdsl/__init__.pyi", "tests/test_operators.py"} <= names
-    texts = [each.read_text() for each in library.rglob("*") if each.is_file() and "typings" not in each.parts]
+    others = {"typings", "__pycache__"}
+    texts = [each.read_text() for each in library.rglob("*") if each.is_file() and others.isdisjoint(each.parts)]
     assert not any("mylib" in each or "OPDSL_VERSION" in each for each in texts)
     assert 'name = "seismic"' in (library / "pyproject.toml").read_text()
 
