@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -324,8 +325,13 @@ def test_views_are_not_looked_for_where_there_are_none(monkeypatch: pytest.Monke
 def test_young_views_are_found_without_a_look_at_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views.gc, "get_referrers", lambda *_: pytest.fail("all objects were looked through"))
     x = opdsl.ones(2, 3, requires_grad=True)
-    for _ in range(3):
-        y = opdsl.zeros(2, 3)
-        seen = y[0], y.t(), y.view(-1)
-        assert y.copy_(x).requires_grad
-        assert all(each.requires_grad for each in seen)
+    gc.collect()
+    gc.disable()  # nothing may grow old meanwhile
+    try:
+        for _ in range(3):
+            y = opdsl.zeros(2, 3)
+            seen = y[0], y.t(), y.view(-1)
+            assert y.copy_(x).requires_grad
+            assert all(each.requires_grad for each in seen)
+    finally:
+        gc.enable()
