@@ -201,7 +201,7 @@ def channel_gradients(
         factor = statistics.rstd
         if weight is not None:
             factor = factor * by_channel(weight.to(wide), input.ndim)
-        count = input.numel() // max(input.shape[1], 1)
+        count = input.numel() // max(input.size(1), 1)
         through = grad_out - (total + standardized * weighted) / count if training else grad_out
         found = (through * factor).to(input.dtype)
     kept = input.dtype if weight is None else weight.dtype

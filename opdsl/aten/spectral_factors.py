@@ -209,6 +209,8 @@ def decompose(job: str, matrices: Array, left: Array | None, values: Array, righ
     vectors = [None if each is None else stack(each) for each in (left, right)]
     if matrices.size:
         job = "N" if left is None else job
+        whole = stack(matrices)
+        whole[~numpy.isfinite(whole).all((1, 2))] = numpy.nan  # infinite ones may keep LAPACK busy for ever
         stack(info, 0)[...] = lapack.gesdd(job, stack(matrices), vectors[0], stack(values, 1), vectors[1])
         return
     for each in vectors:

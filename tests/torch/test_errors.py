@@ -256,3 +256,27 @@ OURS_ALONE = {
 def test_what_only_ours_refuses(call: str) -> None:
     error = failure(call, {"lib": opdsl, **Twins().of(operands())})
     assert isinstance(error, OpdslError) and OURS_ALONE[call] in str(error)
+
+
+def test_infinite_matrices_do_not_keep_lapack_busy() -> None:
+    inf = float("inf")
+    matrix = opdsl.tensor([[48.4, 1.0, 66.4], [-29.6, -26.9, 115.4], [-inf, inf, -31.9]], dtype=opdsl.float64)
+    with pytest.raises(opdsl.errors.LinearAlgebraError, match="contained non-finite values"):
+        opdsl.ops.aten._linalg_svd(matrix)
+
+
+def test_probabilities_elsewhere_are_refused() -> None:
+    with pytest.raises(opdsl.errors.DeviceError, match="found at least two devices, cpu and meta"):
+        opdsl.ones(3).bernoulli_(opdsl.ones(3, device="meta"))
+
+
+def test_batch_normalization_of_a_vector_has_no_channels() -> None:
+    x = opdsl.ones(3)
+    with pytest.raises(opdsl.errors.DimensionError):
+        opdsl.ops.aten.native_batch_norm_backward(x, x, None, None, None, x, x, True, 1e-5, [True, False, False])
+
+
+def test_a_derived_variant_with_more_results_has_no_derivative() -> None:
+    x, noise = opdsl.ones(3, requires_grad=True), opdsl.ones(3)
+    with pytest.raises(opdsl.errors.MissingDerivativeError):
+        opdsl.ops.aten.rrelu_with_noise_functional(x, noise)[0].sum().backward()

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opdsl.errors import UnsupportedDTypeError
+from opdsl.errors import DeviceError, UnsupportedDTypeError
 from opdsl.kernels.outputs import check_written
 from opdsl.kernels.primitives.copying import cast, real_and_imaginary
 from opdsl.kernels.primitives.indexed import fill_by_index, in_single_precision
@@ -169,6 +169,12 @@ def fill_random_(
         OverlapError: elements of the target share memory.
     """
     source = generator_for(target.device, generator)
+    elsewhere = next((each for each in numbers if isinstance(each, Tensor) and each.device is not target.device), None)
+    if elsewhere is not None:
+        raise DeviceError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {target.device} and "
+            f"{elsewhere.device}!"
+        )
     if target.device is meta:
         check_written(target, [each for each in numbers if isinstance(each, Tensor)], [])
         bump_version(target)
