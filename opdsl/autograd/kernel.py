@@ -50,9 +50,9 @@ def derivative_of(operator: Operator) -> Any:
     if operator.derivative is not None:
         return operator.derivative
     if GENERATED in operator.tags and operator.schema.kind is SchemaKind.functional:
-        # Of what writes its argument, or of a view; where it returns more, formulas would look for other results.
+        # Of what writes its argument, or of a view.
         written = _of_packet(operator, f"{operator.schema.name.root}_")
-        if written is not None and len(written.schema.returns) == len(operator.schema.returns):
+        if written is not None:
             return derivative_of(written)
     registered = (each for kernels in tuple(operator.registrations.values()) for each in kernels)
     pointwise = next((each for each in registered if getattr(each, "kind", None) == "pointwise"), None)

@@ -274,9 +274,3 @@ def test_batch_normalization_of_a_vector_has_no_channels() -> None:
     x = opdsl.ones(3)
     with pytest.raises(opdsl.errors.DimensionError):
         opdsl.ops.aten.native_batch_norm_backward(x, x, None, None, None, x, x, True, 1e-5, [True, False, False])
-
-
-def test_a_derived_variant_with_more_results_has_no_derivative() -> None:
-    x, noise = opdsl.ones(3, requires_grad=True), opdsl.ones(3)
-    with pytest.raises(opdsl.errors.MissingDerivativeError):
-        opdsl.ops.aten.rrelu_with_noise_functional(x, noise)[0].sum().backward()
