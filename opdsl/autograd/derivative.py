@@ -17,6 +17,7 @@ from opdsl.schema.implementation import (
     derivative_fault,
     differentiable_fault,
     gradients_fault,
+    result_names,
     returned_lengths,
 )
 
@@ -64,6 +65,45 @@ class Derivative(Protocol):
     @property
     def non_differentiable(self) -> frozenset[str]:
         """Arguments that gradients do not go to."""
+
+
+class FunctionalDerivative:
+    """The derivative of a functional variant, by that of the operator which writes an argument beside its results.
+
+    What the other's formulas read of an argument that is written is a result here.
+
+    Args:
+        derivative: of the operator that writes.
+        mutable, functional: the schemas.
+    """
+
+    def __init__(self, derivative: Derivative, mutable: FunctionSchema, functional: FunctionSchema) -> None:
+        self.derivative = derivative
+        self.mutable = mutable
+        written = [each.python_name for each in mutable.written_arguments]
+        self.names = dict(zip(written, result_names(functional)[len(mutable.returns) :], strict=True))
+
+    @property
+    def non_differentiable(self) -> frozenset[str]:
+        """See ``Derivative``."""
+        return self.derivative.non_differentiable
+
+    def formulas(self, required: Sequence[str], *, is_complex: bool = False) -> Sequence[Formula] | None:
+        """See ``Derivative``."""
+        found = self.derivative.formulas(required, is_complex=is_complex)
+        return None if found is None else [self._renamed(each) for each in found]
+
+    def _renamed(self, formula: Formula) -> Formula:
+        def run(gradients: tuple[Any, ...], values: Mapping[str, Any], asked: tuple[bool, ...]) -> Sequence[Any]:
+            return formula.run(gradients, {name: values[self.names.get(name, name)] for name in formula.reads}, asked)
+
+        reads = tuple(self.names.get(each, each) for each in formula.reads)
+        forms = frozenset(self.names.get(each, each) for each in formula.forms)
+        return formula._replace(run=run, reads=reads, forms=forms, direct=None)
+
+    def differentiable_results(self, schema: FunctionSchema) -> tuple[bool, ...]:
+        """See ``Derivative``: what is written has no gradient."""
+        return (*self.derivative.differentiable_results(self.mutable), *(False for _ in self.names))
 
 
 class Declared(NamedTuple):

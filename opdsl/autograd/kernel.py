@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
+from opdsl.autograd.derivative import FunctionalDerivative
 from opdsl.autograd.node_lines import NodeLines
 from opdsl.autograd.recorder import INPLACE_VIEW, Recorder, Requirements, requirements
 from opdsl.autograd.views import check_writable
@@ -50,7 +51,13 @@ def derivative_of(operator: Operator) -> Any:
     if operator.derivative is not None:
         return operator.derivative
     if GENERATED in operator.tags and operator.schema.kind is SchemaKind.functional:
-        # Of what writes its argument, or of a view.
+        # Of what writes its argument, of a view, or of what writes another argument beside what it returns.
+        mutable = _of_packet(operator, operator.schema.name.root)
+        if mutable is not None and mutable.schema.kind is SchemaKind.mutable:
+            derivative = derivative_of(mutable)
+            if derivative is not None:
+                operator.derivative = FunctionalDerivative(derivative, mutable.schema, operator.schema)
+            return operator.derivative
         written = _of_packet(operator, f"{operator.schema.name.root}_")
         if written is not None:
             return derivative_of(written)

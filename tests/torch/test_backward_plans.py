@@ -135,3 +135,13 @@ def test_gradients_that_others_have_are_not_summed_into(keep: Callable[[Any], An
         assert x.grad is not None
         assert x.grad.tolist() == [9.0] * 3
         assert [each.tolist() for each, _ in kept] == [value for _, value in kept]
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_functional_variant_of_what_writes_an_argument_reads_the_result(training: bool) -> None:
+    x = opdsl.tensor([-1.0, 2.0, -4.0, 0.5], requires_grad=True)
+    for _ in range(3):
+        y, slopes = opdsl.ops.aten.rrelu_with_noise_functional(x, opdsl.zeros(4), training=training)
+        (found,) = opdsl.autograd.grad(y.sum(), [x])
+        wanted = slopes if training else y / x
+        numpy.testing.assert_allclose(found.numpy(), wanted.detach().numpy(), rtol=1e-6)
