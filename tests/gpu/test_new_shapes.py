@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import torch
 
 import opdsl
 from opdsl.dispatch.plans.forms import lowered_at_once
-from tests.torch.test_new_shapes import CALLS, flat, outcome
+from tests.torch.test_new_shapes import CALLS, hold_against_pytorch
 
 SIZES = (5, 9, 2, 1, 0, 7)
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_every_size_gives_what_pytorch_gives(name: str) -> None:
-    elements, call = CALLS[name]
-    with lowered_at_once():
-        for n in SIZES:
-            arrays = elements(n)
-            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()).cuda() for each in arrays]))
-            theirs = flat(outcome(call, torch, n, [torch.from_numpy(each.copy()) for each in arrays]))
-            assert len(ours) == len(theirs), n
-            for mine, other in zip(ours, theirs, strict=True):
-                if isinstance(other, str):
-                    assert mine == other, n
-                    continue
-                assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
-                numpy.testing.assert_allclose(
-                    mine.cpu().numpy(), other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}"
-                )
+    hold_against_pytorch(name, SIZES, "cuda")
 
 
 def test_one_plan_serves_all_sizes() -> None:

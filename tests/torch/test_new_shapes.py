@@ -53,11 +53,16 @@ CALLS: dict[str, tuple[Elements, Callable[..., Any]]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_every_size_gives_what_pytorch_gives(name: str) -> None:
+    hold_against_pytorch(name, SIZES, "cpu")
+
+
+def hold_against_pytorch(name: str, sizes: Sequence[int], device: str) -> None:
+    """Make a call with one size after another on a device, and what PyTorch makes of it on the CPU."""
     elements, call = CALLS[name]
     with lowered_at_once():
-        for n in SIZES:
+        for n in sizes:
             arrays = elements(n)
-            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()) for each in arrays]))
+            ours = flat(outcome(call, opdsl, n, [opdsl.from_numpy(each.copy()).to(device) for each in arrays]))
             theirs = flat(outcome(call, torch, n, [torch.from_numpy(each.copy()) for each in arrays]))
             assert len(ours) == len(theirs), n
             for mine, other in zip(ours, theirs, strict=True):
@@ -65,7 +70,8 @@ def test_every_size_gives_what_pytorch_gives(name: str) -> None:
                     assert mine == other, n
                     continue
                 assert (tuple(mine.shape), tuple(mine.stride())) == (tuple(other.shape), tuple(other.stride())), n
-                numpy.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
+                found = mine.cpu().numpy()
+                numpy.testing.assert_allclose(found, other.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"size {n}")
 
 
 def outcome(call: Callable[..., Any], lib: Any, n: int, given: Sequence[Any]) -> Any:
