@@ -25,7 +25,8 @@ from opdsl.runtime import (
     float64,
     int64,
 )
-from opdsl.runtime.geometry import TensorMeta, geometry, strides_for
+from opdsl.runtime.geometry import TensorMeta, geometry
+from opdsl.runtime.strides import strides_for
 from opdsl.schema.vocabulary import Bools, SymInt
 
 Shape = tuple[int, ...]

@@ -11,7 +11,7 @@ from opdsl.declare import op
 from opdsl.errors import DTypeError
 from opdsl.kernels import check, range_of
 from opdsl.runtime import Tensor, bool_, int64, promote_types
-from opdsl.runtime.geometry import MOST_DIMENSIONS
+from opdsl.runtime.strides import MOST_DIMENSIONS
 from opdsl.schema.vocabulary import SymInt
 
 # ------------------------------------------------------------------------------------------------------------ meshgrid

@@ -16,13 +16,14 @@ from opdsl.dispatch.warning import warn
 from opdsl.errors import DeviceError, OverlapError, ReadOnlyError
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry, geometry_of
+from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
 from opdsl.runtime.interchange import from_numpy
 from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.names import Names, set_names
 from opdsl.runtime.overlap import Overlap, has_internal_overlap, overlap
 from opdsl.runtime.storage import bump_version
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.values import stored
 from opdsl.runtime.viewing import become, make_view, storage_size

@@ -11,7 +11,7 @@ import numpy
 from opdsl.errors import ConversionError
 from opdsl.runtime import bfloat16_values
 from opdsl.runtime.dtype import Category, DType, bfloat16, bool_, float16, float32, float64, int64, uint64
-from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.strides import contiguous_strides
 
 _Array = numpy.ndarray[Any, Any]
 

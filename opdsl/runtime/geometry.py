@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 import threading
-from collections.abc import Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, SupportsIndex, cast
+from typing import Any
 
 import numpy
 
-from opdsl.errors import DimensionError, InterchangeError, ShapeError
+from opdsl.errors import InterchangeError, ShapeError
 from opdsl.runtime.device import Device, Layout, MemoryFormat, backends, cpu
 from opdsl.runtime.dtype import DType
 from opdsl.runtime.forking import held_across_fork
-from opdsl.runtime.lowering import lowering, sizes_are_symbols
+from opdsl.runtime.lowering import lowering
+from opdsl.runtime.strides import (
+    CHANNELS_LAST_ORDERS,
+    MOST_DIMENSIONS,
+    check_sizes,
+    contiguous_strides,
+    is_contiguous,
+    is_dense_in_order,
+    is_non_overlapping_and_dense,
+    suggest_memory_format,
+)
 from opdsl.runtime.symbol import is_symbol
-from opdsl.runtime.symbols import is_symbolic
-
-# Dimensions of a channels-last tensor, from the one that lies innermost in memory to the outermost.
-_CHANNELS_LAST_ORDERS = {
-    MemoryFormat.channels_last: (1, 3, 2, 0),
-    MemoryFormat.channels_last_3d: (1, 4, 3, 2, 0),
-}
 
 
 class Creation(Enum):
@@ -143,10 +144,10 @@ class TensorMeta:
             if self._contiguous is None:
                 self._contiguous = is_contiguous(self.shape, self.strides)
             return self._contiguous
-        order = _CHANNELS_LAST_ORDERS.get(memory_format)
+        order = CHANNELS_LAST_ORDERS.get(memory_format)
         if order is None:
             raise ShapeError("preserve memory format is unsupported by the contiguous operator")
-        return len(order) == self.ndim and _is_dense_in_order(self.shape, self.strides, order)
+        return len(order) == self.ndim and is_dense_in_order(self.shape, self.strides, order)
 
     def is_non_overlapping_and_dense(self) -> bool:
         """Whether every element has an address of its own and no gap lies between them, in any order."""
@@ -157,7 +158,7 @@ class TensorMeta:
     def suggested_memory_format(self) -> MemoryFormat:
         """The memory format that results of operators on it should have (``c10::TensorImpl`` calls it the same)."""
         if self._suggested is None:
-            self._suggested = _suggest_memory_format(self.shape, self.strides)
+            self._suggested = suggest_memory_format(self.shape, self.strides)
         return self._suggested
 
     def replace(
@@ -201,15 +202,15 @@ class TensorMeta:
         return self
 
 
-# What 64 bits hold, and how many dimensions an array of NumPy has at most.
-_MOST_BYTES = 2**63 - 1
-MOST_DIMENSIONS = 64
-
 _FLAGS = ("requires_grad", "is_view", "is_inference", "read_only")
 _MARKS = ("requires_grad", "is_view", "creation", "is_inference", "read_only")
 
 _LOCK = held_across_fork(threading.Lock())
 _SMALLEST_LIMIT = 1 << 12
+
+
+# So few elements, with so small steps, stay far below 64 bits.
+_FEW = 1 << 30
 
 
 class MetaTable:
@@ -334,37 +335,6 @@ def geometry(
     return table(shape, strides)
 
 
-# So few elements, with so small steps, stay far below 64 bits.
-_FEW = 1 << 30
-
-
-def check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
-    """Refuses what no tensor can have; every tensor is checked by its geometry, before there is memory for it.
-
-    Raises:
-        ShapeError: a negative size, more dimensions than arrays have, more bytes than 64 bits count.
-
-    >>> check_sizes((2**40, 2**40), (2**40, 1), 4)
-    Traceback (most recent call last):
-        ...
-    opdsl.errors.ShapeError: Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]
-    """
-    if not shape:
-        return
-    if min(shape) < 0:
-        raise ShapeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    if len(shape) > MOST_DIMENSIONS:
-        raise ShapeError(f"a tensor has at most {MOST_DIMENSIONS} dimensions, as arrays of NumPy (got {len(shape)})")
-    elements, last = 1, 0
-    for size, stride in zip(shape, strides, strict=True):
-        if size:
-            elements *= size
-            last += (size - 1) * stride
-    if max(elements, last + 1) * itemsize > _MOST_BYTES or max(strides) > _MOST_BYTES:
-        reached = "" if strides == contiguous_strides(shape) else f" and strides={list(strides)}"
-        raise ShapeError(f"Storage size calculation overflowed with sizes={list(shape)}{reached}")
-
-
 _FORMS: dict[tuple[object, ...], Form] = {}
 _ROW_MAJOR = [tuple(range(ndim)) for ndim in range(MOST_DIMENSIONS + 1)]
 
@@ -430,154 +400,3 @@ def _geometry_of(
             )
         strides.append(elements)
     return geometry(dtype, cpu, shape, tuple(strides), is_view=is_view, read_only=read_only)
-
-
-# ----------------------------------------------------------------------------------------------- shapes and strides
-
-
-def to_size(value: object) -> int:
-    """A size or a step: a plain int of whatever Python takes for an index; a symbolic one (``torch.SymInt``) as it is.
-
-    Raises:
-        TypeError: it is no index.
-    """
-    # Python's index of a symbolic integer is its value in the example that is traced, and would fix it there.
-    if type(value) is not int and is_symbolic(value):
-        return cast("int", value)
-    return operator.index(cast("SupportsIndex", value))
-
-
-def wrap_dimension(dim: int, ndim: int) -> int:
-    """The dimension that ``dim``, which may count from the end, means; with no dimensions 0 and -1 mean 0.
-
-    Raises:
-        DimensionError: there is no such dimension.
-
-    >>> wrap_dimension(-1, 3)
-    2
-    """
-    least, most = (-ndim, ndim - 1) if ndim else (-1, 0)
-    if not least <= dim <= most:
-        raise DimensionError(f"Dimension out of range (expected to be in range of [{least}, {most}], but got {dim})")
-    return dim + ndim if dim < 0 and ndim else max(dim, 0)
-
-
-def number_of_elements(shape: Sequence[int]) -> int:
-    """The product of the sizes.
-
-    >>> number_of_elements((2, 3)), number_of_elements(())
-    (6, 1)
-    """
-    return math.prod(shape)
-
-
-def byte_strides(strides: Sequence[int], itemsize: int) -> tuple[int, ...]:
-    """Strides in bytes; of a dimension of size 1, where they do not matter, they may reach beyond 64 bits.
-
-    >>> byte_strides((6, 2**62), 4) == (24, 2**63 - 1)
-    True
-    """
-    if sizes_are_symbols():
-        return tuple(stride * itemsize for stride in strides)
-    return tuple(min(stride * itemsize, _MOST_BYTES) for stride in strides)
-
-
-def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a new contiguous tensor; sizes of 0 count as 1, as in PyTorch.
-
-    >>> contiguous_strides((2, 0, 3))
-    (3, 3, 1)
-    """
-    if len(shape) == 2:  # as most of them, in a tenth of a call's time
-        return (shape[1] or 1, 1)
-    strides = [1] * len(shape)
-    for dim in range(len(shape) - 1, 0, -1):
-        strides[dim - 1] = strides[dim] * (shape[dim] or 1)
-    return tuple(strides)
-
-
-def strides_for(shape: Sequence[int], memory_format: MemoryFormat) -> tuple[int, ...]:
-    """The strides of a new tensor in a memory format.
-
-    Raises:
-        ShapeError: the format needs another number of dimensions, or is ``preserve_format``.
-
-    >>> strides_for((2, 3, 4, 5), MemoryFormat.channels_last)
-    (60, 1, 15, 3)
-    """
-    if memory_format is MemoryFormat.contiguous_format:
-        return contiguous_strides(shape)
-    order = _CHANNELS_LAST_ORDERS.get(memory_format)
-    if order is None:
-        raise ShapeError("preserve_format needs a tensor whose strides are preserved; give another memory_format")
-    if len(order) != len(shape):
-        raise ShapeError(
-            f"required rank {len(order)} tensor to use {memory_format.name} format (got {len(shape)} sizes)"
-        )
-    strides = [0] * len(shape)
-    step = 1
-    for dim in order:
-        strides[dim] = step
-        step *= shape[dim]
-    return tuple(strides)
-
-
-def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements lie in row-major order without gaps; strides of sizes 1 do not matter.
-
-    >>> is_contiguous((2, 1, 3), (3, 99, 1))
-    True
-    """
-    if 0 in shape:
-        return True
-    step = 1
-    for dim in range(len(shape) - 1, -1, -1):
-        if shape[dim] != 1:
-            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
-            if not follows:
-                return False
-            step *= shape[dim]
-    return True
-
-
-def is_non_overlapping_and_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements fill their memory without gap or overlap in some order of the dimensions."""
-    if 0 in shape:
-        return True
-    order = sorted((dim for dim in range(len(shape)) if shape[dim] != 1), key=strides.__getitem__)
-    return _is_dense_in_order(shape, strides, order)
-
-
-def _is_dense_in_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    step = 1
-    for dim in order:
-        if shape[dim] != 1:
-            follows = strides[dim] == step  # of symbols it may be that neither this nor its contrary is known
-            if not follows:
-                return False
-            step *= shape[dim]
-    return True
-
-
-def _suggest_memory_format(shape: Sequence[int], strides: Sequence[int]) -> MemoryFormat:
-    for memory_format, order in _CHANNELS_LAST_ORDERS.items():
-        if len(order) == len(shape) and _strides_like_channels_last(shape, strides, order):
-            return memory_format
-    return MemoryFormat.contiguous_format
-
-
-def _strides_like_channels_last(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:
-    """The rule of ``is_channels_last_strides_2d_s4`` in c10/core/MemoryFormat.h, ambiguities decided as there."""
-    least = 0
-    if strides[1] == 0:
-        return False
-    for dim in order:
-        if shape[dim] == 0 or strides[dim] < least:
-            return False
-        # (N, 1, H, W) with the strides of a contiguous tensor is not channels-last.
-        if dim == 0 and least == strides[1]:
-            return False
-        least = strides[dim]
-        if shape[dim] > 1:
-            least *= shape[dim]
-    return True

@@ -12,10 +12,11 @@ from opdsl.runtime import dlpack
 from opdsl.runtime.casting import array_of_numbers, cast_array
 from opdsl.runtime.device import Device, cpu
 from opdsl.runtime.dtype import DType, float32, to_dtype
-from opdsl.runtime.geometry import MOST_DIMENSIONS, contiguous_strides, geometry, is_non_overlapping_and_dense
+from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.memory import concrete_device, device_memory
 from opdsl.runtime.promotion import number_dtype, promote_types
+from opdsl.runtime.strides import MOST_DIMENSIONS, contiguous_strides, is_non_overlapping_and_dense
 from opdsl.runtime.tensor import Tensor, wrap
 from opdsl.runtime.values import host_array, stored
 

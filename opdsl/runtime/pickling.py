@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from opdsl.runtime import values
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import byte_strides, is_non_overlapping_and_dense
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.strides import byte_strides, is_non_overlapping_and_dense
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import view_array, view_geometry
 

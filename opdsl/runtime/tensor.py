@@ -15,18 +15,12 @@ from opdsl.runtime import dlpack, representation, values
 from opdsl.runtime.device import Device, Layout, MemoryFormat
 from opdsl.runtime.differentiable import Differentiable
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import (
-    byte_strides,
-    contiguous_strides,
-    geometry,
-    geometry_of,
-    is_non_overlapping_and_dense,
-    wrap_dimension,
-)
+from opdsl.runtime.geometry import geometry, geometry_of
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.lowering import SymbolicArray
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import storage_root, version_of
+from opdsl.runtime.strides import byte_strides, contiguous_strides, is_non_overlapping_and_dense, wrap_dimension
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,11 @@ import numpy
 from opdsl.errors import KernelError
 from opdsl.runtime import values
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import Creation, TensorMeta, byte_strides
+from opdsl.runtime.geometry import Creation, TensorMeta
 from opdsl.runtime.lowering import SymbolicArray, lowering
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import base_for_view, storage_root
+from opdsl.runtime.strides import byte_strides
 from opdsl.runtime.symbol import NotLoweredError
 from opdsl.runtime.tensor import MetaArray, Tensor
 from opdsl.runtime.views import Sizes, View, required_storage

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from opdsl.errors import DimensionError, ShapeError
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import contiguous_strides, number_of_elements, wrap_dimension
+from opdsl.runtime.strides import contiguous_strides, number_of_elements, wrap_dimension
 
 Sizes = tuple[int, ...]
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy
 
 from opdsl.errors import OutOfMemoryError
-from opdsl.runtime.geometry import byte_strides, check_sizes, contiguous_strides
 from opdsl.runtime.lowering import Lowering, SymbolicArray, lowering
+from opdsl.runtime.strides import byte_strides, check_sizes, contiguous_strides
 
 if TYPE_CHECKING:
     from opdsl.runtime.device import Device

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from opdsl.backends.cpu.builtin import Kernel, Table, builtin_over
 from opdsl.backends.cpu.native import CONSTANTS
-from opdsl.runtime.geometry import TensorMeta, byte_strides
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.strides import byte_strides
 from opdsl.runtime.tensor import Tensor
 
 if TYPE_CHECKING:

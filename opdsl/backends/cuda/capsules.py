@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from opdsl.errors import InterchangeError
 from opdsl.runtime.dtype import ALL_DTYPES, DType
-from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.strides import contiguous_strides
 
 __all__ = ["Contents", "Received", "capsule_of", "contents_of"]
 

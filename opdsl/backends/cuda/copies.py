@@ -10,7 +10,7 @@ from opdsl.backends.cuda import host
 from opdsl.backends.cuda.arrays import DeviceArray, extent, maker, stream_for, used_by
 from opdsl.backends.cuda.driver import driver
 from opdsl.runtime.device import Device
-from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.strides import contiguous_strides
 
 __all__ = ["contiguous", "copy", "to_host", "transfer"]
 

@@ -18,7 +18,7 @@ from opdsl.backends.cuda.driver import driver
 from opdsl.backends.cuda.streams import Stream, stream_of
 from opdsl.errors import InterchangeError
 from opdsl.runtime.dtype import DType, bfloat16, to_dtype
-from opdsl.runtime.geometry import contiguous_strides
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.views import required_storage
 
 __all__ = ["array_interface", "export_dlpack", "take_array", "take_dlpack"]

@@ -17,8 +17,8 @@ import numpy
 
 from opdsl.errors import ConversionError, NumberError
 from opdsl.runtime import Device, Tensor, bool_, to_dtype
-from opdsl.runtime.geometry import to_size
 from opdsl.runtime.memory import concrete_device
+from opdsl.runtime.strides import to_size
 from opdsl.runtime.symbols import is_symbolic, symbolic_kind
 from opdsl.schema import Argument, ListType, OptionalType, Type
 

@@ -14,7 +14,7 @@ import numpy
 
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.device import backends
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import (
     Check,
     Lines,
@@ -31,6 +31,7 @@ from opdsl.runtime.memory import device_memory
 from opdsl.runtime.plan_call import Plan, PlanCall, PlanOperand
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.storage import base_for_view, version_counter
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, Symbol, is_symbol, least
 from opdsl.runtime.tensor import MetaArray
 

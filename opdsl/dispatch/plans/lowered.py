@@ -24,11 +24,12 @@ from opdsl.dispatch.plans.plan_holders import Dependencies
 from opdsl.dispatch.state import Guard
 from opdsl.runtime import Tensor, version_of
 from opdsl.runtime.dumping import dump
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import Lowering, Record, SymbolicArray, concrete, lowering
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.scopes import Setting
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, Symbol
 from opdsl.runtime.tensor import MetaArray
 

@@ -18,10 +18,11 @@ from opdsl.dispatch.plans.plan_holders import Dependencies, PlanHolder
 from opdsl.interop.torch import native
 from opdsl.interop.torch.tensors import DTYPES, TORCH_DTYPES, geometry_of, shared, to_opdsl
 from opdsl.runtime import DType, Tensor
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides
+from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.lowering import SymbolicArray, Written, concrete
 from opdsl.runtime.plan_call import Plan
 from opdsl.runtime.storage import storage_root
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import NotLoweredError, is_symbol, least
 
 __all__ = ["Forms", "Reader", "kernel_of", "state_of_call"]

@@ -22,8 +22,8 @@ from opdsl.dispatch.guards import below_autograd
 from opdsl.interop.torch.crossing import Crossing, flattened
 from opdsl.interop.torch.refusals import refused
 from opdsl.runtime import Creation, Tensor, storage_root, version_of
-from opdsl.runtime.geometry import is_non_overlapping_and_dense
 from opdsl.runtime.scopes import Setting
+from opdsl.runtime.strides import is_non_overlapping_and_dense
 
 __all__ = ["record", "recording_of"]
 

@@ -8,8 +8,8 @@ from opdsl.errors import KernelError
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.runtime.device import Device, MemoryFormat
 from opdsl.runtime.dtype import DType
-from opdsl.runtime.geometry import contiguous_strides, strides_for, to_size
 from opdsl.runtime.names import Names
+from opdsl.runtime.strides import contiguous_strides, strides_for, to_size
 from opdsl.runtime.tensor import Tensor
 
 

@@ -32,7 +32,8 @@ from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
 from opdsl.kernels.sharding import rules
 from opdsl.runtime.dtype import Category, DType, float64, int64
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.symbol import pinned
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema

@@ -21,7 +21,8 @@ from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.outputs import OutputSpec
 from opdsl.kernels.sharding.rules import Carrying, Rule
 from opdsl.runtime.dtype import Category, DType, bool_, complex64, complex128, float32, float64, int64
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, wrap_dimension
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.strides import contiguous_strides, wrap_dimension
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import FunctionSchema
 

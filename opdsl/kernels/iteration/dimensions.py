@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from opdsl.errors import DimensionError, ShapeError
-from opdsl.runtime.geometry import wrap_dimension
+from opdsl.runtime.strides import wrap_dimension
 
 
 def reduced_dimensions(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opdsl.runtime.device import MemoryFormat
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, strides_for
+from opdsl.runtime.geometry import TensorMeta
+from opdsl.runtime.strides import contiguous_strides, strides_for
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]

@@ -26,10 +26,11 @@ from opdsl.kernels.outputs import (
 )
 from opdsl.runtime.device import Device, MemoryFormat, contiguous_format, cpu, meta
 from opdsl.runtime.dtype import DType, float32, float64, int16, int32, int64, uint8
-from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of, strides_for
+from opdsl.runtime.geometry import TensorMeta, geometry, geometry_of
 from opdsl.runtime.lowering import made_once
 from opdsl.runtime.memory import device_memory
 from opdsl.runtime.storage import bump_version
+from opdsl.runtime.strides import strides_for
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 

@@ -17,8 +17,9 @@ from opdsl.kernels.primitives.copying import copy_elements
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bool_, complex128, float32, float64, int64
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import SymbolicArray, lowering, made_once
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 

@@ -9,8 +9,9 @@ from opdsl.kernels.primitives.copying import cast, copy_
 from opdsl.kernels.primitives.host import is_beyond, through_host
 from opdsl.runtime.device import meta
 from opdsl.runtime.dtype import DType, bfloat16, float16, float32
-from opdsl.runtime.geometry import TensorMeta, contiguous_strides, geometry
+from opdsl.runtime.geometry import TensorMeta, geometry
 from opdsl.runtime.lowering import made_once
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 
 # Not every library has products of these; they are computed in float32 then.

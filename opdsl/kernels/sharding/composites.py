@@ -15,8 +15,8 @@ from opdsl.errors import OpdslError, ShardingError
 from opdsl.kernels.outputs import new_tensor
 from opdsl.kernels.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 from opdsl.runtime.device import Device
-from opdsl.runtime.geometry import contiguous_strides
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import SchemaKind
 

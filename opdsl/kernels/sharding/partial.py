@@ -15,7 +15,8 @@ from opdsl.kernels.iteration.row_iterator import row_call
 from opdsl.kernels.iteration.tensor_iterator import pointwise_call
 from opdsl.kernels.outputs import array_of, new_tensor
 from opdsl.runtime.dtype import DType, to_dtype
-from opdsl.runtime.geometry import contiguous_strides, geometry
+from opdsl.runtime.geometry import geometry
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 

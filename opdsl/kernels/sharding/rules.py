@@ -14,8 +14,8 @@ from attrs import frozen
 from opdsl.errors import OpdslError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.sharding.partial import Carried, Folded, Partial, Summed, follows_index
-from opdsl.runtime.geometry import contiguous_strides
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 from opdsl.runtime.views import View

@@ -59,7 +59,7 @@ from opdsl.runtime.generator import (
     seed,
     set_rng_state,
 )
-from opdsl.runtime.geometry import Creation, TensorMeta, contiguous_strides, geometry_of, strides_for, wrap_dimension
+from opdsl.runtime.geometry import Creation, TensorMeta, geometry_of
 from opdsl.runtime.init_hooks import before_first_tensor
 from opdsl.runtime.interchange import from_dlpack, from_numpy
 from opdsl.runtime.methods import install_late_methods, install_method, is_installed, remove_method
@@ -73,6 +73,7 @@ from opdsl.runtime.overlap import (
 )
 from opdsl.runtime.promotion import can_cast, number_dtype, number_kind, promote_types, result_type
 from opdsl.runtime.storage import bump_version, storage_root, version_of
+from opdsl.runtime.strides import contiguous_strides, strides_for, wrap_dimension
 from opdsl.runtime.symbols import dynamic_size, making_sizes
 from opdsl.runtime.tensor import Array, CPUTensor, CUDATensor, MetaArray, Tensor, wrap
 from opdsl.runtime.values import host_array
