@@ -198,7 +198,8 @@ def _work(kernel: StructuredKernel, forms: Forms, values: Sequence[Any]) -> Work
     read = step.operands[: len(step.operands) - len(kernel.written)]
     written = [each.text for each in step.operands[len(read) :]] or list(step.results)
     wanted = list(kernel.written) or [_NEW] * len(step.results)
-    is_all = known.keys() >= {*written} and [places.get(text, _NEW) for text in written] == wanted
+    used = {*written, *(each.text for each in read if isinstance(each, SymbolicArray))}
+    is_all = known.keys() >= used and [places.get(text, _NEW) for text in written] == wanted
     if len(kernel.written) > 1 or not is_all or any(each.numel == 0 for each in known.values()):
         return None
     elementwise = known[written[0]] if kernel.definition.kind == "pointwise" else None
