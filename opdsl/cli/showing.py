@@ -18,7 +18,7 @@ from opdsl.dispatch.keys import RUNTIME_KEYS
 from opdsl.dispatch.overrides.native_dsl import unavailable_reason
 from opdsl.dispatch.overrides.overriding import list_op_overrides, overrides
 from opdsl.kernels import PointwiseDefinition
-from opdsl.kernels.sharding.operators import rule_of
+from opdsl.sharding.operators import rule_of
 
 # The rows that tell most: a call reaches these, or the operator has a kernel for them.
 _TELLING_KEYS = ("CPU", "CUDA", "Meta", "AutogradCPU", "AutogradCUDA", "ADInplaceOrView")

@@ -27,11 +27,11 @@ from opdsl.dispatch.model.bindings import is_bound
 from opdsl.dispatch.model.packet import has_method
 from opdsl.dispatch.plans.lazy_string import LazyString
 from opdsl.errors import DeclarationError
-from opdsl.kernels.sharding.rules import Rule
 from opdsl.native.generated import functional_schema
 from opdsl.runtime import install_method
 from opdsl.schema import FunctionSchema, SchemaKind
 from opdsl.schema.kinds import KINDS
+from opdsl.sharding.rules import Rule
 
 
 class OperatorHandle(Calling):

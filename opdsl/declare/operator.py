@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from opdsl.dispatch import KeySet as DispatchKeySet
     from opdsl.dispatch.overrides.safe_kernel import SafeKernel
     from opdsl.dispatch.plans.lazy_string import LazyString
-    from opdsl.kernels.sharding.rules import Rule
     from opdsl.schema import FunctionSchema
+    from opdsl.sharding.rules import Rule
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from opdsl.dispatch import Operator
 from opdsl.errors import DeclarationError
-from opdsl.kernels.sharding.operators import rule_of
-from opdsl.kernels.sharding.rules import AllBut, Labelled, Rule
 from opdsl.schema import FunctionSchema
+from opdsl.sharding.operators import rule_of
+from opdsl.sharding.rules import AllBut, Labelled, Rule
 
 
 def sharding(operator: Operator, labels: str | None, along: str | None) -> Rule:

@@ -37,7 +37,7 @@ OF_PIECES = 12
 
 # Lowering an operator and all that it calls takes long: every fourth is held against the law of forms, and all in full.
 LOWERED = frozenset(each.name for each in OPERATORS[:: 1 if FULL else 4])
-# Reductions, scans, rows, views and products are all cut in tests/unit/kernels/test_sharding.py.
+# Reductions, scans, rows, views and products are all cut in tests/unit/sharding/test_sharding.py.
 CUT = frozenset(each.name for each in (OPERATORS if FULL else OPERATORS[3::12]))
 
 # Operators whose packet's function is not held to give what they do, with the reason.

@@ -22,6 +22,7 @@ LAYERS = (
     "runtime",
     "dispatch",
     "kernels",
+    "sharding",
     "autograd",
     "declare",
     "backends",

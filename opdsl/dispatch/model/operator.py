@@ -127,7 +127,7 @@ class Operator:
         self.set_attributes: Callable[[FunctionType], object] | None = None
         # How its arguments get their gradients, for autograd.
         self.derivative: Any = None
-        # How its calls may be cut, where that is declared (``opdsl.kernels.sharding``).
+        # How its calls may be cut, where that is declared (``opdsl.sharding``).
         self.sharding_rule: Any = None
         # What ``own_signature`` has found.
         self.own_signature: Any = None

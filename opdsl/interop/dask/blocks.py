@@ -14,14 +14,14 @@ from opdsl.declare.declaration import Declaration
 from opdsl.dispatch import Operator, registry
 from opdsl.errors import ShardingError, UnknownOperatorError
 from opdsl.kernels import new_tensor
-from opdsl.kernels.sharding.operators import in_order, rule_of
-from opdsl.kernels.sharding.partial import Carried, Partial, State
-from opdsl.kernels.sharding.rules import Rule
 from opdsl.runtime import Device, DType, Tensor, from_numpy
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.interchange import operand
 from opdsl.runtime.snapshot import tensors_in
+from opdsl.sharding.operators import in_order, rule_of
+from opdsl.sharding.partial import Carried, Partial, State
+from opdsl.sharding.rules import Rule
 
 Block = Any
 

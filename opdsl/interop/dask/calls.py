@@ -14,13 +14,13 @@ from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import DeclarationError, ShardingError
 from opdsl.interop.dask.graphs import UNKNOWN, Plan, Results
 from opdsl.kernels import new_tensor
-from opdsl.kernels.sharding.composites import ByItsCalls, follows_sizes
-from opdsl.kernels.sharding.operators import in_order, rule_of
 from opdsl.runtime import Device, Tensor, to_dtype
 from opdsl.runtime.geometry import geometry
 from opdsl.runtime.init_hooks import prepare
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
+from opdsl.sharding.composites import ByItsCalls, follows_sizes
+from opdsl.sharding.operators import in_order, rule_of
 
 
 class _FirstCall(DispatchMode):

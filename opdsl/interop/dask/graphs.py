@@ -30,10 +30,10 @@ from opdsl.interop.dask.blocks import (
     name_of,
     same,
 )
-from opdsl.kernels.sharding.composites import with_tensors
-from opdsl.kernels.sharding.partial import Carried
-from opdsl.kernels.sharding.rules import Cut, Rule, possible_cuts
 from opdsl.runtime import Tensor
+from opdsl.sharding.composites import with_tensors
+from opdsl.sharding.partial import Carried
+from opdsl.sharding.rules import Cut, Rule, possible_cuts
 
 # What stands for a size that dask does not know: no result may depend on it.
 UNKNOWN = 1009

@@ -37,7 +37,6 @@ from opdsl.kernels.iteration.tensor_iterator import (
     pointwise_call,
 )
 from opdsl.kernels.outputs import OutputSpec, array_of
-from opdsl.kernels.sharding.rules import AnyDimension, Rule
 from opdsl.runtime.device import Device
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import TensorMeta
@@ -239,10 +238,6 @@ class PointwiseDefinition(Definition):
     def may_resize_inputs(self) -> bool:
         """See ``Definition.may_resize_inputs``."""
         return False
-
-    def sharding(self) -> Rule:
-        """See ``Definition.sharding``."""
-        return AnyDimension(self.results)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

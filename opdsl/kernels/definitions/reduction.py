@@ -30,7 +30,6 @@ from opdsl.kernels.iteration.dtypes import PRECISION, c_name, precision_of
 from opdsl.kernels.iteration.numbers import Number, convert
 from opdsl.kernels.iteration.reduction_iterator import reduction_call
 from opdsl.kernels.outputs import OutputSpec, array_of
-from opdsl.kernels.sharding import rules
 from opdsl.runtime.dtype import Category, DType, float64, int64
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.strides import contiguous_strides
@@ -144,10 +143,6 @@ class ReductionDefinition(Definition):
     def kind(self) -> str:
         """See ``Definition.kind``."""
         return "reduction"
-
-    def sharding(self) -> rules.Rule:
-        """See ``Definition.sharding``."""
-        return rules.Folding(self)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

@@ -30,7 +30,6 @@ from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.broadcasting import broadcast_all
 from opdsl.kernels.iteration.dtypes import precision_of
 from opdsl.kernels.outputs import OutputSpec
-from opdsl.kernels.sharding.rules import AllButRows, Rule
 from opdsl.runtime.dtype import Category, DType
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.promotion import promote_types
@@ -114,10 +113,6 @@ class RowDefinition(RowwiseDefinition):
     def kind(self) -> str:
         """See ``Definition.kind``."""
         return "row"
-
-    def sharding(self) -> Rule:
-        """See ``Definition.sharding``."""
-        return AllButRows(self)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

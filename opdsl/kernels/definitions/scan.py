@@ -19,7 +19,6 @@ from opdsl.kernels.definitions.rowwise import Rowwise, RowwiseDefinition
 from opdsl.kernels.definitions.structured import Arguments, PreparedCall
 from opdsl.kernels.iteration.dtypes import PRECISION, precision_of
 from opdsl.kernels.outputs import OutputSpec
-from opdsl.kernels.sharding.rules import Carrying, Rule
 from opdsl.runtime.dtype import Category, DType, bool_, complex64, complex128, float32, float64, int64
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.strides import contiguous_strides, wrap_dimension
@@ -157,10 +156,6 @@ class ScanDefinition(RowwiseDefinition):
     def kind(self) -> str:
         """See ``Definition.kind``."""
         return "scan"
-
-    def sharding(self) -> Rule:
-        """See ``Definition.sharding``."""
-        return Carrying(self)
 
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """See ``Definition.functions``."""

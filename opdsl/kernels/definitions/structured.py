@@ -25,7 +25,6 @@ from opdsl.kernels.outputs import (
     restored_on_error,
     tensor_over,
 )
-from opdsl.kernels.sharding.rules import Rule, Whole
 from opdsl.runtime.geometry import TensorMeta
 from opdsl.runtime.names import check_names
 from opdsl.runtime.snapshot import tensors_in
@@ -115,10 +114,6 @@ class Definition:
     def functions(self, key: str) -> tuple[FunctionType, ...]:
         """The author's functions in the kernel of a backend."""
         raise NotImplementedError
-
-    def sharding(self) -> Rule:
-        """How calls may be cut into pieces; an author's kernel may read any element."""
-        return Whole("nothing says what its kernel reads")
 
     def prepare(self, arguments: Arguments, given: Sequence[Tensor | None]) -> PreparedCall:
         """What the outputs of a call have to be.

@@ -10,13 +10,13 @@ from typing import Any
 from opdsl._attributes import aten
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import LawError, OpdslError
-from opdsl.kernels.sharding.composites import with_tensors
-from opdsl.kernels.sharding.operators import in_order, rule_of
-from opdsl.kernels.sharding.partial import Carried, Partial
-from opdsl.kernels.sharding.rules import Cut, Rule, possible_cuts
 from opdsl.runtime import Tensor, make_view
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.schema import SchemaKind
+from opdsl.sharding.composites import with_tensors
+from opdsl.sharding.operators import in_order, rule_of
+from opdsl.sharding.partial import Carried, Partial
+from opdsl.sharding.rules import Cut, Rule, possible_cuts
 from opdsl.testing.closeness import assert_close
 from opdsl.testing.sample import Sample
 from opdsl.testing.subject import Subject

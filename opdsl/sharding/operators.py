@@ -11,12 +11,22 @@ from opdsl.dispatch.model.operator import Operator
 from opdsl.kernels.definitions.python_kernel import PythonKernel
 from opdsl.kernels.definitions.structured import StructuredKernel
 from opdsl.kernels.definitions.view_kernel import ViewKernel
-from opdsl.kernels.sharding.composites import ByItsCalls
-from opdsl.kernels.sharding.rules import Moved, Rule, Whole
+from opdsl.sharding.composites import ByItsCalls
+from opdsl.sharding.rules import AllButRows, AnyDimension, Carrying, Folding, Moved, Rule, Whole
 
 __all__ = ["in_order", "rule_of"]
 
 _CPU, _META = DispatchKey("CPU"), DispatchKey("Meta")
+
+# An author's kernel may read any element.
+_UNKNOWN = Whole("nothing says what its kernel reads")
+
+_BY_KIND: dict[str, Callable[[Any], Rule]] = {
+    "pointwise": lambda definition: AnyDimension(definition.results),
+    "reduction": Folding,
+    "row": AllButRows,
+    "scan": Carrying,
+}
 
 
 def rule_of(operator: Operator) -> Rule:
@@ -29,12 +39,15 @@ def rule_of(operator: Operator) -> Rule:
         return declared
     kernel = operator.entry(_CPU).kernel
     if isinstance(kernel, StructuredKernel):
-        return kernel.definition.sharding() if kernel.variant == "functional" else Whole("it writes its arguments")
+        if kernel.variant != "functional":
+            return Whole("it writes its arguments")
+        made = _BY_KIND.get(kernel.definition.kind)
+        return _UNKNOWN if made is None else made(kernel.definition)
     if isinstance(kernel, ViewKernel):
         return Moved(kernel.function)
     if isinstance(kernel, PythonKernel) and _is_same(kernel, operator.entry(_META).kernel):
         return ByItsCalls(operator, rule_of)
-    return Whole("nothing says what its kernel reads")
+    return _UNKNOWN
 
 
 def _is_same(kernel: PythonKernel, other: object) -> bool:

@@ -1,6 +1,6 @@
 """Rules: which dimensions of a call's tensors may be cut together, and what becomes of the pieces' results.
 
-A rule is a value, one class for each kind of definition, made by the definition itself. Given the arguments of a call
+A rule is a value, one class for each kind of definition, which it reads. Given the arguments of a call
 it lists the ways to cut that call.
 """
 
@@ -13,12 +13,12 @@ from attrs import frozen
 
 from opdsl.errors import OpdslError
 from opdsl.kernels.iteration.broadcasting import broadcast_all
-from opdsl.kernels.sharding.partial import Carried, Folded, Partial, Summed, follows_index
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.runtime.viewing import make_view
 from opdsl.runtime.views import View
+from opdsl.sharding.partial import Carried, Folded, Partial, Summed, follows_index
 
 Arguments = tuple[Any, ...]
 

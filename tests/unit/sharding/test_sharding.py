@@ -12,9 +12,9 @@ from opdsl import Library, Tensor
 from opdsl.cli import main
 from opdsl.dispatch.binding.boxed import unbox
 from opdsl.errors import DeclarationError
-from opdsl.kernels.sharding.composites import ByItsCalls
-from opdsl.kernels.sharding.operators import rule_of
-from opdsl.kernels.sharding.rules import AnyDimension, Whole, possible_cuts
+from opdsl.sharding.composites import ByItsCalls
+from opdsl.sharding.operators import rule_of
+from opdsl.sharding.rules import AnyDimension, Whole, possible_cuts
 from opdsl.testing import violations_of
 
 OF_PIECES = 12

@@ -13,12 +13,12 @@ from opdsl.dispatch.model.operator import Operator
 from opdsl.dispatch.state import current
 from opdsl.errors import OpdslError, ShardingError
 from opdsl.kernels.outputs import new_tensor
-from opdsl.kernels.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 from opdsl.runtime.device import Device
 from opdsl.runtime.snapshot import tensors_in
 from opdsl.runtime.strides import contiguous_strides
 from opdsl.runtime.tensor import Tensor
 from opdsl.schema import SchemaKind
+from opdsl.sharding.rules import Arguments, Cut, Moved, Rule, possible_cuts
 
 # By how much a dimension is longer in the second run, which shows what depends on its size.
 _GROWTH = 1
